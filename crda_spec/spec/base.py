@@ -1,0 +1,23 @@
+"""What every model of the spec shares: closed, frozen, strict."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+
+class Strict(BaseModel):
+    """A section of the spec: unknown keys are errors, values are never coerced, nothing changes after loading."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, use_attribute_docstrings=False)
+
+
+ColumnName = Annotated[str, StringConstraints(min_length=1), Field(description="The name of a column of the data.")]
+FilePath = Annotated[
+    str, StringConstraints(min_length=1), Field(description="A file; a relative path starts at the spec's folder.")
+]
+Fraction = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]

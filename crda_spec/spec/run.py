@@ -1,0 +1,82 @@
+"""`RunSpec`: all that a user may say, and the recipes that fill in what the user leaves out."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, StringConstraints
+
+from crda_spec.spec.base import Strict
+from crda_spec.spec.causal import Causal, PcDiscovery
+from crda_spec.spec.counterfactual import Counterfactual
+from crda_spec.spec.dataset import Dataset
+from crda_spec.spec.execution import Execution, Output
+from crda_spec.spec.gate import Gate, WilcoxonGate
+from crda_spec.spec.partition import Partition
+from crda_spec.spec.perturbation import Perturbation
+from crda_spec.spec.regressor import Regressor, XgboostRegressor
+from crda_spec.spec.tune import NoTuning, Tune
+
+RunName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
+
+
+class RunSpec(Strict):
+    """A CRDA run: what may be changed in a table, why that is allowed, and the test it has to pass."""
+
+    version: Literal[1] = Field(description="The version of the spec language.")
+    name: RunName = Field(description="A short name for the run; it names the output folder.")
+    description: str = Field("", description="What the run is about, for the report.")
+    meta: dict[str, Any] = Field(
+        default_factory=dict, description="Anything you like (owner, ticket, ...): recorded, never interpreted."
+    )
+    recipe: Literal["paper", "distilled"] = Field(
+        "paper",
+        description=(
+            "Presets for what is left out. paper: Algorithm 1 (one model labels, noise kept). "
+            "distilled: a cross-fitted teacher labels, noise dropped, more rows."
+        ),
+    )
+    seed: int = Field(0, ge=0, le=2**32 - 1, description="The one seed from which all randomness follows.")
+    dataset: Dataset = Field(description="The rows, the columns' contracts and the split.")
+    causal: Causal = Field(
+        Causal(discovery=PcDiscovery(kind="pc")), description="The causal graph, or the method that looks for one."
+    )
+    partition: Partition = Field(Partition(), description="Which of the allowed features are perturbed.")
+    regressor: Regressor = Field(XgboostRegressor(kind="xgboost"), description="The base regressor g.")
+    counterfactual: Counterfactual = Field(
+        Counterfactual(), description="Who labels the new rows, which noise they carry, how many there are."
+    )
+    perturbation: Perturbation = Field(Perturbation(), description="What is done to a feature that may move.")
+    gate: Gate = Field(WilcoxonGate(kind="wilcoxon"), description="The test that the augmentation has to pass.")
+    tune: Tune = Field(NoTuning(kind="none"), description="How the regressor's settings are found.")
+    execution: Execution = Field(Execution(), description="How the work is spread; changes no number.")
+    output: Output = Field(Output(), description="Where the run is written; changes no number.")
+
+
+# A recipe fills in what the user leaves out, and nothing else. Both run through the same code and the same gate.
+# paper: Algorithm 1 with the modal best knobs of the paper's Table of CRDA knobs (2 features, factor 1.25, reach 0.7).
+# distilled: the teacher averages fold models and its noise-free word labels four new rows per real one.
+RECIPES: dict[str, dict[str, Any]] = {
+    "paper": {
+        "partition": {"max_features": 2},
+        "counterfactual": {
+            "teacher": {"kind": "single"},
+            "residuals": "in_sample",
+            "retention": 1.0,
+            "factor": 1.25,
+            "weight": 1.0,
+        },
+        "perturbation": {"default": {"kind": "scale", "reach": 0.7, "on": "standardized", "share": "row"}},
+    },
+    "distilled": {
+        "partition": {"max_features": 2},
+        "counterfactual": {
+            "teacher": {"kind": "crossfit", "folds": 5},
+            "residuals": "out_of_fold",
+            "retention": 0.0,
+            "factor": 4.0,
+            "weight": 1.0,
+        },
+        "perturbation": {"default": {"kind": "scale", "reach": 0.7, "on": "standardized", "share": "row"}},
+    },
+}
