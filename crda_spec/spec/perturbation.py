@@ -14,9 +14,9 @@ class ScalePolicy(Strict):
 
     kind: Literal["scale"] = Field(description="Multiply by 1 + delta, delta uniform on [-reach, reach].")
     reach: Positive = Field(0.7, le=10, description="The largest relative change; 0.7 means up to 70 percent.")
-    on: Literal["standardized", "raw"] = Field(
-        "standardized",
-        description="What is multiplied: the value as standard deviations from its mean (the paper), or as it is.",
+    around: Literal["mean", "zero"] = Field(
+        "mean",
+        description="Scale the distance from the feature's mean (the paper: standardised values), or the value.",
     )
     share: Literal["row", "cell"] = Field(
         "row", description="One delta for all scaled features of a row (the paper), or one for each cell."

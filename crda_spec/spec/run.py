@@ -66,7 +66,7 @@ RECIPES: dict[str, dict[str, Any]] = {
             "factor": 1.25,
             "weight": 1.0,
         },
-        "perturbation": {"default": {"kind": "scale", "reach": 0.7, "on": "standardized", "share": "row"}},
+        "perturbation": {"default": {"kind": "scale", "reach": 0.7, "around": "mean", "share": "row"}},
     },
     "distilled": {
         "partition": {"max_features": 2},
@@ -77,6 +77,6 @@ RECIPES: dict[str, dict[str, Any]] = {
             "factor": 4.0,
             "weight": 1.0,
         },
-        "perturbation": {"default": {"kind": "scale", "reach": 0.7, "on": "standardized", "share": "row"}},
+        "perturbation": {"default": {"kind": "scale", "reach": 0.7, "around": "mean", "share": "row"}},
     },
 }

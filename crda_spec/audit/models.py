@@ -1,0 +1,127 @@
+"""Fitted models on disk and back, without pickle: what is read back can execute nothing.
+
+`model.json` holds the encoding (and the weights of a network); the estimator itself is in its library's own safe
+format: XGBoost and CatBoost JSON, skops for scikit-learn. Equal models give equal bytes.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import skops.io
+import xgboost
+
+from crda_spec.audit.canonical import canonical_json, plain
+from crda_spec.errors import Complaint, OutputError
+from crda_spec.regressors import FittedModel
+from crda_spec.regressors.catboost import load_catboost
+from crda_spec.regressors.encoding import Encoder
+from crda_spec.regressors.mlp import Network
+from crda_spec.regressors.xgboost import Booster
+
+# Types of scikit-learn's own that a saved estimator of ours may contain, beside those that skops trusts by itself.
+_TRUSTED = (
+    "sklearn.tree._tree.Tree",
+    "sklearn.ensemble._hist_gradient_boosting.binning._BinMapper",
+    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+    "sklearn.neighbors._kd_tree.KDTree",
+    "sklearn.neighbors._ball_tree.BallTree",
+    "sklearn.metrics._dist_metrics.EuclideanDistance64",
+    "sklearn._loss.loss.HalfSquaredError",
+    "sklearn._loss.link.IdentityLink",
+    "sklearn._loss.link.Interval",
+    "sklearn._loss._loss.CyHalfSquaredError",
+)
+
+
+def model_files(model: FittedModel) -> dict[str, bytes]:
+    """File name -> bytes."""
+    head: dict[str, Any] = {"model_version": 1, "kind": model.kind, "encoder": plain(model.encoder)}
+    estimator = model.estimator
+    if isinstance(estimator, Network):
+        head["network"] = plain(estimator)
+        return {"model.json": canonical_json(head).encode()}
+    if isinstance(estimator, Booster):
+        name, data = "estimator.json", bytes(estimator.trees.save_raw("json"))
+    elif model.kind == "catboost":
+        name, data = "estimator.json", _catboost_json(estimator)
+    else:
+        name, data = "estimator.skops", _settled(skops.io.dumps(estimator))
+    head["estimator"] = name
+    return {"model.json": canonical_json(head).encode(), name: data}
+
+
+def load_model(folder: Path) -> FittedModel:
+    """The model that `model_files` wrote to this folder."""
+    head = json.loads((folder / "model.json").read_text(encoding="utf-8"))
+    raw = head["encoder"]
+    encoder = Encoder(
+        fill=np.array(raw["fill"]),
+        center=np.array(raw["center"]),
+        scale=np.array(raw["scale"]),
+        labels=tuple(raw["labels"]),
+        target_center=raw["target_center"],
+        target_scale=raw["target_scale"],
+    )
+    return FittedModel(head["kind"], encoder, _load_estimator(folder, head))
+
+
+def _load_estimator(folder: Path, head: dict[str, Any]) -> Any:  # noqa: ANN401 - any library's estimator
+    if "network" in head:
+        network = head["network"]
+        return Network(tuple(map(np.array, network["weights"])), tuple(map(np.array, network["biases"])))
+    data = (folder / head["estimator"]).read_bytes()
+    if head["kind"] == "xgboost":
+        trees = xgboost.Booster({"nthread": 1})
+        trees.load_model(bytearray(data))
+        return Booster(trees)
+    if head["kind"] == "catboost":
+        model = load_catboost()()
+        return model.load_model(folder / head["estimator"], format="json")
+    foreign = [name for name in skops.io.get_untrusted_types(data=data) if name not in _TRUSTED]
+    if foreign:
+        what = f"{folder.name}/{head['estimator']} contains unexpected types: {', '.join(foreign)}"
+        raise OutputError(Complaint(code="untrusted-model", what=what, hint="do not load this model"))
+    return skops.io.loads(data, trusted=list(_TRUSTED))
+
+
+def _catboost_json(estimator: Any) -> bytes:  # noqa: ANN401
+    """CatBoost's JSON without the moment of training and the random identifier it writes into every model."""
+    import tempfile  # noqa: PLC0415 - only CatBoost insists on a file
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.json"
+        estimator.save_model(path, format="json")
+        tree = json.loads(path.read_text(encoding="utf-8"))
+    for name in ("model_guid", "train_finish_time", "output_options", "catboost_version_info"):
+        tree.get("model_info", {}).pop(name, None)
+    return json.dumps(tree, sort_keys=True).encode()
+
+
+def _settled(data: bytes) -> bytes:
+    """A skops archive whose bytes depend on the estimator only: memory addresses and clock times taken out."""
+    source = zipfile.ZipFile(io.BytesIO(data))
+    numbers: dict[str, str] = {}
+
+    def number(match: re.Match[str]) -> str:
+        return match.group(1) + numbers.setdefault(match.group(2), str(len(numbers) + 1)) + match.group(3)
+
+    schema = source.read("schema.json").decode()
+    schema = re.sub(r'("__id__": )(\d+)()', number, schema)
+    schema = re.sub(r'("file": ")(\d+)(\.\w+")', number, schema)
+    members = {"schema.json": schema.encode()}
+    for name in source.namelist():
+        if name != "schema.json":
+            stem, _, ending = name.partition(".")
+            members[f"{numbers.get(stem, stem)}.{ending}"] = source.read(name)
+    sink = io.BytesIO()
+    with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED) as target:
+        for name in sorted(members):
+            target.writestr(zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0)), members[name])
+    return sink.getvalue()

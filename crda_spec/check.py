@@ -1,0 +1,204 @@
+"""A spec against what it names: the data's header, the graph, the installed packages. Fits nothing, reads no row.
+
+`load_spec` is the one door through which a spec enters: it raises every complaint at once, or returns a spec that
+can be built. It stays light (no pandas, no scikit-learn), so that `crda-spec validate` answers at once.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from crda_spec.data import headers
+from crda_spec.data.equations.parse import check_hidden, read_equations
+from crda_spec.data.worlds import DECLARED
+from crda_spec.errors import Complaint, CrdaError, SpecError, did_you_mean, show
+from crda_spec.scm.certificate import certify
+from crda_spec.scm.formats.edges import from_edges
+from crda_spec.scm.graph import CausalGraph
+from crda_spec.spaces import SPACES, TAKES_NO_WEIGHTS
+from crda_spec.spec.causal import Causal
+from crda_spec.spec.dataset import ColumnSplit, Dataset, Source, SourceSplit
+from crda_spec.spec.load import Draft, read_draft
+from crda_spec.spec.partition import Partition
+from crda_spec.spec.run import RunSpec
+
+
+def load_spec(
+    file: Path, *, overrides: Sequence[str] = (), environ: Mapping[str, str] | None = None
+) -> tuple[RunSpec, Draft]:
+    """The spec, checked against its data's header and its graph; SpecError with all complaints otherwise."""
+    draft = read_draft(file, overrides=overrides, environ=os.environ if environ is None else environ)
+    parts = draft.parts
+    for complaint in _regressor_complaints(parts):
+        draft.complain(complaint)
+    if "dataset" in parts:
+        _check_data(draft, parts["dataset"], parts)
+    if draft.complaints or draft.spec is None:
+        raise SpecError(draft.complaints)
+    return draft.spec, draft
+
+
+def feature_names(dataset: Dataset, header: Sequence[str]) -> tuple[str, ...]:
+    """The declared features, or all columns that have no other role."""
+    if dataset.features is not None:
+        return dataset.features
+    other = {dataset.target, dataset.groups, _split_column(dataset)}
+    return tuple(name for name in header if name not in other)
+
+
+def declared_graph(causal: Causal, dataset: Dataset, header: Sequence[str]) -> CausalGraph | None:
+    """The expert's graph on these columns, None when there is none; GraphError with all that is wrong with it."""
+    if causal.graph is None:
+        return None
+    return from_edges(
+        causal.graph.edges,
+        columns=header,
+        target=dataset.target,
+        features=feature_names(dataset, header),
+        latents=causal.graph.latent,
+        noise_parents=causal.graph.noise,
+    )
+
+
+def header_of(source: Source, folder: Path, *, target: str, path: str = "dataset.source") -> tuple[str, ...]:
+    """The columns of a source, without reading its rows."""
+    match source.kind:
+        case "csv":
+            where = folder / source.path
+            return headers.csv_header(where, delimiter=source.delimiter, encoding=source.encoding, written=source.path)
+        case "parquet":
+            return headers.parquet_header(folder / source.path, written=source.path)
+        case "excel":
+            return headers.excel_header(folder / source.path, sheet=source.sheet, written=source.path)
+        case "sql":
+            return headers.sql_header(source.url, source.query, folder=folder)
+        case "sklearn":
+            return headers.sklearn_header(source.name)
+        case "benchmark":
+            return headers.benchmark_header(source.name)
+        case "synthetic":
+            if source.world is not None:
+                return DECLARED[source.world].columns
+            equations = source.equations or {}
+            _, complaints = read_equations(equations, path=f"{path}.equations")
+            complaints += check_hidden(tuple(equations), source.hidden, target=target, path=path)
+            if complaints:
+                raise SpecError(complaints)
+            return tuple(name for name in equations if name not in source.hidden)
+
+
+def _check_data(draft: Draft, dataset: Dataset, parts: Mapping[str, Any]) -> None:
+    header = _header(draft, dataset.source, dataset.target, "dataset.source")
+    if header is None:
+        return
+    for complaint in _name_complaints(dataset, header):
+        draft.complain(complaint)
+    features = feature_names(dataset, header)
+    if dataset.target not in header:
+        return  # every further complaint would only repeat this one
+    if not features:
+        what = "no column is left to predict from"
+        draft.complain(Complaint(code="no-features", path="dataset", what=what, hint="the data need a second column"))
+    if isinstance(dataset.split, SourceSplit):
+        _check_second_source(draft, dataset, features)
+    for complaint in _feature_complaints(parts, features):
+        draft.complain(complaint)
+    if "causal" in parts:
+        _check_graph(draft, dataset, parts, header)
+
+
+def _header(draft: Draft, source: Source, target: str, path: str) -> tuple[str, ...] | None:
+    try:
+        return header_of(source, draft.file.parent, target=target, path=path)
+    except CrdaError as error:
+        for complaint in error.complaints:
+            draft.complain(complaint)
+        return None
+
+
+def _check_second_source(draft: Draft, dataset: Dataset, features: Sequence[str]) -> None:
+    assert isinstance(dataset.split, SourceSplit)  # noqa: S101 - the caller looked
+    path = "dataset.split.source"
+    second = _header(draft, dataset.split.source, dataset.target, path)
+    needed = [*features, dataset.target, *([dataset.groups] if dataset.groups else [])]
+    absent = [name for name in needed if second is not None and name not in second]
+    if absent:
+        what = f"the test source has no column {', '.join(show(name) for name in absent[:5])}"
+        draft.complain(
+            Complaint(code="unknown-column", path=path, what=what, hint="it needs the training source's columns")
+        )
+
+
+def _split_column(dataset: Dataset) -> str | None:
+    return dataset.split.column if isinstance(dataset.split, ColumnSplit) else None
+
+
+def _name_complaints(dataset: Dataset, header: Sequence[str]) -> Iterator[Complaint]:
+    named = [("dataset.target", dataset.target)]
+    named += [(f"dataset.features.{position}", name) for position, name in enumerate(dataset.features or ())]
+    named += [(f"dataset.columns.{name}", name) for name in dataset.columns]
+    if dataset.groups is not None:
+        named.append(("dataset.groups", dataset.groups))
+    column = _split_column(dataset)
+    if column is not None:
+        named.append(("dataset.split.column", column))
+    for path, name in named:
+        if name not in header:
+            yield _unknown(path, name, header, "the data have no column", "columns")
+
+
+def _feature_complaints(parts: Mapping[str, Any], features: Sequence[str]) -> Iterator[Complaint]:
+    named: list[tuple[str, str]] = []
+    if "partition" in parts:
+        partition: Partition = parts["partition"]
+        named += [(f"partition.perturb.{position}", name) for position, name in enumerate(partition.perturb or ())]
+        named += [(f"partition.keep.{position}", name) for position, name in enumerate(partition.keep)]
+    if "perturbation" in parts:
+        named += [(f"perturbation.features.{name}", name) for name in parts["perturbation"].features]
+    for path, name in named:
+        if name not in features:
+            yield _unknown(path, name, features, "there is no feature", "features")
+
+
+def _unknown(path: str, name: str, known: Sequence[str], what: str, otherwise: str) -> Complaint:
+    hint = did_you_mean(name, list(known), otherwise=otherwise)
+    return Complaint(code="unknown-column", path=path, what=f"{what} {show(name)}", hint=hint)
+
+
+def _check_graph(draft: Draft, dataset: Dataset, parts: Mapping[str, Any], header: Sequence[str]) -> None:
+    try:
+        graph = declared_graph(parts["causal"], dataset, header)
+    except CrdaError as error:
+        for complaint in error.complaints:
+            draft.complain(complaint)
+        return
+    wanted = parts["partition"].perturb if "partition" in parts else None
+    features = feature_names(dataset, header)
+    if graph is None or not wanted or any(name not in header for name in features):
+        return
+    verdicts = {verdict.name: verdict for verdict in certify(graph, features)}
+    for position, name in enumerate(wanted):
+        if name in verdicts and not verdicts[name].perturbable:
+            what = f"the graph does not let {show(name)} move: {verdicts[name].reason.rstrip('.')}"
+            hint = "take it off the list, or correct the graph if it is wrong"
+            draft.complain(Complaint(code="not-certified", path=f"partition.perturb.{position}", what=what, hint=hint))
+
+
+def _regressor_complaints(parts: Mapping[str, Any]) -> Iterator[Complaint]:
+    regressor, tune = parts.get("regressor"), parts.get("tune")
+    counterfactual = parts.get("counterfactual")
+    if regressor is None:
+        return
+    if tune is not None and tune.kind != "none" and regressor.kind not in SPACES:
+        what = f"the regressor {show(regressor.kind)} has no search space"
+        yield Complaint(code="nothing-to-tune", path="tune.kind", what=what, hint="use tune: {kind: none}")
+    if counterfactual is not None and counterfactual.weight != 1 and regressor.kind in TAKES_NO_WEIGHTS:
+        what = f"the regressor {show(regressor.kind)} takes no row weights, got {counterfactual.weight:g}"
+        yield Complaint(code="no-weights", path="counterfactual.weight", what=what, hint="use weight: 1")
+    if regressor.kind == "catboost" and importlib.util.find_spec("catboost") is None:
+        what, hint = "the package catboost is not installed", 'install it with: pip install "crda-spec[catboost]"'
+        yield Complaint(code="missing-extra", path="regressor.kind", what=what, hint=hint)

@@ -1,0 +1,71 @@
+"""`crda-spec` and `crda-run`: the doors. Nothing that computes is imported before it computes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from crda_spec import __version__
+from crda_spec.cli.render import render
+from crda_spec.cli.run import run
+from crda_spec.cli.schema import schema
+from crda_spec.cli.validate import validate
+from crda_spec.errors import CrdaError
+
+_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+app = typer.Typer(
+    name="crda-spec",
+    help="Counterfactual residual data augmentation for tabular regression: declared, certified, gated, audited.",
+    no_args_is_help=True,
+    add_completion=False,
+    context_settings=_SETTINGS,
+    pretty_exceptions_enable=False,
+)
+run_app = typer.Typer(name="crda-run", add_completion=False, context_settings=_SETTINGS, pretty_exceptions_enable=False)
+
+app.command("run")(run)
+app.command("validate")(validate)
+app.command("render")(render)
+app.command("schema")(schema)
+run_app.command()(run)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"crda-spec {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Counterfactual residual data augmentation for tabular regression: declared, certified, gated, audited."""
+
+
+def main() -> None:
+    """`crda-spec`."""
+    guarded(app)
+
+
+def run_main() -> None:
+    """`crda-run`, the same as `crda-spec run`."""
+    guarded(run_app)
+
+
+def guarded(command: Callable[[], None]) -> None:
+    """Turns what can go wrong into a message on stderr and an exit code: 2 bad input, 130 interrupted."""
+    try:
+        command()
+    except CrdaError as error:
+        sys.stderr.write(f"{error.render()}\n")
+        raise SystemExit(error.exit_code) from None
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted; nothing was written\n")
+        raise SystemExit(130) from None

@@ -1,0 +1,73 @@
+"""From a result to a run folder that appears whole or not at all."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from crda_spec.audit.canonical import canonical_json
+from crda_spec.audit.models import model_files
+from crda_spec.audit.record import certificate_record, make_record
+from crda_spec.audit.runfolder import check_destination, file_hashes, write_run
+from crda_spec.audit.tables import augmented_parquet, folds_csv
+from crda_spec.records import RunResult
+from crda_spec.regressors import FittedModel
+from crda_spec.report.graph_svg import graph_svg
+from crda_spec.report.html import render_html
+from crda_spec.spec.load import Draft
+from crda_spec.spec.render import render, resolved
+from crda_spec.spec.run import RunSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FinishedRun:
+    """A run and where it was written."""
+
+    result: RunResult
+    folder: Path
+    record_json: str
+
+
+def plan_folder(out: Path | None, *, base: Path, name: str) -> Path:
+    """Where the run will go, checked before any work is done. The clock and a random part make the id unique."""
+    stamp = datetime.now(tz=UTC).strftime("%Y%m%d-%H%M%S")
+    folder = out if out is not None else base / name / f"{stamp}-{secrets.token_hex(3)}"
+    check_destination(folder)
+    return folder
+
+
+def finish_run(result: RunResult, *, spec: RunSpec, draft: Draft, folder: Path) -> FinishedRun:
+    """Writes the run's files; all but the record's `volatile` part depend on spec, data and versions only."""
+    spec_yaml = render(spec, draft)
+    record = make_record(result, spec=resolved(spec, draft), spec_yaml=spec_yaml, origins=draft.origins, seed=spec.seed)
+    svg = graph_svg(result.certificate.graph, result.certificate.features)
+    files: dict[str, bytes] = {
+        "spec.yaml": spec_yaml.encode(),
+        "certificate.json": canonical_json(certificate_record(result.certificate)).encode(),
+        "augmented.parquet": augmented_parquet(result),
+        "folds.csv": folds_csv(result.verdict.folds).encode(),
+        "graph.svg": svg.encode(),
+    }
+    page = render_html(
+        result,
+        name=spec.name,
+        description=spec.description,
+        svg=svg,
+        record_json=canonical_json(record),
+        spec_yaml=spec_yaml,
+    )
+    files["report.html"] = page.encode()
+    if spec.output.model and isinstance(result.model, FittedModel):
+        files |= {f"model/{name}": data for name, data in model_files(result.model).items()}
+    record["files"] = file_hashes(files)
+    record["volatile"] = {
+        "created": datetime.now(tz=UTC).isoformat(timespec="seconds"),
+        "seconds": {**result.timings, "regressor fits": result.fit_seconds},
+        "jobs": spec.execution.jobs,
+    }
+    record_json = canonical_json(record)
+    files["record.json"] = record_json.encode()
+    write_run(folder, files)
+    return FinishedRun(result=result, folder=folder, record_json=record_json)

@@ -1,0 +1,79 @@
+"""`crda-run SPEC`: the main job."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from crda_spec.check import load_spec
+from crda_spec.cli.options import AsJson, Overrides, SpecFile
+from crda_spec.errors import CrdaError
+
+if TYPE_CHECKING:
+    from crda_spec.cli.finish import FinishedRun
+    from crda_spec.spec.load import Draft
+    from crda_spec.spec.run import RunSpec
+
+
+def run(
+    spec: SpecFile,
+    overrides: Overrides = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Write the run to this folder, which must be new or empty."),
+    ] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="Override the spec's seed.")] = None,
+    jobs: Annotated[int | None, typer.Option("--jobs", help="Worker processes; changes no number.")] = None,
+    require_accept: Annotated[
+        bool, typer.Option("--require-accept", help="Exit with code 3 unless the gate accepts.")
+    ] = False,
+    as_json: AsJson = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only the verdict and the run's folder.")] = False,
+) -> None:
+    """Certify, augment, gate and audit as the spec says; writes runs/<name>/<id>/.
+
+    Exit codes: 0 done (accepted or not), 2 bad spec or data, 3 not accepted under --require-accept, 130 interrupted.
+    """
+    changes = [*(overrides or ())]
+    changes += [f"seed={seed}"] if seed is not None else []
+    changes += [f"execution.jobs={jobs}"] if jobs is not None else []
+    found, draft = load_spec(spec, overrides=changes)
+    finished = _execute(found, draft, out, quiet=quiet or as_json)
+    _report(finished, found, as_json=as_json, quiet=quiet)
+    if require_accept and not finished.result.verdict.accepted:
+        raise typer.Exit(3)
+
+
+def _execute(spec: RunSpec, draft: Draft, out: Path | None, *, quiet: bool) -> FinishedRun:
+    """Runs the plan and writes its folder; the heavy imports start here."""
+    from rich.console import Console
+
+    from crda_spec.build import build_plan
+    from crda_spec.cli.finish import finish_run, plan_folder
+    from crda_spec.pipeline import run as run_plan
+    from crda_spec.report.progress import progress_for
+
+    try:
+        folder = plan_folder(out, base=Path(spec.output.dir), name=spec.name)
+        plan = build_plan(spec, draft)
+        result = run_plan(plan, progress=progress_for(Console(stderr=True), quiet=quiet))
+        return finish_run(result, spec=spec, draft=draft, folder=folder)
+    except CrdaError as error:
+        raise type(error)(draft.placed(complaint) for complaint in error.complaints) from error
+
+
+def _report(finished: FinishedRun, spec: RunSpec, *, as_json: bool, quiet: bool) -> None:
+    from rich.console import Console
+
+    from crda_spec.report.terminal import print_summary
+
+    if as_json:
+        sys.stdout.write(finished.record_json)
+    elif quiet:
+        sys.stdout.write(f"{finished.result.verdict.sentence}\n{finished.folder}\n")
+    else:
+        console = Console(width=None if sys.stdout.isatty() else 100)
+        print_summary(finished.result, name=spec.name, files=str(finished.folder), console=console)

@@ -1,0 +1,12 @@
+"""`crda-spec schema`: the spec language as JSON Schema."""
+
+from __future__ import annotations
+
+import sys
+
+from crda_spec.spec.schema import spec_schema_text
+
+
+def schema() -> None:
+    """Print the JSON Schema of the spec language, for editors and other tools."""
+    sys.stdout.write(spec_schema_text())

@@ -1,0 +1,283 @@
+"""From a raw table and its rules to a `Table`. Every broken rule of every column is reported at once.
+
+The order of work: names, contracts, missing cells, copies, sample. Sampling comes last, so that `sample: 500` means
+500 usable rows and the contracts are checked on every row of the source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from crda_spec.data.cells import Cells, ObjectArray, UnsupportedCellsError, label_of, read_cells
+from crda_spec.data.contract import Assembly, CheckedColumn, ColumnCheck, ColumnRule
+from crda_spec.data.copies import copy_codes, find_copies
+from crda_spec.data.names import resolve_names
+from crda_spec.data.raw import RawTable
+from crda_spec.data.rows import counted, listed
+from crda_spec.errors import Complaint, DataError, Place
+from crda_spec.records import Array, Column, DataReport, IntArray, Table
+from crda_spec.seeds import stream
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Assembled:
+    """A table, what was done to get it, and what does not belong into it."""
+
+    table: Table
+    report: DataReport
+    extra: Mapping[str, ObjectArray]  # the excluded columns, one value per row of the table
+    group_names: tuple[str, ...] = ()  # of each group number, for messages
+
+
+def assemble(raw: RawTable, assembly: Assembly, *, seed: int, like: Assembled | None = None) -> Assembled:
+    """The table that the rules make of the raw one.
+
+    like: the training table, when this one holds the test rows. Its columns, types and labels then are the
+    contract, groups are numbered as there, and a row that copies one of its rows counts as a copy.
+    """
+    work = _Work(raw, assembly, like)
+    work.check_columns()
+    work.check_missing()
+    work.stop_at_complaints()
+    keep = work.usable_rows()
+    dropped_missing = len(raw.frame) - len(keep)
+    keep, groups, group_names = work.settle_copies(keep)
+    dropped_copies = len(raw.frame) - dropped_missing - len(keep)
+    if assembly.sample is not None and like is None:
+        chosen = _sample(len(keep), assembly.sample, seed, work.notes)
+        keep, groups = keep[chosen], None if groups is None else groups[chosen]
+    table = work.table(keep, groups)
+    work.check_table(table)
+    report = DataReport(
+        source=raw.description,
+        sha256=raw.sha256,
+        rows_read=len(raw.frame),
+        rows_used=len(table),
+        dropped_missing=dropped_missing,
+        dropped_duplicates=dropped_copies,
+        missing_cells=work.missing_cells,
+        notes=tuple(work.notes),
+    )
+    extra = {name: cells.plain()[keep] for name, cells in work.excluded.items()}
+    return Assembled(table=table, report=report, extra=extra, group_names=group_names)
+
+
+def _sample(rows: int, size: int, seed: int, notes: list[str]) -> IntArray:
+    if size >= rows:
+        if size > rows:
+            notes.append(f"sample: {size} rows were asked for, all {rows} usable ones are used")
+        return np.arange(rows)
+    return np.sort(stream(seed, "sample").choice(rows, size=size, replace=False))
+
+
+class _Work:
+    """One assembly under way: the columns checked so far, and the complaints about them."""
+
+    def __init__(self, raw: RawTable, assembly: Assembly, like: Assembled | None) -> None:
+        """Settles the names; a name that does not exist ends the work here."""
+        self.raw, self.assembly, self.like = raw, assembly, like
+        wanted = assembly.features if like is None else like.table.names
+        self.features = resolve_names(raw, assembly, wanted)
+        self.notes: list[str] = []
+        self.complaints: list[Complaint] = []
+        self.checked: dict[str, CheckedColumn] = {}
+        self.excluded: dict[str, Cells] = {}
+        self.groups: Cells | None = None
+        self.missing_cells = 0
+
+    def complain(self, code: str, path: str, what: str, hint: str = "") -> None:
+        """Keeps a complaint about the data for the end of the checks."""
+        place = Place(file=self.raw.description)
+        self.complaints.append(Complaint(code=code, path=path, place=place, what=what, hint=hint))
+
+    def stop_at_complaints(self) -> None:
+        """Raises what was found so far, if anything was."""
+        if self.complaints:
+            raise DataError(self.complaints)
+
+    def check_columns(self) -> None:
+        """Reads every column in use, and every column that has a contract, and keeps what is wrong with it."""
+        declared = [name for name in self.assembly.columns if name not in (*self.features, self.assembly.target)]
+        for name in (*self.features, self.assembly.target, *declared):
+            rule, training = self._rule(name)
+            checked = ColumnCheck(self.raw, name, rule, training=training).run()
+            self.complaints.extend(checked.complaints)
+            if name not in declared:
+                self.checked[name] = checked
+        target = self.checked[self.assembly.target]
+        if not target.complaints and not target.column.is_numeric:
+            what = f"the target '{target.column.name}' is a {target.column.type}, but only numbers can be predicted"
+            self.complain("target-not-numeric", "dataset.target", what, "choose a numeric column")
+        for name in self.assembly.exclude:
+            cells = self._plain_cells(name, "dataset.split.column")
+            if cells is not None:
+                self.excluded[name] = cells
+        if self.assembly.groups is not None:
+            self.groups = self._plain_cells(self.assembly.groups, "dataset.groups")
+
+    def _rule(self, name: str) -> tuple[ColumnRule, bool]:
+        """The rule of a column and whether it comes from the training table."""
+        if self.like is not None:
+            for column in (*self.like.table.features, self.like.table.target):
+                if column.name == name:
+                    return _rule_of(column), True
+        return self.assembly.columns.get(name, ColumnRule()), False
+
+    def _plain_cells(self, name: str, path: str) -> Cells | None:
+        try:
+            return read_cells(self.raw.frame[name])
+        except UnsupportedCellsError as error:
+            hint = "use numbers, booleans or text"
+            self.complain("unsupported-type", path, f"column '{name}' holds {error}", hint)
+            return None
+
+    def check_missing(self) -> None:
+        """Counts missing cells and complains where the rule does not cover them."""
+        self.missing_cells = sum(len(checked.missing) for checked in self.checked.values())
+        rule, target = self.assembly.missing, self.assembly.target
+        if rule == "drop":
+            return
+        for name, checked in self.checked.items():
+            if rule == "error":
+                hint = "repair the cells, or set dataset.missing to kind: drop or kind: impute"
+                self._complain_missing(name, checked.missing, hint)
+            elif name == target:
+                hint = "a target is never imputed: set dataset.missing to kind: drop"
+                self._complain_missing(name, checked.missing, hint)
+        others = {**self.excluded, **({} if self.groups is None else {str(self.assembly.groups): self.groups})}
+        for name, cells in others.items():
+            if name not in self.checked:
+                hint = "repair the cells, or set dataset.missing to kind: drop"
+                self._complain_missing(name, np.flatnonzero(~cells.present), hint)
+
+    def _complain_missing(self, name: str, positions: IntArray, hint: str) -> None:
+        if len(positions):
+            role = "target " if name == self.assembly.target else ""
+            count = counted(len(positions), "value")
+            what = f"{count} of {role}'{name}' {'is' if len(positions) == 1 else 'are'} missing"
+            self.complain("missing", "dataset.missing", f"{what}: {listed(self.raw, positions)}", hint)
+
+    def usable_rows(self) -> IntArray:
+        """Positions of the rows that stay under the rule for missing values."""
+        usable = np.ones(len(self.raw.frame), dtype=bool)
+        if self.assembly.missing == "drop":
+            for checked in self.checked.values():
+                usable[checked.missing] = False
+            for cells in (*self.excluded.values(), *([] if self.groups is None else [self.groups])):
+                usable &= cells.present
+        if not usable.any():
+            what = f"no row is left: each of the {len(usable)} rows has a missing value"
+            self.complain("no-rows", "dataset.missing", what, "leave sparse columns out of dataset.features")
+            self.stop_at_complaints()
+        return np.flatnonzero(usable)
+
+    def settle_copies(self, keep: IntArray) -> tuple[IntArray, IntArray | None, tuple[str, ...]]:
+        """The rows that stay under the rule for copies, their groups and the groups' names."""
+        groups, names = self._groups(keep)
+        cells = self._matrix(keep, groups)
+        before = np.empty((0, cells.shape[1])) if self.like is None else _used_cells(self.like.table)
+        first = find_copies(before, cells)
+        own = np.flatnonzero((first >= 0) & (first < np.arange(len(keep))))
+        foreign = np.flatnonzero(first == -2)
+        if self.assembly.duplicates == "drop":
+            stay = np.setdiff1d(np.arange(len(keep)), np.concatenate([own, foreign]))
+            if not len(stay):
+                what = f"no row is left: each of the {len(keep)} rows copies a row of the training table"
+                self.complain("no-rows", "dataset.duplicates", what)
+                self.stop_at_complaints()
+            return keep[stay], None if groups is None else groups[stay], names
+        self._complain_copies(keep, own, first, foreign)
+        self.stop_at_complaints()
+        if groups is None and len(own):
+            codes = copy_codes(first)
+            origins = keep[np.flatnonzero(first == np.arange(len(keep)))]
+            names = tuple(f"copies of row {origin + 1}" for origin in origins.tolist())
+            verb = "copies" if len(own) == 1 else "copy"
+            self.notes.append(f"{counted(len(own), 'row')} {verb} an earlier row; copies stay in one group")
+            return keep, codes, names
+        return keep, groups, names
+
+    def _complain_copies(self, keep: IntArray, own: IntArray, first: IntArray, foreign: IntArray) -> None:
+        path = "dataset.duplicates"
+        if len(own) and self.assembly.duplicates == "error":
+            verb = "copies" if len(own) == 1 else "copy"
+            pairs = ", ".join(f"row {keep[row] + 1} copies row {keep[first[row]] + 1}" for row in own[:5].tolist())
+            line = self.raw.line_of(int(keep[own[0]]))
+            where = "" if line is None else f" (the first on line {line})"
+            more = f" and {len(own) - 5} more" if len(own) > 5 else ""
+            what = f"{counted(len(own), 'row')} {verb} an earlier row in every column used{where}: {pairs}{more}"
+            self.complain("duplicates", path, what, "set dataset.duplicates to kind: keep or kind: drop")
+        if len(foreign):
+            verb = "copies" if len(foreign) == 1 else "copy"
+            what = f"{counted(len(foreign), 'test row')} {verb} a training row: {listed(self.raw, keep[foreign])}"
+            hint = "a copy may not straddle the split: set dataset.duplicates to kind: drop"
+            self.complain("copies-straddle", path, what, hint)
+
+    def _groups(self, keep: IntArray) -> tuple[IntArray | None, tuple[str, ...]]:
+        """Group numbers by first appearance, those of the training table first, and the groups' names."""
+        if self.groups is None:
+            return None, ()
+        known = () if self.like is None else self.like.group_names
+        numbers = {name: number for number, name in enumerate(known)}
+        labels = self.groups.labels()[keep].tolist()
+        codes = np.array([numbers.setdefault(label_of(label), len(numbers)) for label in labels], dtype=np.int64)
+        return codes, tuple(numbers)
+
+    def _matrix(self, keep: IntArray, groups: IntArray | None) -> Array:
+        names = (*self.features, self.assembly.target)
+        columns: list[npt.NDArray[np.float64]] = [self.checked[name].values[keep] for name in names]
+        if groups is not None:
+            columns.append(groups.astype(np.float64))
+        return np.column_stack(columns)
+
+    def table(self, keep: IntArray, groups: IntArray | None) -> Table:
+        """The rows at these positions."""
+        x = np.column_stack([self.checked[name].values[keep] for name in self.features])
+        return Table(
+            features=tuple(self.checked[name].column for name in self.features),
+            target=self.checked[self.assembly.target].column,
+            row_ids=keep.astype(np.int64),
+            x=np.ascontiguousarray(x, dtype=np.float64),
+            y=self.checked[self.assembly.target].values[keep].astype(np.float64),
+            groups=groups,
+        )
+
+    def check_table(self, table: Table) -> None:
+        """The last look: enough rows, a target that varies, and a note on features that do not."""
+        if self.like is not None:
+            return
+        rows, target = len(table), table.target.name
+        if rows < 2:
+            what = f"{counted(rows, 'row')} of {len(self.raw.frame)} can be used, but at least 2 are needed"
+            self.complain("too-few-rows", "dataset.source", what, "a regression needs rows to learn from")
+        elif table.y.min() == table.y.max():
+            value = label_of(float(table.y[0]))
+            what = f"the target '{target}' is constant: it is {value} in each of the {rows} rows used"
+            self.complain("constant-target", "dataset.target", what, "choose a column that varies")
+        self.stop_at_complaints()
+        for position, name in enumerate(table.names):
+            seen = np.unique(table.x[:, position][~np.isnan(table.x[:, position])])
+            if len(seen) < 2:
+                self.notes.append(f"feature '{name}' is constant in the rows used")
+
+
+def _rule_of(column: Column) -> ColumnRule:
+    """The rule that a column of the training table makes for the same column of the test table."""
+    return ColumnRule(
+        type=column.type,
+        unit=column.unit,
+        minimum=column.minimum,
+        maximum=column.maximum,
+        values=column.labels if column.type == "category" else column.allowed,
+    )
+
+
+def _used_cells(table: Table) -> Array:
+    columns = [table.x, table.y[:, None]]
+    if table.groups is not None:
+        columns.append(table.groups[:, None].astype(np.float64))
+    return np.column_stack(columns)

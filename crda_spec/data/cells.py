@@ -1,0 +1,221 @@
+"""What the cells of one column are: booleans, whole numbers, numbers or text. The one place where types are inferred.
+
+A text file delivers only text, so text in which every cell is a number counts as numbers. Whole numbers are
+`integer` when they were written, or stored, as such; 3.0 is not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from numbers import Integral, Real
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from crda_spec.errors import show
+from crda_spec.records import Array, IntArray
+
+ObjectArray = npt.NDArray[np.object_]
+CellKind = Literal["boolean", "integer", "number", "text"]
+
+LARGEST_EXACT = 2**53  # beyond it, neighbouring integers share one float64
+
+_NUMBER = re.compile(r"\s*[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|inf(?:inity)?)\s*", re.IGNORECASE)
+_INTEGER = re.compile(r"\s*[+-]?\d+\s*")
+_CODE = re.compile(r"\s*[+-]?0\d+\s*")  # 007 is a code, not seven
+_COMMA_NUMBER = re.compile(r"\s*[+-]?\d+,\d+\s*")
+_DATE = re.compile(r"\s*\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}.*)?\s*")
+_TRUTH_PAIRS = ({"true", "false"}, {"yes", "no"})
+_TRUTH = {"true": 1.0, "yes": 1.0, "1": 1.0, "false": 0.0, "no": 0.0, "0": 0.0}
+
+
+class UnsupportedCellsError(Exception):
+    """The column holds something that is neither a number, a boolean nor text; the message names it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Cells:
+    """One column, read.
+
+    numbers holds the values as floats (booleans as 0 and 1), NaN where a cell is missing or is text but no number.
+    shown holds each cell as a Python value, None where it is missing.
+    """
+
+    kind: CellKind
+    numbers: Array  # (n,)
+    shown: ObjectArray  # (n,)
+    present: npt.NDArray[np.bool_]  # (n,)
+
+    def inexact(self) -> IntArray:
+        """Positions of whole numbers that a float64 cannot tell from their neighbours."""
+        large = np.flatnonzero(np.abs(self.numbers) >= LARGEST_EXACT)
+        if self.kind != "integer":
+            return large[np.abs(self.numbers[large]) > LARGEST_EXACT]
+        beyond = [position for position in large.tolist() if abs(int(self.shown[position])) > LARGEST_EXACT]
+        return np.array(beyond, dtype=np.int64)
+
+    def labels(self) -> ObjectArray:
+        """Each cell as the label of a category, None where it is missing.
+
+        Numbers get one spelling whatever the source (3, 3.0 and "3.0" are all "3"); text stays as it is written.
+        """
+        if self.kind == "boolean":
+            return _per_cell(self.shown, lambda cell: label_of(bool(cell)))
+        if self.kind == "integer":
+            return _per_cell(self.shown, lambda cell: label_of(int(cell)))
+        if self.kind == "number":
+            return _per_cell(self.shown, lambda cell: label_of(float(cell)))
+        texts = _per_cell(self.shown, label_of)
+        distinct = {text.casefold() for text in texts[self.present]}
+        return _per_cell(texts, str.casefold) if distinct <= _TRUTH_PAIRS[0] else texts
+
+    def plain(self) -> ObjectArray:
+        """Each cell as a plain value, None where it is missing: a number also where the source holds its text."""
+        if self.kind in ("integer", "number"):
+            return _per_cell(self.shown, float)
+        return self.shown
+
+    def truths(self) -> Array:
+        """1 for true, yes and 1; 0 for false, no and 0; NaN for anything else."""
+        if self.kind != "text":
+            return np.where(np.isin(self.numbers, (0.0, 1.0)), self.numbers, np.nan)
+        known = [
+            np.nan if cell is None else _TRUTH.get(label_of(cell).strip().casefold(), np.nan) for cell in self.shown
+        ]
+        return np.array(known, dtype=np.float64)
+
+    def is_truth_pair(self) -> bool:
+        """Whether the text consists of exactly true and false, or exactly yes and no."""
+        return self.kind == "text" and {label_of(cell).casefold() for cell in self.shown[self.present]} in _TRUTH_PAIRS
+
+    def not_numbers(self) -> IntArray:
+        """Positions of cells that hold something else than a number."""
+        return np.flatnonzero(self.present & np.isnan(self.numbers))
+
+    def decimal_commas(self) -> IntArray:
+        """Positions of text that would be a number if a comma were the decimal mark."""
+        return self._matching(_COMMA_NUMBER)
+
+    def dates(self) -> IntArray:
+        """Positions of text that is a date, or a date and a time, as ISO 8601 writes them."""
+        return self._matching(_DATE)
+
+    def _matching(self, pattern: re.Pattern[str]) -> IntArray:
+        hits = [isinstance(cell, str) and pattern.fullmatch(cell) is not None for cell in self.shown]
+        return np.flatnonzero(hits)
+
+
+def label_of(value: object) -> str:
+    """A value as the label of a category: true, 3, 2.5, or the text itself."""
+    if isinstance(value, (bool, np.bool_)):
+        return "true" if value else "false"
+    if isinstance(value, Integral):
+        return str(int(value))
+    if isinstance(value, (Real, Decimal)):
+        number = float(value)
+        return str(int(number)) if number.is_integer() and abs(number) <= LARGEST_EXACT else repr(number)
+    return str(value)
+
+
+def quoted(cell: object) -> str:
+    """A cell as a message shows it: a number bare, even where the source holds its text, other text in quotes."""
+    return cell.strip() if isinstance(cell, str) and _NUMBER.fullmatch(cell) else show(cell)
+
+
+def read_cells(series: pd.Series[Any]) -> Cells:
+    """The cells of a column, or UnsupportedCellsError for dates, bytes, lists and the like."""
+    present = series.notna().to_numpy(dtype=bool)
+    kind = series.dtype
+    if (
+        isinstance(kind, pd.CategoricalDtype)
+        or pd.api.types.is_object_dtype(kind)
+        or pd.api.types.is_string_dtype(kind)
+    ):
+        return _read_objects(series.astype(object).to_numpy(dtype=object), present)
+    found: CellKind
+    if pd.api.types.is_bool_dtype(kind):
+        found = "boolean"
+    elif pd.api.types.is_integer_dtype(kind):
+        found = "integer"
+    elif pd.api.types.is_float_dtype(kind):
+        found = "number"
+    else:
+        raise UnsupportedCellsError(_plain_name(str(kind)))
+    values = series.to_numpy(dtype=np.float64, na_value=np.nan)
+    return Cells(kind=found, numbers=values, shown=_shown(series.tolist(), present), present=present)
+
+
+def _read_objects(cells: ObjectArray, present: npt.NDArray[np.bool_]) -> Cells:
+    shown = _shown(cells.tolist(), present)
+    kinds = {_kind_of(cell) for cell in shown[present]}
+    if not kinds:
+        return Cells(kind="number", numbers=np.full(len(shown), np.nan), shown=shown, present=present)
+    if kinds == {"text"}:
+        return _read_text(shown, present)
+    if len(kinds) == 1 or kinds == {"integer", "number"}:
+        values = np.array([np.nan if cell is None else float(cell) for cell in shown], dtype=np.float64)
+        only: CellKind = "number" if len(kinds) > 1 else kinds.pop()
+        return Cells(kind=only, numbers=values, shown=shown, present=present)
+    numeric = [np.nan if cell is None or isinstance(cell, (str, bool)) else float(cell) for cell in shown]
+    parsed = np.array(numeric, dtype=np.float64)
+    texts = np.array([isinstance(cell, str) for cell in shown], dtype=bool)
+    parsed[texts] = _parse([str(cell) for cell in shown[texts]])
+    return Cells(kind="text", numbers=parsed, shown=shown, present=present)
+
+
+def _read_text(shown: ObjectArray, present: npt.NDArray[np.bool_]) -> Cells:
+    texts: list[str] = shown[present].tolist()
+    values = np.full(len(shown), np.nan)
+    values[present] = _parse(texts)
+    kind: CellKind = "text"
+    if not np.isnan(values[present]).any():
+        if not all(_INTEGER.fullmatch(text) for text in texts):
+            kind = "number"
+        elif not any(_CODE.fullmatch(text) for text in texts):
+            kind = "integer"
+    return Cells(kind=kind, numbers=values, shown=shown, present=present)
+
+
+def _parse(texts: Sequence[str]) -> Array:
+    """The number in each text, NaN where there is none."""
+    try:
+        values = np.array([float(text) for text in texts], dtype=np.float64)
+        if not np.isnan(values).any() and not any("_" in text for text in texts):
+            return values  # the usual case, without a regular expression per cell
+    except ValueError:
+        pass
+    return np.array([float(text) if _NUMBER.fullmatch(text) else np.nan for text in texts], dtype=np.float64)
+
+
+def _kind_of(cell: object) -> CellKind:
+    if isinstance(cell, str):
+        return "text"
+    if isinstance(cell, (bool, np.bool_)):
+        return "boolean"
+    if isinstance(cell, Integral):
+        return "integer"
+    if isinstance(cell, (Real, Decimal)):
+        return "number"
+    raise UnsupportedCellsError(_plain_name(type(cell).__name__))
+
+
+def _plain_name(name: str) -> str:
+    """A type as a reader knows it: every kind of moment is a date."""
+    return "dates" if re.match(r"date|time|period", name, re.IGNORECASE) else f"values of type {name}"
+
+
+def _shown(cells: Sequence[object], present: npt.NDArray[np.bool_]) -> ObjectArray:
+    shown = np.empty(len(cells), dtype=object)
+    shown[:] = [cell if there else None for cell, there in zip(cells, present.tolist(), strict=True)]
+    return shown
+
+
+def _per_cell(cells: ObjectArray, function: Any) -> ObjectArray:  # noqa: ANN401 - a function of one cell
+    out = np.empty(len(cells), dtype=object)
+    out[:] = [None if cell is None else function(cell) for cell in cells]
+    return out

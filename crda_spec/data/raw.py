@@ -1,0 +1,46 @@
+"""`RawTable`: what a source delivers, before any rule is applied to it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+
+import pandas as pd
+
+from crda_spec.records import IntArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RawTable:
+    """The cells of a source as they were delivered.
+
+    A text file delivers text, with None for a missing cell: what the text means is decided in one place,
+    `crda_spec.data.cells`. Other sources deliver the types they know.
+    """
+
+    frame: pd.DataFrame  # with the default RangeIndex
+    sha256: str  # of the file's bytes; of `canonical_bytes` where there is no file
+    description: str
+    first_line: int | None = None  # the line of the first data row, for text files
+    lines: IntArray | None = None  # the line of every row, where blank lines or line breaks in cells shift them
+
+    def line_of(self, position: int) -> int | None:
+        """The line of a text file on which the row at this position begins; None for other sources."""
+        if self.lines is not None:
+            return int(self.lines[position])
+        return None if self.first_line is None else self.first_line + position
+
+
+def canonical_bytes(frame: pd.DataFrame) -> bytes:
+    """One byte form for equal tables: JSON of the names and of each column, numbers in their shortest exact form."""
+    columns = {
+        str(name): [None if absent else value for value, absent in zip(column.tolist(), column.isna(), strict=True)]
+        for name, column in frame.items()
+    }
+    return json.dumps(columns, ensure_ascii=False, separators=(",", ":"), default=str).encode()
+
+
+def sha256_of(data: bytes) -> str:
+    """The SHA-256 digest, in hexadecimal."""
+    return hashlib.sha256(data).hexdigest()

@@ -1,0 +1,147 @@
+"""Setting test rows aside: a seeded part of the rows, the rows that a column marks, or another table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from crda_spec.data.cells import ObjectArray, label_of
+from crda_spec.data.rows import counted
+from crda_spec.errors import Complaint, DataError, did_you_mean, show
+from crda_spec.records import HeldOut, IntArray, Split, Table
+from crda_spec.seeds import stream
+
+_LEAST_TRAIN = 2
+
+
+def split_fraction(table: Table, test: float, *, seed: int) -> Split:
+    """A seeded random part of the rows is the test set; a group goes to one side whole.
+
+    The groups are shuffled and the first ones are held out, as many as bring the number of test rows nearest to
+    `test` times all rows. Without groups every row is its own group.
+    """
+    n = len(table)
+    member = np.arange(n) if table.groups is None else np.unique(table.groups, return_inverse=True)[1]
+    sizes = np.bincount(member)
+    wanted = int(np.floor(test * n + 0.5))
+    if wanted < 1 or n - wanted < _LEAST_TRAIN:
+        raise DataError(_bad_fraction(n, test, wanted))
+    if len(sizes) < 2:
+        what = f"the {n} rows form 1 group, which cannot be both trained on and tested on"
+        raise DataError(Complaint(code="one-group", path="dataset.split", what=what, hint="use finer groups"))
+    order = stream(seed, "split").permutation(len(sizes))
+    reached = np.cumsum(sizes[order])[:-1]  # one group at least stays to train on
+    taken = int(np.argmin(np.abs(reached - wanted))) + 1
+    marked = np.isin(member, order[:taken])
+    return _split(table, marked, f"the groups are too large: {int(marked.sum())} of {n} rows went to the test set")
+
+
+def split_by_values(
+    table: Table, marks: ObjectArray, test_values: Sequence[object], *, group_names: Sequence[str] = ()
+) -> Split:
+    """The rows whose mark is one of the test values are the test set.
+
+    marks: (n,) one value per row.  group_names: the name of each group number, for messages.
+    """
+    keys = np.array([_key(mark) for mark in marks.tolist()], dtype=object)
+    known = tuple(dict.fromkeys(keys.tolist()))
+    wanted = {_key(value): value for value in test_values}
+    strangers = [
+        Complaint(
+            code="unknown-split-value",
+            path="dataset.split.test",
+            what=f"no row is marked {show(value)}",
+            hint=did_you_mean(key, known, otherwise="the column's values are"),
+        )
+        for key, value in wanted.items()
+        if key not in known
+    ]
+    if strangers:
+        raise DataError(strangers)
+    marked = np.isin(keys, list(wanted))
+    _forbid_straddling(table.groups, marked, group_names)
+    return _split(table, marked, f"{int(marked.sum())} of {len(table)} rows are marked as test rows")
+
+
+def split_by_tables(train: Table, test: Table, *, group_names: Sequence[str] = ()) -> Split:
+    """The rows of one table train, those of another test.
+
+    The test table has to be assembled with `like=` the training table, so that types, labels and group numbers
+    mean the same in both. Row ids count in each table's own source.
+    """
+    wrong = _different_columns(train, test)
+    if wrong:
+        raise DataError(wrong)
+    if len(train) < _LEAST_TRAIN or not len(test):
+        raise DataError(_too_small(len(train), len(test), "the training table and the test table are given"))
+    if train.groups is not None and test.groups is not None:
+        both = np.concatenate([train.groups, test.groups])
+        _forbid_straddling(both, np.arange(len(both)) >= len(train), group_names)
+    return Split(train=train, test=HeldOut(test))
+
+
+def _key(value: object) -> str:
+    """One spelling for values that YAML and the data may write differently: 1 and 1.0, true and True."""
+    text = label_of(value)
+    return text.lower() if text.lower() in ("true", "false") else text
+
+
+def _split(table: Table, marked: npt.NDArray[np.bool_], why: str) -> Split:
+    train, test = np.flatnonzero(~marked), np.flatnonzero(marked)
+    if len(train) < _LEAST_TRAIN or not len(test):
+        raise DataError(_too_small(len(train), len(test), why))
+    return Split(train=table.take(train.astype(np.int64)), test=HeldOut(table.take(test.astype(np.int64))))
+
+
+def _too_small(train: int, test: int, why: str) -> Complaint:
+    what = f"{why}, which leaves {counted(train, 'training row')} and {counted(test, 'test row')}"
+    hint = f"at least {_LEAST_TRAIN} training rows and 1 test row are needed"
+    return Complaint(code="empty-split", path="dataset.split", what=what, hint=hint)
+
+
+def _bad_fraction(n: int, test: float, wanted: int) -> Complaint:
+    what = f"{test:g} of {counted(n, 'row')} is {test * n:g}, so {wanted} would be test and {n - wanted} training rows"
+    low, high = 0.5 / n, (n - _LEAST_TRAIN + 0.5) / n
+    hint = f"at least 1 test row and {_LEAST_TRAIN} training rows are needed"
+    if n > _LEAST_TRAIN:
+        hint += f": use a fraction of at least {low:.3g} and less than {high:.3g}"
+    return Complaint(code="empty-split", path="dataset.split.test", what=what, hint=hint)
+
+
+def _forbid_straddling(groups: IntArray | None, marked: npt.NDArray[np.bool_], names: Sequence[str]) -> None:
+    if groups is None:
+        return
+    torn = np.intersect1d(groups[marked], groups[~marked]).tolist()
+    if not torn:
+        return
+    shown = ", ".join(f"'{names[group]}'" if group < len(names) else str(group) for group in torn[:5])
+    more = f" and {len(torn) - 5} more" if len(torn) > 5 else ""
+    verb = "has" if len(torn) == 1 else "have"
+    complaint = Complaint(
+        code="torn-groups",
+        path="dataset.split",
+        what=f"{counted(len(torn), 'group')} {verb} both training and test rows: {shown}{more}",
+        hint="rows of one group must stay on one side: mark them alike, or use other groups",
+    )
+    raise DataError(complaint)
+
+
+def _different_columns(train: Table, test: Table) -> list[Complaint]:
+    """Complaints about columns that do not mean the same in both tables."""
+    pairs = list(zip((*train.features, train.target), (*test.features, test.target), strict=False))
+    found = [
+        Complaint(
+            code="different-columns",
+            path="dataset.split.source",
+            what=f"column '{one.name}' ({one.type}) of the training table meets '{other.name}' ({other.type})",
+            hint="assemble the test table like the training table",
+        )
+        for one, other in pairs
+        if (one.name, one.type, one.labels) != (other.name, other.type, other.labels)
+    ]
+    if not found and len(train.features) != len(test.features):
+        what = f"the training table has {len(train.features)} features, the test table {len(test.features)}"
+        found.append(Complaint(code="different-columns", path="dataset.split.source", what=what))
+    return found

@@ -1,0 +1,184 @@
+"""Worlds that compute: rows drawn from structural equations, and the true outcome of any row under any action."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from crda_spec.data.equations.draws import MEDIAN, uniforms
+from crda_spec.data.equations.evaluate import Values, evaluate
+from crda_spec.data.equations.parse import check_hidden, read_equations
+from crda_spec.data.equations.tree import Equation, noise_names
+from crda_spec.data.worlds import DECLARED, DeclaredWorld
+from crda_spec.data.worlds.action import check_action, check_rows
+from crda_spec.errors import Complaint, SpecError, did_you_mean
+from crda_spec.records import Array, read_only
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """A structural causal model: equations in causal order, some of whose variables nobody measures."""
+
+    name: str
+    description: str
+    target: str
+    equations: tuple[Equation, ...]
+    hidden: tuple[str, ...]
+    units: Mapping[str, str]
+
+    def draw(self, rows: int, *, seed: int) -> WorldSample:
+        """A sample with all that nature knows about it. Its first rows are those of a smaller sample."""
+        exogenous = {each.name: uniforms(each.name, each.draws, rows=rows, seed=seed) for each in self.equations}
+        values: dict[str, Values] = {}
+        for equation in self.equations:
+            values[equation.name] = evaluate(equation, values, exogenous[equation.name], rows=rows)
+        return WorldSample(world=self, rows=rows, values=values, exogenous=exogenous)
+
+    def draw_columns(self, rows: int, *, seed: int) -> dict[str, Values]:
+        """The observed columns, in the order of the equations: float64, int64, bool, or str in an object array."""
+        values = self.draw(rows, seed=seed).values
+        return {name: column.copy() for name, column in values.items() if name not in self.hidden}
+
+    def parents(self) -> dict[str, tuple[str, ...]]:
+        """The direct causes of every variable, in the order in which its equation names them."""
+        return {equation.name: equation.parents for equation in self.equations}
+
+    def edges(self) -> tuple[str, ...]:
+        """The causal graph as arrows, e.g. `dose -> recovery`, for `causal.graph.edges`."""
+        return tuple(f"{parent} -> {each.name}" for each in self.equations for parent in each.parents)
+
+    def latent(self) -> tuple[str, ...]:
+        """The graph's nodes that are no columns, for `causal.graph.latent`."""
+        return self.hidden
+
+    def noise_parents(self) -> tuple[str, ...]:
+        """The features that the size of the target's own noise depends on, for `causal.graph.noise`."""
+        return tuple(name for name in noise_names(self.equation(self.target).tree) if name not in self.hidden)
+
+    def features(self) -> tuple[str, ...]:
+        """The observed variables but the target, in the order of the equations."""
+        return tuple(each.name for each in self.equations if each.name not in (*self.hidden, self.target))
+
+    def equation(self, name: str) -> Equation:
+        """The equation of a variable."""
+        return next(each for each in self.equations if each.name == name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class WorldSample:
+    """Rows of a world, and what made them: every variable and every exogenous number."""
+
+    world: World
+    rows: int
+    values: Mapping[str, Values]  # every variable, hidden ones too, (rows,) each
+    exogenous: Mapping[str, tuple[Array, ...]]  # by variable: one (rows,) for each draw of its equation
+
+    def __post_init__(self) -> None:
+        for array in (*self.values.values(), *(u for draws in self.exogenous.values() for u in draws)):
+            read_only(array)
+
+    @property
+    def y(self) -> Array:
+        """The target, (rows,)."""
+        return self.values[self.world.target].astype(np.float64)
+
+    @property
+    def systematic(self) -> Array:
+        """The target's equation with its own draws at their medians, (rows,); hidden parents keep their values.
+
+        The median of `normal(0, sd)` is 0, so with additive normal noise this is the equation without its noise.
+        """
+        equation = self.world.equation(self.world.target)
+        medians = [np.full(self.rows, MEDIAN) for _ in range(equation.draws)]
+        return evaluate(equation, self.values, medians, rows=self.rows).astype(np.float64)
+
+    @property
+    def noise(self) -> Array:
+        """The target's own noise, (rows,): y minus its systematic part.
+
+        What hidden parents of the target contribute is not in here: it is part of what they do to the target.
+        """
+        return self.y - self.systematic
+
+    def outcome(self, action: Mapping[str, npt.ArrayLike], rows: npt.ArrayLike | None = None) -> Array:
+        """The true outcome (m,) of some rows under do(action): what the target would have been.
+
+        action: by variable, the value it is set to: (m,), or one value for all.  rows: (m,) positions in this sample,
+        which may repeat; all rows when left out. Every other variable follows its own equation with the row's own
+        exogenous numbers, so effects of a set variable respond; set all features to hold the others still.
+        """
+        index = check_rows(rows, self.rows)
+        values = check_action(action, self.world.equations, target=self.world.target, rows=len(index))
+        changed = set(values)
+        for equation in self._up_to_target():
+            name = equation.name
+            if name in changed:
+                continue
+            if changed.intersection(equation.parents):
+                draws = [u[index] for u in self.exogenous[name]]
+                values[name] = evaluate(equation, values, draws, rows=len(index))
+                changed.add(name)
+            else:
+                values[name] = self.values[name][index]
+        return values[self.world.target].astype(np.float64)
+
+    def _up_to_target(self) -> list[Equation]:
+        """The target's equation and those of its ancestors, in causal order."""
+        needed = {self.world.target}
+        found = []
+        for equation in reversed(self.world.equations):
+            if equation.name in needed:
+                needed.update(equation.parents)
+                found.append(equation)
+        return found[::-1]
+
+
+def declare(
+    *,
+    name: str,
+    equations: Mapping[str, str],
+    target: str,
+    hidden: Sequence[str] = (),
+    description: str = "",
+    units: Mapping[str, str] | None = None,
+) -> World:
+    """A world from the text of its equations; raises one SpecError with all that is wrong with them."""
+    parsed, complaints = read_equations(equations)
+    found = [*complaints, *check_hidden(tuple(equations), hidden, target=target)]
+    if target not in equations:
+        hint = did_you_mean(target, tuple(equations), otherwise="variables")
+        what = f"the target '{target}' has no equation"
+        found.append(Complaint(code="unknown-column", path="dataset.target", what=what, hint=hint))
+    for equation in parsed:
+        if equation.name == target and equation.type in ("category", "boolean"):
+            what = f"the target '{target}' is a {equation.type}, and a regression needs a number"
+            found.append(Complaint(code="target-type", path="dataset.target", what=what, hint="choose another target"))
+    if found:
+        raise SpecError(found)
+    return World(
+        name=name,
+        description=description,
+        target=target,
+        equations=parsed,
+        hidden=tuple(hidden),
+        units=dict(units or {}),
+    )
+
+
+def _built(declared: DeclaredWorld) -> World:
+    return declare(
+        name=declared.name,
+        equations=declared.equations,
+        target=declared.target,
+        hidden=declared.hidden,
+        description=declared.description,
+        units=declared.units,
+    )
+
+
+WORLDS: Mapping[str, World] = {name: _built(declared) for name, declared in DECLARED.items()}
+
+__all__ = ["WORLDS", "World", "WorldSample", "declare"]

@@ -1,0 +1,1 @@
+"""The test that an augmentation has to pass, refitting everything inside every fold."""

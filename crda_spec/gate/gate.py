@@ -1,0 +1,128 @@
+"""The gate: K folds, everything refitted inside each, both arms scored on the same real rows that neither has seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from crda_spec.counterfactual.procedure import Procedure, augment, fit_augmented
+from crda_spec.gate.tests import Alternative, wilcoxon_p_value
+from crda_spec.records import Array, FoldResult, IntArray, Table, Verdict
+
+Metric = Literal["mse", "mae"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WilcoxonGate:
+    """Accept when the paired fold losses say so at level alpha."""
+
+    folds: int = 10
+    alpha: float = 0.05
+    alternative: Alternative = "less"
+    metric: Metric = "mse"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoldOutcome:
+    """One fold's result, and what it cost."""
+
+    result: FoldResult
+    fits: int
+    seconds: float
+
+
+def loss(errors: Array, metric: Metric) -> float:
+    """The mean loss of prediction errors."""
+    return float(np.mean(errors**2)) if metric == "mse" else float(np.mean(np.abs(errors)))
+
+
+def run_fold(
+    procedure: Procedure, train: Table, held: IntArray, number: int, *, metric: Metric, seed: int
+) -> FoldOutcome:
+    """Fold `number` (from 1): the whole procedure on the other rows, both arms scored on the held-out ones."""
+    index = (number,)
+    seen = train.take(np.setdiff1d(np.arange(len(train)), held))
+    with threadpool_limits(limits=1):  # the same bytes on any machine, and no fight between workers
+        augmentation = augment(procedure, seen, seed=seed, index=index)
+        augmented = fit_augmented(augmentation, seen, seed=seed, index=index)
+        x, y = train.x[held], train.y[held]
+        plain_loss = loss(y - augmentation.plain.predict(x), metric)
+        augmented_loss = plain_loss if augmented is augmentation.plain else loss(y - augmented.predict(x), metric)
+    made = augmentation.counterfactuals
+    result = FoldResult(
+        fold=number,
+        train_rows=len(seen),
+        held_out_rows=len(held),
+        plain=plain_loss,
+        augmented=augmented_loss,
+        perturbed=augmentation.certificate.perturbed,
+        synthetic_rows=0 if made is None else len(made),
+    )
+    return FoldOutcome(result=result, fits=augmentation.fitter.fits, seconds=augmentation.fitter.seconds)
+
+
+def judge(gate: WilcoxonGate, outcomes: Sequence[FoldOutcome]) -> Verdict:
+    """The verdict on the paired fold losses."""
+    results = tuple(outcome.result for outcome in outcomes)
+    plain = np.array([result.plain for result in results])
+    augmented = np.array([result.augmented for result in results])
+    p_value = wilcoxon_p_value(augmented - plain, gate.alternative)
+    effect = percent_change(float(plain.mean()), float(augmented.mean()))
+    accepted = p_value < gate.alpha and effect < 0
+    reason: Literal["improved", "worse", "not_significant"] = "improved"
+    if not accepted:
+        reason = "worse" if effect > 0 else "not_significant"
+    return Verdict(
+        decision="accepted" if accepted else "rejected",
+        reason=reason,
+        sentence=_sentence(gate, results, p_value, effect, accepted=accepted),
+        test=f"wilcoxon, {gate.alternative}",
+        metric=gate.metric,
+        alpha=gate.alpha,
+        p_value=p_value,
+        effect_percent=effect,
+        folds=results,
+        fits=sum(outcome.fits for outcome in outcomes),
+    )
+
+
+def abstain(gate: WilcoxonGate) -> Verdict:
+    """The verdict when no feature may move: nothing was made, so there is nothing to test."""
+    return Verdict(
+        decision="abstained",
+        reason="no_perturbable_features",
+        sentence="No feature may be perturbed, so nothing was augmented: use the plain model.",
+        test=f"wilcoxon, {gate.alternative}",
+        metric=gate.metric,
+        alpha=gate.alpha,
+        p_value=None,
+        effect_percent=None,
+        folds=(),
+        fits=0,
+    )
+
+
+def percent_change(before: float, after: float) -> float:
+    """Change in percent of `before`; 0 when both are 0."""
+    if before == 0.0:
+        return 0.0 if after == 0.0 else float("inf")
+    return 100.0 * (after - before) / before
+
+
+def _sentence(
+    gate: WilcoxonGate, results: Sequence[FoldResult], p_value: float, effect: float, *, accepted: bool
+) -> str:
+    better = sum(result.augmented < result.plain for result in results)
+    name = gate.metric.upper()
+    idle = sum(not result.perturbed for result in results)
+    aside = f" In {idle} folds no feature could be perturbed." if idle else ""
+    compared = f"{'<' if p_value < gate.alpha else '>='} {gate.alpha:g}"
+    folds = f"held-out {name} fell in {better} of {len(results)} folds, {effect:+.1f} % on average"
+    if accepted:
+        return f"Augmentation helps: {folds} (p = {p_value:.4g} {compared}): use the augmented model.{aside}"
+    lead = "Augmentation hurts" if effect > 0 else "No convincing gain"
+    return f"{lead}: {folds} (p = {p_value:.4g} {compared}): keep the plain model.{aside}"

@@ -1,0 +1,130 @@
+"""The algorithm, top to bottom: the paper's Algorithm 1, without its leaks.
+
+split -> fit g -> abduct -> partition -> act -> predict -> gate -> refit -> score
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from joblib import Parallel, cpu_count, delayed
+from threadpoolctl import threadpool_limits
+
+from crda_spec.counterfactual.procedure import Augmentation, Procedure, augment, fit_augmented
+from crda_spec.data.folds import folds
+from crda_spec.gate.gate import FoldOutcome, WilcoxonGate, abstain, judge, run_fold
+from crda_spec.gate.score import score
+from crda_spec.records import DataReport, RunResult, Split, Table, Verdict
+from crda_spec.seeds import stream
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """All that a run needs, ready to compute. `build.py` makes it from a spec."""
+
+    load: Callable[[], tuple[Split, DataReport]]  # reads, checks and splits the rows
+    procedure: Procedure
+    gate: WilcoxonGate
+    seed: int
+    jobs: int | None = None  # None: one per core
+
+
+class Step(Protocol):
+    """One piece of work under way."""
+
+    def advance(self) -> None:
+        """One more part is done."""
+        ...
+
+
+class Progress(Protocol):
+    """Who watches."""
+
+    def stage(self, name: str, total: int | None) -> AbstractContextManager[Step]:
+        """Announces a piece of work of `total` parts, None when it has none."""
+        ...
+
+
+@dataclass(slots=True)
+class _Clock:
+    """Announces each stage and keeps its seconds."""
+
+    progress: Progress
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def stage(self, name: str, total: int | None = None) -> Iterator[Step]:
+        started = time.perf_counter()
+        with self.progress.stage(name, total) as step:
+            yield step
+        self.seconds[name] = time.perf_counter() - started
+
+
+def run(plan: Plan, *, progress: Progress) -> RunResult:
+    """Runs the plan. Whether the gate accepts or abstains, the result says why."""
+    clock = _Clock(progress)
+    seed, whole = plan.seed, (0,)  # index 0 is all training rows; fold k of the gate has index k
+    with clock.stage("read the data"):
+        split, report = plan.load()
+    train = split.train
+    with clock.stage("abduct, partition, act, predict"), threadpool_limits(limits=1):
+        augmentation = augment(plan.procedure, train, seed=seed, index=whole)
+    if augmentation.counterfactuals is None:
+        outcomes: list[FoldOutcome] = []
+        verdict = abstain(plan.gate)
+    else:
+        with clock.stage("gate", plan.gate.folds) as step:
+            outcomes = _gate_folds(plan, train, step)
+        verdict = judge(plan.gate, outcomes)
+    with clock.stage("refit and score"), threadpool_limits(limits=1):
+        return _finish(plan, split, report, augmentation, verdict, outcomes, clock)
+
+
+def _gate_folds(plan: Plan, train: Table, step: Step) -> list[FoldOutcome]:
+    """The folds, on as many workers as there are; their order and bytes do not depend on the workers."""
+    held = folds(len(train), plan.gate.folds, rng=stream(plan.seed, "gate-folds"), groups=train.groups)
+    workers = min(plan.jobs or cpu_count(), plan.gate.folds)
+    tasks = (
+        delayed(run_fold)(plan.procedure, train, rows, number, metric=plan.gate.metric, seed=plan.seed)
+        for number, rows in enumerate(held, start=1)
+    )
+    outcomes: list[FoldOutcome] = []
+    for outcome in Parallel(n_jobs=workers, return_as="generator")(tasks):
+        outcomes.append(outcome)
+        step.advance()
+    return outcomes
+
+
+def _finish(
+    plan: Plan,
+    split: Split,
+    report: DataReport,
+    augmentation: Augmentation,
+    verdict: Verdict,
+    outcomes: list[FoldOutcome],
+    clock: _Clock,
+) -> RunResult:
+    """Refits with the synthetic rows, scores both models on the test rows, and picks the one the gate chose."""
+    augmented = None
+    if augmentation.counterfactuals is not None:
+        augmented = fit_augmented(augmentation, split.train, seed=plan.seed, index=(0,))
+    tested = score(split.test, augmentation.plain, augmented, metric=plan.gate.metric, seed=plan.seed)
+    fitter = augmentation.fitter
+    return RunResult(
+        data=report,
+        split=split,
+        certificate=augmentation.certificate,
+        abduction=augmentation.abduction,
+        counterfactuals=augmentation.counterfactuals,
+        verdict=verdict,
+        score=tested,
+        model=augmented if verdict.accepted and augmented is not None else augmentation.plain,
+        settings=augmentation.settings,
+        timings=clock.seconds,
+        fit_seconds=fitter.seconds + sum(outcome.seconds for outcome in outcomes),
+        fits=fitter.fits + sum(outcome.fits for outcome in outcomes),
+    )

@@ -1,0 +1,51 @@
+"""Gradient-boosted oblivious trees (CatBoost), behind the extra `crda-spec[catboost]`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from crda_spec.errors import Complaint, MissingExtraError
+from crda_spec.regressors._protocol import Design, Stopping
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Catboost:
+    """CatBoost. The paper prints no settings for it; these are CatBoost's own with the paper's early stopping."""
+
+    kind: ClassVar[str] = "catboost"
+
+    iterations: int = 1000
+    learning_rate: float = 0.05
+    depth: int = 6
+    l2_leaf_reg: float = 3.0
+    stopping: Stopping | None = Stopping()
+
+    def train(self, design: Design, *, seed: int) -> Any:  # noqa: ANN401 - CatBoost has no types
+        """Boosts until the early-stopping rows stop improving; writes nothing to disk."""
+        model = load_catboost()(
+            iterations=self.iterations,
+            learning_rate=self.learning_rate,
+            depth=self.depth,
+            l2_leaf_reg=self.l2_leaf_reg,
+            random_seed=seed,
+            thread_count=1,
+            allow_writing_files=False,
+            logging_level="Silent",
+        )
+        watch = None if design.validation_x is None else (design.validation_x, design.validation_y)
+        rounds = self.stopping.rounds if self.stopping is not None and watch is not None else None
+        return model.fit(
+            design.x, design.y, sample_weight=design.weight, eval_set=watch, early_stopping_rounds=rounds, verbose=False
+        )
+
+
+def load_catboost() -> Any:  # noqa: ANN401 - CatBoost has no types
+    """The optional package, or an error that says how to get it."""
+    try:
+        from catboost import CatBoostRegressor  # noqa: PLC0415 - an optional extra
+    except ImportError as error:
+        what = "the regressor 'catboost' needs the package catboost"
+        hint = 'install it with: pip install "crda-spec[catboost]"'
+        raise MissingExtraError(Complaint(code="missing-extra", path="regressor.kind", what=what, hint=hint)) from error
+    return CatBoostRegressor

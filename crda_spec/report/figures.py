@@ -1,0 +1,268 @@
+"""The report's plots, each a pure function from numbers to an SVG string: same numbers, same bytes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from crda_spec.records import Array, Column, FoldResult, TestScore
+from crda_spec.report.svg import coordinate, drawing, element, paint, text_width, words
+from crda_spec.report.wording import count, in_unit, number, percent, setting, shorten, shown
+
+_KIND = "crda-figure"
+_RULES = (
+    paint(f".{_KIND} text", fill="ink")
+    + paint(f".{_KIND} .soft", fill="soft")
+    + paint(f".{_KIND} .grid", stroke="grid")
+    + paint(f".{_KIND} .axis", stroke="line")
+    + paint(f".{_KIND} .before", fill="grey")
+    + paint(f".{_KIND} .after", fill="sky")
+    + paint(f".{_KIND} .outline", fill="none", stroke="sky")
+    + paint(f".{_KIND} .better", fill="sky", stroke="sky")
+    + paint(f".{_KIND} .worse", fill="orange", stroke="orange")
+    + paint(f".{_KIND} .mean", fill="ink", stroke="ink")
+    + f".{_KIND} text{{font-size:12px;stroke:none;unicode-bidi:isolate}}.{_KIND} .outline{{stroke-width:2}}"
+    + f".{_KIND} .before{{opacity:.38}}.{_KIND} line{{stroke-width:1}}.{_KIND} line.better{{stroke-width:1.6}}"
+    + f".{_KIND} line.worse{{stroke-width:1.6;stroke-dasharray:5 3}}.{_KIND} line.mean{{stroke-width:3}}"
+)
+_MOST_BINS = 28
+_MOST_BARS = 12
+
+
+def _label(text: str, x: float, y: float, *, anchor: str = "middle", look: str = "") -> str:
+    return element("text", words(text), x=x, y=y, text_anchor=anchor, **({"class_": look} if look else {}))
+
+
+def _line(x1: float, y1: float, x2: float, y2: float, look: str) -> str:
+    return element("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=look)
+
+
+def histograms(before: Array, after: Array, column: Column) -> str:
+    """How a number is spread among the training rows (filled) and among the synthetic rows (outlined).
+
+    before: (n,) and after: (m,), in the column's unit; values that are missing or not finite are left out. Both are
+    drawn as a share of their own rows, on the same bins, so that the two shapes can be compared.
+    """
+    before, after = before[np.isfinite(before)], after[np.isfinite(after)]
+    edges = bin_edges(before, after, whole=column.type == "integer")
+    shares = [np.histogram(values, bins=edges)[0] / max(1, len(values)) for values in (before, after)]
+    width, height, left, top, bottom = 380.0, 190.0, 14.0, 30.0, 44.0
+    tallest = max(float(max(share.max() for share in shares)), 1e-9)
+    x = np.linspace(left, width - left, len(edges))
+    floor = height - bottom
+    y = [floor - share / tallest * (floor - top) for share in shares]
+    bars = [
+        element(
+            "rect", class_="before", x=float(x[i]), y=float(h), width=float(x[i + 1] - x[i]), height=float(floor - h)
+        )
+        for i, h in enumerate(y[0])
+        if h < floor
+    ]
+    steps = "".join(f"V{coordinate(h)}H{coordinate(x[i + 1])}" for i, h in enumerate(y[1]))
+    title = in_unit(column.name, column.unit)
+    parts = [
+        *bars,
+        element("path", class_="outline", d=f"M{coordinate(x[0])} {coordinate(floor)}{steps}V{coordinate(floor)}"),
+        _line(left, floor, width - left, floor, "axis"),
+        *_ticks(float(edges[0]), float(edges[-1]), (left, width - left), floor),
+        _label(shorten(title, 48), width / 2, height - 6, look="soft"),
+        *_key(left),
+    ]
+    return drawing(
+        parts,
+        kind=_KIND,
+        size=(width, height),
+        title=f"{title} before and after",
+        description=f"{_spread('Training rows', before)}; {_spread('synthetic rows', after)}",
+        rules=_RULES,
+    )
+
+
+def bin_edges(before: Array, after: Array, *, whole: bool) -> Array:
+    """Edges of the bins that both samples share: at most 28; around each whole number where that is few enough."""
+    both = np.concatenate([before, after])
+    low, high = (float(both.min()), float(both.max())) if len(both) else (0.0, 1.0)
+    if whole and high - low < _MOST_BINS:
+        return np.arange(math.floor(low), math.ceil(high) + 2, dtype=np.float64) - 0.5
+    amount = max(6, min(_MOST_BINS, round(2 * len(both) ** (1 / 3))))
+    pad = 0.5 * max(1.0, abs(low) * 1e-6) if high <= low or math.isclose(low, high, rel_tol=1e-12) else 0.0
+    # Halving first keeps the span of the largest floats finite.
+    return np.asarray(2 * np.linspace((low - pad) / 2, (high + pad) / 2, amount + 1), dtype=np.float64)
+
+
+def _spread(whose: str, values: Array) -> str:
+    if not len(values):
+        return f"{whose}: no values"
+    low, middle, high = (number(float(value)) for value in np.quantile(values, [0.0, 0.5, 1.0]))
+    return f"{whose}: from {low} to {high}, median {middle}"
+
+
+def _key(left: float) -> list[str]:
+    second = left + 34 + text_width("training rows", 12.0)
+    return [
+        element("rect", class_="before", x=left, y=8, width=13, height=11),
+        _label("training rows", left + 19, 18, anchor="start", look="soft"),
+        element("rect", class_="outline", x=second, y=9, width=12, height=9),
+        _label("synthetic rows", second + 19, 18, anchor="start", look="soft"),
+    ]
+
+
+def _ticks(low: float, high: float, sides: tuple[float, float], floor: float) -> list[str]:
+    """Round numbers below a horizontal axis, at most six."""
+    left, right = sides
+    parts = []
+    for value in round_numbers(low, high):
+        x = left + (value / 2 - low / 2) / (high / 2 - low / 2) * (right - left)
+        label = setting(value)
+        middle = min(max(x, text_width(label, 12.0) / 2), right + left - text_width(label, 12.0) / 2)
+        parts += [_line(x, floor, x, floor + 4, "axis"), _label(label, middle, floor + 18, look="soft")]
+    return parts
+
+
+def round_numbers(low: float, high: float, most: int = 6) -> tuple[float, ...]:
+    """At most `most` multiples of 1, 2 or 5 times a power of ten from low to high."""
+    span = high / 2 - low / 2  # half the span, which is finite for all finite ends
+    if not span > 0:
+        return (low,)
+    power = 10.0 ** math.floor(math.log10(span) - 1)
+    for step in (power * base for base in (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0)):
+        first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+        if last - first < most:
+            return tuple(index * step + 0.0 for index in range(first, last + 1))
+    return (low, high)
+
+
+def category_bars(before: Array, after: Array, column: Column) -> str:
+    """How often each value of a category or boolean occurs, among the training rows and the synthetic rows."""
+    labels = column.labels or ("false", "true")
+    shares = [_shares(values, len(labels)) for values in (before, after)]
+    order = sorted(range(len(labels)), key=lambda code: (-shares[0][code], code))[:_MOST_BARS]
+    rest = len(labels) - len(order)
+    names = [shorten(shown(labels[code]), 22) for code in order]
+    left = 20.0 + max((text_width(name, 12.0) for name in names), default=0.0)
+    width, row, top = left + 260.0, 34.0, 34.0
+    widest = max(float(share[code]) for share in shares for code in order) or 1.0
+    parts = _key(14.0)
+    for index, (code, name) in enumerate(zip(order, names, strict=True)):
+        y = top + index * row
+        parts.append(_label(name, left - 8, y + 17, anchor="end"))
+        for share, look, offset in ((shares[0][code], "before", 2.0), (shares[1][code], "after", 14.0)):
+            length = share / widest * 190
+            parts.append(element("rect", class_=look, x=left, y=y + offset, width=length, height=11))
+            parts.append(
+                _label(f"{100 * share:.1f} %", left + length + 6, y + offset + 10, anchor="start", look="soft")
+            )
+    height = top + len(order) * row + 22
+    name = in_unit(column.name, column.unit)
+    parts.append(
+        _label(
+            shorten(name, 40) + (f"; {rest} rarer values not drawn" if rest else ""),
+            14,
+            height - 4,
+            anchor="start",
+            look="soft",
+        )
+    )
+    told = "; ".join(
+        f"{n}: {100 * shares[0][c]:.1f} % to {100 * shares[1][c]:.1f} %" for c, n in zip(order, names, strict=True)
+    )
+    return drawing(
+        parts, kind=_KIND, size=(width, height), title=f"{name} before and after", description=told, rules=_RULES
+    )
+
+
+def _shares(codes: Array, amount: int) -> list[float]:
+    """The share of each code among the values that are not missing."""
+    present = codes[np.isfinite(codes)].astype(np.int64)
+    counts = np.bincount(present, minlength=amount)
+    return [float(value) for value in counts / max(1, len(present))]
+
+
+def fold_slopes(folds: Sequence[FoldResult], metric: str) -> str:
+    """Each gate fold as a line from the plain model's loss to the augmented model's; falling is better."""
+    losses = [value for fold in folds for value in (fold.plain, fold.augmented) if math.isfinite(value)]
+    low, high = (min(losses), max(losses)) if losses else (0.0, 1.0)
+    pad = 0.06 * (high - low) or max(1e-9, abs(high) * 0.1)
+    low, high = low - pad, high + pad
+    width, height, left, right, top, bottom = 460.0, 300.0, 150.0, 350.0, 34.0, 280.0
+
+    def level(loss: float) -> float:
+        return bottom - (loss - low) / (high - low) * (bottom - top)
+
+    parts = [_label("plain", left, 18), _label("augmented", right, 18)]
+    for value in round_numbers(low, high):
+        parts.append(_line(left - 70, level(value), right + 70, level(value), "grid"))
+        parts.append(_label(setting(value), left - 78, level(value) + 4, anchor="end", look="soft"))
+    drawn = [(fold.plain, fold.augmented, f"fold {fold.fold}") for fold in folds if _finite(fold)]
+    for plain, augmented, whose in drawn:
+        look = "better" if augmented < plain else "worse"
+        parts.append(_slope((plain, augmented), (level(plain), level(augmented)), (left, right), look, whose))
+    if drawn:
+        means = (_mean([fold[0] for fold in drawn]), _mean([fold[1] for fold in drawn]))
+        levels = (level(means[0]), level(means[1]))
+        parts.append(_slope(means, levels, (left, right), "mean", "mean of the folds"))
+        parts.append(_label(number(means[0]), left - 10, levels[0] - 7, anchor="end"))
+        parts.append(_label(number(means[1]), right + 10, levels[1] - 7, anchor="start"))
+    better = sum(augmented < plain for plain, augmented, _ in drawn)
+    return drawing(
+        parts,
+        kind=_KIND,
+        size=(width, height),
+        title=f"{metric.upper()} of the gate's folds",
+        description=f"The augmented model erred less in {better} of {count(len(drawn), 'fold')}",
+        rules=_RULES,
+    )
+
+
+def _finite(fold: FoldResult) -> bool:
+    return math.isfinite(fold.plain) and math.isfinite(fold.augmented)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
+def _slope(
+    losses: tuple[float, float], levels: tuple[float, float], sides: tuple[float, float], look: str, whose: str
+) -> str:
+    """One line of the slope plot with a dot at each end; resting on it tells the numbers."""
+    told = element("title", words(f"{whose}: {number(losses[0])} to {number(losses[1])}"))
+    radius = 5 if look == "mean" else 3.5
+    dots = "".join(element("circle", class_=look, cx=x, cy=y, r=radius) for x, y in zip(sides, levels, strict=True))
+    return element("g", told + _line(sides[0], levels[0], sides[1], levels[1], look) + dots)
+
+
+def score_interval(score: TestScore) -> str:
+    """The change on the test rows with its interval, against the line of no change; left of it is better.
+
+    Only for a score that has both: the caller asks first.
+    """
+    if score.change_percent is None or score.interval_percent is None:
+        raise ValueError("score_interval draws an interval; this score has none")
+    low, high = score.interval_percent
+    start, end = min(low, score.change_percent, 0.0), max(high, score.change_percent, 0.0)
+    pad = 0.12 * (end - start) or 1.0
+    start, end = start - pad, end + pad
+    width, height, left, right, floor = 560.0, 104.0, 20.0, 540.0, 66.0
+
+    def at(value: float) -> float:
+        return left + (value - start) / (end - start) * (right - left)
+
+    look = "better" if high < 0 else "worse" if low > 0 else "mean"
+    parts = [
+        _line(left, floor, right, floor, "axis"),
+        *_ticks(start, end, (left, right), floor),
+        _line(at(0.0), 22, at(0.0), floor, "axis"),
+        _label("better", at(0.0) - 10, 18, anchor="end", look="soft"),
+        _label("worse", at(0.0) + 10, 18, anchor="start", look="soft"),
+        element("rect", class_=look, x=at(low), y=40, width=max(1.0, at(high) - at(low)), height=6, rx=3),
+        element("circle", class_=look, cx=at(score.change_percent), cy=43, r=7),
+        _label(f"change of the test {score.metric.upper()}, %", width / 2, height - 4, look="soft"),
+    ]
+    level = setting(100 * score.level)
+    told = f"{percent(score.change_percent)} %, {level} % interval from {percent(low)} to {percent(high)}"
+    return drawing(
+        parts, kind=_KIND, size=(width, height), title="Change on the test rows", description=told, rules=_RULES
+    )

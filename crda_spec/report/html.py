@@ -1,0 +1,224 @@
+"""One page that explains a run to someone who was not there: no network, no scripts, light and dark, on paper too.
+
+Everything that comes from data is escaped by Jinja; only our own drawings enter as markup. The page's own security
+policy forbids scripts and every fetch, so that even a mistake here could execute nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from crda_spec.records import Column, FeatureVerdict, FoldResult, RunResult
+from crda_spec.report.figures import category_bars, fold_slopes, histograms, score_interval
+from crda_spec.report.sentences import (
+    DECISIONS,
+    data_sentence,
+    gate_sentence,
+    partition_sentence,
+    policy_sentence,
+    rows_sentence,
+    score_sentences,
+)
+from crda_spec.report.svg import FONT, palette
+from crda_spec.report.wording import STATUS_WORDS, change, in_unit, number, percent, setting, shown
+
+MOST_FIGURES = 24  # of moved features; the others keep their sentence
+
+
+@dataclass(frozen=True, slots=True)
+class _Tile:
+    """One of the figures at the top of the page."""
+
+    value: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Feature:
+    """A row of the partition table."""
+
+    name: str
+    unit: str
+    status: str
+    verdict: str
+    reason: str
+    witness: str
+    evidence: str
+    warning: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Move:
+    """What was done to one feature, with a picture of it ("" past the limit)."""
+
+    name: str
+    policy: str
+    figure: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ColumnRow:
+    """A row of the data contract."""
+
+    name: str
+    role: str
+    type: str
+    unit: str
+    promise: str
+    origin: str
+
+
+def render_html(result: RunResult, *, name: str, description: str, svg: str, record_json: str, spec_yaml: str) -> str:
+    """The report of a run; equal arguments give equal bytes.
+
+    svg: the graph as `graph_svg` drew it; it is the only argument that enters as markup. record_json and spec_yaml
+    are shown as text, folded away.
+    """
+    template = _environment().get_template("report.html.j2")
+    score, made = result.score, result.counterfactuals
+    folds, metric = result.verdict.folds, result.verdict.metric
+    return template.render(
+        name=name,
+        description=description,
+        svg=svg,
+        record_json=record_json,
+        spec_yaml=spec_yaml,
+        colours=palette(":root"),
+        font=FONT,
+        result=result,
+        decision=DECISIONS[result.verdict.decision],
+        tiles=tuple(_tiles(result)),
+        data_sentence=data_sentence(result),
+        partition_sentence=partition_sentence(result),
+        features=tuple(_features(result)),
+        rows_sentence="" if made is None else rows_sentence(made, len(result.split.train)),
+        moves=tuple(_moves(result)),
+        gate_sentence=gate_sentence(result.verdict),
+        gate_figure=fold_slopes(folds, metric) if folds else "",
+        folds=tuple(_fold(fold) for fold in folds),
+        mean=_mean(folds) if folds else (),
+        score_sentences=score_sentences(result),
+        score_figure="" if score.interval_percent is None or score.change_percent is None else score_interval(score),
+        columns=tuple(_columns(result)),
+        settings=tuple((key, str(value)) for key, value in result.settings.items()),
+    )
+
+
+def _environment() -> Environment:
+    return Environment(
+        loader=PackageLoader("crda_spec.report", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        finalize=_finalize,
+    )
+
+
+def _finalize(value: object) -> object:
+    """What every value of the template passes before it is escaped: unseen characters become visible.
+
+    Line breaks and tabs stay, for the spec and the record. Markup (a subclass of str) is our own and stays as it is.
+    """
+    return shown(value, keep="\n\t") if type(value) is str else value
+
+
+def _tiles(result: RunResult) -> Iterator[_Tile]:
+    """The figures that a reader in a hurry wants."""
+    certificate, verdict, score = result.certificate, result.verdict, result.score
+    yield _Tile(f"{len(result.split.train)} + {len(result.split.test)}", "training + test rows")
+    yield _Tile(f"{len(certificate.perturbed)} of {len(certificate.features)}", "features may move")
+    yield _Tile(str(0 if result.counterfactuals is None else len(result.counterfactuals)), "synthetic rows")
+    if verdict.effect_percent is not None:
+        yield _Tile(f"{percent(verdict.effect_percent)} %", f"mean fold {verdict.metric.upper()} in the gate")
+    if score.change_percent is not None:
+        used = "" if verdict.accepted else " (not used)"
+        yield _Tile(f"{percent(score.change_percent)} %", f"test {score.metric.upper()}, augmented{used}")
+    else:
+        yield _Tile(number(score.plain), f"test {score.metric.upper()}, plain model")
+
+
+def _features(result: RunResult) -> Iterator[_Feature]:
+    """Those that may move come first, as on the terminal."""
+    units = {column.name: column.unit or "" for column in result.split.train.features}
+    for verdict in sorted(result.certificate.features, key=lambda verdict: not verdict.perturbable):
+        yield _Feature(
+            name=shown(verdict.name),
+            unit=shown(units.get(verdict.name, "")),
+            status=verdict.status,
+            verdict=STATUS_WORDS[verdict.status],
+            reason=verdict.reason,
+            witness=shown(" ".join(verdict.witness)),
+            evidence=_evidence(verdict),
+            warning=verdict.warning,
+        )
+
+
+def _evidence(verdict: FeatureVerdict) -> str:
+    return ", ".join(f"{key.replace('_', ' ')} {setting(value)}" for key, value in verdict.evidence.items())
+
+
+def _moves(result: RunResult) -> Iterator[_Move]:
+    made = result.counterfactuals
+    if made is None:
+        return
+    train = result.split.train
+    for index, name in enumerate(made.action.moved):
+        position = train.names.index(name)
+        column = train.features[position]
+        draw = histograms if column.is_numeric else category_bars
+        figure = draw(train.x[:, position], made.action.x[:, position], column) if index < MOST_FIGURES else ""
+        yield _Move(in_unit(name, column.unit), _capital(policy_sentence(made, name)), figure)
+
+
+def _capital(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]
+
+
+def _fold(fold: FoldResult) -> tuple[str, ...]:
+    """fold, rows held out, synthetic rows, plain, augmented, change."""
+    return (str(fold.fold), str(fold.held_out_rows), str(fold.synthetic_rows), *_losses(fold.plain, fold.augmented))
+
+
+def _mean(folds: Sequence[FoldResult]) -> tuple[str, ...]:
+    """The last row of the same table."""
+    plain = sum(fold.plain for fold in folds) / len(folds)
+    augmented = sum(fold.augmented for fold in folds) / len(folds)
+    return ("mean", "", "", *_losses(plain, augmented))
+
+
+def _losses(plain: float, augmented: float) -> tuple[str, str, str]:
+    moved = change(plain, augmented)
+    return number(plain), number(augmented), "n/a" if moved is None else percent(moved)
+
+
+def _columns(result: RunResult) -> Iterator[_ColumnRow]:
+    train = result.split.train
+    for column, role in [(train.target, "target"), *((column, "feature") for column in train.features)]:
+        yield _ColumnRow(
+            name=shown(column.name),
+            role=role,
+            type=column.type,
+            unit=shown(column.unit or ""),
+            promise=_promise(column),
+            origin="inferred" if column.inferred else "declared",
+        )
+
+
+def _promise(column: Column) -> str:
+    """What a column's values may be, in words."""
+    if column.labels is not None:
+        labels = ", ".join(shown(label) for label in column.labels[:12])
+        return f"one of {labels}" + (f" and {len(column.labels) - 12} more" if len(column.labels) > 12 else "")
+    if column.allowed is not None:
+        return "one of " + ", ".join(setting(value) for value in column.allowed[:12])
+    bounds = [
+        f"{word} {setting(value)}"
+        for word, value in (("at least", column.minimum), ("at most", column.maximum))
+        if value is not None
+    ]
+    return ", ".join(bounds)

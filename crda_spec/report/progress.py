@@ -1,0 +1,157 @@
+"""What a run shows while it works: nothing, a line a stage, or moving bars.
+
+A stage may be advanced from any thread, as joblib's callbacks do; the bars and lines are written under one lock.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import IO, Protocol
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as RichProgress
+
+from crda_spec.report.wording import shown
+
+
+class Stage(Protocol):
+    """A stage under way."""
+
+    def advance(self, steps: int = 1) -> None:
+        """So many more of the stage's steps are done."""
+        ...
+
+
+class Progress(Protocol):
+    """Tells a person which stage runs and how far it is. It changes nothing in the run."""
+
+    def stage(self, name: str, total: int | None = None) -> AbstractContextManager[Stage]:
+        """Opens a stage of `total` steps (None: nobody knows); leaving the context ends it. Stages may nest."""
+        ...
+
+
+class _Quiet:
+    """A stage that nobody watches."""
+
+    __slots__ = ()
+
+    def advance(self, steps: int = 1) -> None:
+        """Says nothing."""
+
+
+class Silent:
+    """Shows nothing: for --quiet, --json and tests."""
+
+    __slots__ = ()
+
+    @contextmanager
+    def stage(self, name: str, total: int | None = None) -> Iterator[Stage]:  # noqa: ARG002 - the protocol's names
+        """A stage that nobody watches."""
+        yield _Quiet()
+
+
+class _Counter:
+    """Counts steps, from any thread."""
+
+    __slots__ = ("_lock", "done")
+
+    def __init__(self) -> None:
+        self.done = 0
+        self._lock = threading.Lock()
+
+    def advance(self, steps: int = 1) -> None:
+        """Adds the steps."""
+        with self._lock:
+            self.done += steps
+
+
+class Lines:
+    """One line a stage, when it is done: for logs and pipes, where moving bars would only leave rubbish."""
+
+    __slots__ = ("_clock", "_lock", "_stream")
+
+    def __init__(self, stream: IO[str] | None = None, *, clock: Callable[[], float] = time.perf_counter) -> None:
+        """Writes to `stream`, or to the standard error of the moment a line is written."""
+        self._stream = stream
+        self._clock = clock
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def stage(self, name: str, total: int | None = None) -> Iterator[Stage]:
+        """Counts in silence and writes `gate: 10 of 10, 7.8 s` at the end, or where it stopped."""
+        counter = _Counter()
+        start = self._clock()
+        ended = "stopped"
+        try:
+            yield counter
+            ended = ""
+        finally:
+            parts = [ended] if ended else []
+            if total is not None:
+                parts.append(f"{counter.done} of {total}")
+            parts.append(f"{self._clock() - start:.1f} s")
+            with self._lock:
+                print(f"{shown(name)}: {', '.join(parts)}", file=self._stream or sys.stderr, flush=True)
+
+
+class _BarStage:
+    """One bar."""
+
+    __slots__ = ("_bars", "_task")
+
+    def __init__(self, bars: RichProgress, task: TaskID) -> None:
+        self._bars = bars
+        self._task = task
+
+    def advance(self, steps: int = 1) -> None:
+        """Moves the bar; rich locks."""
+        self._bars.advance(self._task, steps)
+
+
+class Bars:
+    """Bars that move while a stage runs and vanish when it ends: for a person at a terminal."""
+
+    __slots__ = ("_bars", "_lock", "_open")
+
+    def __init__(self, console: Console | None = None) -> None:
+        """Draws on the console, or on standard error."""
+        self._bars = RichProgress(
+            SpinnerColumn(),
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=32),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=console or Console(stderr=True),
+            transient=True,
+        )
+        self._lock = threading.Lock()
+        self._open = 0
+
+    @contextmanager
+    def stage(self, name: str, total: int | None = None) -> Iterator[Stage]:
+        """A bar for as long as the stage lasts; the first open stage starts the display, the last one ends it."""
+        with self._lock:
+            if not self._open:
+                self._bars.start()
+            self._open += 1
+            task = self._bars.add_task(shown(name), total=total)
+        try:
+            yield _BarStage(self._bars, task)
+        finally:
+            with self._lock:
+                self._bars.remove_task(task)
+                self._open -= 1
+                if not self._open:
+                    self._bars.stop()
+
+
+def progress_for(console: Console, *, quiet: bool = False) -> Progress:
+    """What suits the console: nothing when asked to be quiet, bars on a terminal, lines elsewhere."""
+    if quiet:
+        return Silent()
+    return Bars(console) if console.is_terminal else Lines(console.file)

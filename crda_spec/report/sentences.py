@@ -1,0 +1,97 @@
+"""What a run found out, in sentences. The terminal and the page say the same thing in the same words."""
+
+from __future__ import annotations
+
+from crda_spec.records import Counterfactuals, DataReport, RunResult, TestScore, Verdict
+from crda_spec.report.wording import count, number, p_value, percent, setting, shown
+
+DECISIONS = {
+    "accepted": "Accepted: the augmented model is the one to use.",
+    "rejected": "Rejected: the plain model is the one to use.",
+    "abstained": "Abstained: nothing was augmented, the plain model is the one to use.",
+}
+
+
+def data_sentence(result: RunResult) -> str:
+    """How many rows there were, how they were split, and what was left out."""
+    train, test = result.split.train, result.split.test
+    groups = "" if train.groups is None else ", groups kept whole"
+    return (
+        f"{count(result.data.rows_read, 'row')} read, {result.data.rows_used} used: {len(train)} to train, "
+        f"{len(test)} to test{groups}; {dropped(result.data)}."
+    )
+
+
+def dropped(data: DataReport) -> str:
+    """What was left out of the data, or that nothing was."""
+    parts = []
+    if data.dropped_missing:
+        parts.append(f"{count(data.dropped_missing, 'row')} dropped for missing values")
+    if data.dropped_duplicates:
+        parts.append(f"{count(data.dropped_duplicates, 'repeated row')} dropped")
+    if data.missing_cells:
+        parts.append(f"{count(data.missing_cells, 'missing cell')}")
+    return ", ".join(parts) if parts else "nothing dropped"
+
+
+def partition_sentence(result: RunResult) -> str:
+    """How many features may move, and whose word that is."""
+    certificate = result.certificate
+    ground = (
+        "certified by the declared graph" if certificate.basis == "declared" else "found by discovery, not certified"
+    )
+    return f"{len(certificate.perturbed)} of {count(len(certificate.features), 'feature')} may move, {ground}."
+
+
+def rows_sentence(made: Counterfactuals, train_rows: int) -> str:
+    """How many synthetic rows there are and what they carry over from their source rows."""
+    noise = {0.0: "none of its source's noise", 1.0: "all of its source's noise"}.get(
+        made.retention, f"{setting(made.retention)} of its source's noise"
+    )
+    return (
+        f"{count(len(made), 'synthetic row')} from {count(train_rows, 'training row')}; "
+        f"each carries {noise} and weighs {setting(made.weight)}."
+    )
+
+
+def policy_sentence(made: Counterfactuals, feature: str) -> str:
+    """What was done to one moved feature, and how often its contract had to step in."""
+    action = made.action
+    clipped = action.clipped.get(feature, 0)
+    brought = f"; {clipped} of {len(made)} brought back inside the contract" if clipped else ""
+    return f"{shown(action.policies.get(feature, 'moved'))}{brought}"
+
+
+def gate_sentence(verdict: Verdict) -> str:
+    """The gate's numbers in one line, or nothing when nothing was tested."""
+    if verdict.p_value is None:
+        return ""
+    effect = "" if verdict.effect_percent is None else f", mean fold loss {percent(verdict.effect_percent)} %"
+    return f"{shown(verdict.test)}: {p_value(verdict.p_value)}, alpha {setting(verdict.alpha)}{effect}"
+
+
+def score_change(score: TestScore) -> str:
+    """`-10.6 % (95 % interval -18.1 to -2.9)`; empty when there is no change to speak of."""
+    if score.change_percent is None:
+        return ""
+    text = f"{percent(score.change_percent)} %"
+    if score.interval_percent is None:
+        return text
+    low, high = score.interval_percent
+    return f"{text} ({setting(100 * score.level)} % interval {percent(low)} to {percent(high)})"
+
+
+def score_sentences(result: RunResult) -> tuple[str, ...]:
+    """The test result on equal footing; what was refused is named as not used."""
+    score, metric = result.score, result.score.metric.upper()
+    rows = count(score.rows, "test row")
+    if score.augmented is None:
+        return (f"One plain model on {rows}: {metric} {number(score.plain)}; there is no augmented model to compare.",)
+    moved = f"{metric} {number(score.plain)} -> {number(score.augmented)}"
+    comparison = f"{moved}, {score_change(score)}" if score_change(score) else moved
+    if result.verdict.accepted:
+        return (f"One model vs one model on {rows}: {comparison}.",)
+    return (
+        f"One plain model on {rows}: {metric} {number(score.plain)} (used).",
+        f"Not used: the refused augmentation would have scored {comparison}.",
+    )

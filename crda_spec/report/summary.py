@@ -1,0 +1,158 @@
+"""What the terminal says about a run, as data: lines and grids, before anything is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from crda_spec.records import FeatureVerdict, FoldResult, RunResult
+from crda_spec.report.sentences import (
+    DECISIONS,
+    data_sentence,
+    gate_sentence,
+    partition_sentence,
+    policy_sentence,
+    rows_sentence,
+    score_sentences,
+)
+from crda_spec.report.wording import STATUS_WORDS, change, number, percent, shorten, shown
+
+MOST_ROWS = 20
+_LONGEST_REASON = 400  # the whole reason is in certificate.json
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A paragraph; `tone` is good, bad, strong, soft or empty."""
+
+    text: str
+    tone: str = ""
+    indent: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grid:
+    """A table: `numeric` columns are set to the right, `tones` colour each row's column `toned`."""
+
+    headers: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    numeric: tuple[int, ...] = ()
+    toned: int = 0
+    tones: tuple[str, ...] = ()
+    more: str = ""  # said below a table that was cut
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A headed part of the summary."""
+
+    title: str
+    blocks: tuple[Line | Grid, ...]
+
+
+def sections(result: RunResult) -> tuple[Section, ...]:
+    """The summary, top to bottom: data, partition, action, gate, test."""
+    data = (Line(f"{shown(result.data.source)}: {data_sentence(result)}"), *_notes(result.data.notes))
+    partition = (Line(partition_sentence(result)), _partition_grid(result))
+    return (
+        Section("Data", data),
+        Section("Partition", partition),
+        Section("Action", _action(result)),
+        Section("Gate", _gate(result)),
+        Section("Test", tuple(Line(text) for text in score_sentences(result))),
+    )
+
+
+def closing(result: RunResult, files: str | None) -> tuple[Line, ...]:
+    """The decision, what it cost, and where the files are."""
+    decision = result.verdict.decision
+    tone = {"accepted": "good", "rejected": "bad", "abstained": "strong"}[decision]
+    seconds = sum(result.timings.values())
+    lines = [Line(f"{DECISIONS[decision]} ({result.fits} fits, {seconds:.1f} s)", tone)]
+    if files is not None:
+        lines.append(Line(f"Files: {shown(files)}"))
+    return tuple(lines)
+
+
+def _notes(notes: Sequence[str]) -> tuple[Line, ...]:
+    return tuple(Line(shown(note), "soft") for note in notes)
+
+
+def _partition_grid(result: RunResult) -> Grid:
+    """Every feature's verdict, those that may move first; cut where it would fill the screen."""
+    units = {column.name: column.unit for column in result.split.train.features}
+    verdicts = sorted(result.certificate.features, key=lambda verdict: not verdict.perturbable)
+    hidden = len(verdicts) - MOST_ROWS
+    return Grid(
+        headers=("feature", "unit", "verdict", "reason"),
+        rows=tuple(
+            (shown(verdict.name), shown(units.get(verdict.name) or "-"), STATUS_WORDS[verdict.status], _reason(verdict))
+            for verdict in verdicts[:MOST_ROWS]
+        ),
+        toned=2,
+        tones=tuple(_status_tone(verdict) for verdict in verdicts[:MOST_ROWS]),
+        more=f"and {hidden} more, see certificate.json" if hidden > 0 else "",
+    )
+
+
+def _status_tone(verdict: FeatureVerdict) -> str:
+    return "good" if verdict.perturbable else ("bad" if verdict.status == "blocked" else "soft")
+
+
+def _reason(verdict: FeatureVerdict) -> str:
+    parts = [shown(verdict.reason)]
+    if verdict.witness:
+        parts.append(f"Open path: {shown(' '.join(verdict.witness))}.")
+    if verdict.warning:
+        parts.append(f"Warning: {shown(verdict.warning)}")
+    return shorten(" ".join(parts), _LONGEST_REASON, gap=" ... ")
+
+
+def _action(result: RunResult) -> tuple[Line, ...]:
+    made = result.counterfactuals
+    if made is None:
+        return (Line("No synthetic rows were made."),)
+    lines = [Line(rows_sentence(made, len(result.split.train)))]
+    lines += [Line(f"{shown(name)}: {policy_sentence(made, name)}", indent=2) for name in made.action.moved[:MOST_ROWS]]
+    hidden = len(made.action.moved) - MOST_ROWS
+    if hidden > 0:
+        lines.append(Line(f"and {hidden} more, see record.json", "soft", 2))
+    return tuple(lines)
+
+
+def _gate(result: RunResult) -> tuple[Line | Grid, ...]:
+    verdict = result.verdict
+    blocks: list[Line | Grid] = []
+    if verdict.folds:
+        blocks.append(_gate_grid(verdict.folds, verdict.metric))
+    numbers = gate_sentence(verdict)
+    if numbers:
+        blocks.append(Line(f"{numbers}."))
+    blocks.append(Line(shown(verdict.sentence), "strong"))
+    return tuple(blocks)
+
+
+def _gate_grid(folds: Sequence[FoldResult], metric: str) -> Grid:
+    """The paired fold losses and their means; the means stay when the table is cut."""
+    rows = [
+        (str(fold.fold), number(fold.plain), number(fold.augmented), _moved(fold.plain, fold.augmented))
+        for fold in folds
+    ]
+    plain = sum(fold.plain for fold in folds) / len(folds)
+    augmented = sum(fold.augmented for fold in folds) / len(folds)
+    hidden = len(rows) - MOST_ROWS
+    kept = [*rows[:MOST_ROWS], ("mean", number(plain), number(augmented), _moved(plain, augmented))]
+    losses = [*((fold.plain, fold.augmented) for fold in folds[:MOST_ROWS]), (plain, augmented)]
+    return Grid(
+        headers=("fold", f"plain {metric.upper()}", f"augmented {metric.upper()}", "change %"),
+        rows=tuple(kept),
+        numeric=(0, 1, 2, 3),
+        toned=3,
+        tones=tuple("good" if after < before else "bad" if after > before else "" for before, after in losses),
+        more=f"and {hidden} more, see folds.csv" if hidden > 0 else "",
+    )
+
+
+def _moved(plain: float, augmented: float) -> str:
+    moved = change(plain, augmented)
+    return "n/a" if moved is None else percent(moved)

@@ -1,0 +1,102 @@
+"""How names and numbers are written: for the terminal, the drawings and the page alike.
+
+Column names come from other people's files. A name may hold control characters, line breaks or marks that reverse
+the direction of the text around them; `shown` turns each into a visible escape, so that what is read is what is there.
+"""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Mapping
+
+# Format characters that ordinary words need: the zero-width (non-)joiner of Persian, Hindi and of joined emoji.
+_JOINERS = "\u200c\u200d"
+# Cc control, Cf format (direction marks), Cs lone surrogates, Cn unassigned, Co private, Zl and Zp line separators.
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Cn", "Co", "Zl", "Zp"})
+_ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
+
+# By `FeatureStatus`, and written as the answer to: may it move?
+STATUS_WORDS: Mapping[str, str] = {
+    "direct_cause": "may move: direct cause",
+    "irrelevant": "may move: irrelevant",
+    "screened": "may move: screened",
+    "blocked": "fixed: tied to noise",
+    "kept": "fixed: left alone",
+}
+
+
+def shown(text: str, *, keep: str = "") -> str:
+    """The text with every unseen character written as an escape; those in `keep` stay as they are."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(letter if letter in keep else _visible(letter) for letter in text)
+
+
+def _visible(letter: str) -> str:
+    if unicodedata.category(letter) not in _UNSEEN or letter in _JOINERS:
+        return letter
+    code = ord(letter)
+    return _ESCAPES.get(letter) or (f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}")
+
+
+def shorten(text: str, width: int, *, gap: str = "…") -> str:
+    """At most `width` characters: the middle gives way, since names often differ only at their ends."""
+    if len(text) <= width:
+        return text
+    tail = (width - len(gap)) // 3
+    return text[: width - len(gap) - tail] + gap + text[len(text) - tail :]
+
+
+def number(value: float, digits: int = 4) -> str:
+    """A measured number with four significant digits; whole digits are never rounded away below a million."""
+    if not math.isfinite(value):
+        return {math.inf: "inf", -math.inf: "-inf"}.get(value, "n/a")
+    if value == 0:
+        return "0"
+    exponent = int(f"{value:.{digits - 1}e}".partition("e")[2])
+    if -5 < exponent < 6:
+        return f"{value:.{max(0, digits - 1 - exponent)}f}"
+    return f"{value:.{digits - 1}e}"
+
+
+def setting(value: float) -> str:
+    """A number that someone chose, without zeros that say nothing: 1, 0.25, 1e-05."""
+    return f"{value:.4g}"
+
+
+def percent(value: float) -> str:
+    """A change in percent, without the percent sign: always signed, one decimal, two below a tenth of a percent."""
+    if not math.isfinite(value):
+        return number(value)
+    if abs(value) >= 9999.95:
+        return f"{value:+.3e}"
+    text = f"{value:+.2f}" if abs(value) < 0.095 else f"{value:+.1f}"
+    return text if float(text) else "0.0"
+
+
+def change(plain: float, augmented: float) -> float | None:
+    """The change from the plain to the augmented loss in percent; None where the plain loss is zero."""
+    return 100.0 * (augmented - plain) / plain if plain > 0 else None
+
+
+def p_value(value: float) -> str:
+    """`p = 0.0312`, or a bound where more digits would say nothing."""
+    return "p < 0.0001" if value < 1e-4 else f"p = {number(value)}"
+
+
+def count(amount: int, noun: str) -> str:
+    """`1 row`, `2 rows`: the noun takes a plain s."""
+    return f"{amount} {noun}" if amount == 1 else f"{amount} {noun}s"
+
+
+def listed(words: tuple[str, ...], limit: int = 6) -> str:
+    """`a, b and c`; a long list is cut and says by how many."""
+    if len(words) > limit:
+        return f"{', '.join(words[:limit])} and {len(words) - limit} more"
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def in_unit(name: str, unit: str | None) -> str:
+    """A column's name with its unit, as an axis carries it."""
+    return f"{shown(name)} ({shown(unit)})" if unit else shown(name)

@@ -1,0 +1,146 @@
+"""The certificate: which features may be perturbed while a row keeps its noise, proved from the graph.
+
+Let L be the noise of the target and every unmeasured parent of the target in the canonical DAG (latent nodes, hidden
+common causes, columns that are no features), and X the features. A partition X = X_P + X_R is valid when
+L _||_ X_P | X_R. The largest valid X_P is unique:
+
+    X_P* = { x in X : L _||_ x | X - x },
+
+the complement of L's Markov boundary among the features; exactly its subsets are valid. One sweep finds it: walks that
+are open given *all* of X arrive at x if and only if some walk is open given X - x. (If x alone opens a collider on the
+way, the directed way from that collider down to x is itself open.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from crda_spec.records import DrawnGraph, FeatureVerdict
+from crda_spec.scm.graph import CausalGraph
+from crda_spec.scm.reasons import Tie, listed, sentence
+from crda_spec.scm.separation import reached, shortest_walk
+
+Role = Literal["feature", "target", "latent", "noise", "unused"]
+
+
+def noise_side(graph: CausalGraph, features: Collection[str]) -> tuple[str, ...]:
+    """L: the noise, then every unmeasured parent of the target in the order of their names."""
+    dag, measured = graph.dag, set(graph.measured(features))
+    parents = dag.parents[dag.index[graph.target]]
+    others = (dag.names[node] for node in parents if node not in measured and dag.names[node] != graph.noise)
+    return (graph.noise, *others)
+
+
+def perturbable(graph: CausalGraph, features: Collection[str]) -> frozenset[str]:
+    """X_P*: the largest set of features that may be perturbed together, the rest held fixed."""
+    dag, measured = graph.dag, graph.measured(features)
+    tied = reached(dag, graph.positions(noise_side(graph, features)), measured)
+    return frozenset(dag.names[node] for node in measured if node not in tied)
+
+
+def certify(graph: CausalGraph, features: Sequence[str]) -> tuple[FeatureVerdict, ...]:
+    """A verdict for each feature, in their order: direct_cause, irrelevant or blocked, and the reason.
+
+    A blocked feature's witness is a shortest path, open given all other features, from the noise side to the feature.
+    It starts at the noise (`Z -> recovery -> relapse`), or at the target when it runs over an unmeasured parent of the
+    target (`recovery <- severity -> dose`). An unknown feature is a GraphError.
+    """
+    inquiry = _Inquiry(graph, tuple(features))
+    free = inquiry.free()
+    return tuple(inquiry.allowed(name) if name in free else inquiry.blocked(name) for name in features)
+
+
+def drawn(graph: CausalGraph, features: Sequence[str]) -> DrawnGraph:
+    """The graph as it is shown: all features, the target, its noise, and whatever else an edge names."""
+    graph.measured(features)
+    named = {name for edge in graph.edges for name in (edge.tail, edge.head)}
+    unused = [name for name in graph.observed if name in named and name != graph.target and name not in set(features)]
+    roles: tuple[tuple[Sequence[str], Role], ...] = (
+        (features, "feature"),
+        ([graph.target], "target"),
+        ([graph.noise], "noise"),
+        (unused, "unused"),
+        (graph.latents, "latent"),
+    )
+    noise: list[tuple[str, str, Literal["->", "<->", "--"]]] = [
+        *((name, graph.noise, "->") for name in graph.noise_parents),
+        (graph.noise, graph.target, "->"),
+    ]
+    return DrawnGraph(
+        nodes=tuple((name, role) for names, role in roles for name in names),
+        edges=(*((edge.tail, edge.head, edge.mark) for edge in graph.edges), *noise),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Inquiry:
+    """One graph, one set of features; remembers what leaving features out, or adding one, would free."""
+
+    graph: CausalGraph
+    features: tuple[str, ...]
+    _free: dict[frozenset[str], frozenset[str]] = field(default_factory=dict)
+
+    def free(self, *, without: Collection[str] = (), adding: Collection[str] = ()) -> frozenset[str]:
+        """X_P* for the features, some of them left out or some columns added."""
+        key = frozenset(self.features).difference(without).union(adding)
+        if key not in self._free:
+            self._free[key] = perturbable(self.graph, key)
+        return self._free[key]
+
+    def allowed(self, name: str) -> FeatureVerdict:
+        """By the lemma of the paper's appendix a perturbable feature is a direct cause, or tells nothing about y."""
+        dag, target = self.graph.dag, self.graph.target
+        node = dag.index[name]
+        if dag.index[target] in dag.children[node]:
+            reason = (
+                f"{name} is a direct cause of {target}, and once the other features are known, "
+                f"nothing unmeasured that drives {target} is tied to it"
+            )
+            return FeatureVerdict(name=name, status="direct_cause", reason=reason)
+        if dag.parents[node] or dag.children[node]:
+            reason = f"once the other features are known, {name} says nothing about {target} or its noise"
+        else:
+            reason = f"no edge of the graph names {name}, so it says nothing about {target} or its noise"
+        return FeatureVerdict(name=name, status="irrelevant", reason=reason)
+
+    def blocked(self, name: str) -> FeatureVerdict:
+        """The witness, what it means, and what would help."""
+        dag = self.graph.dag
+        others = frozenset(self.graph.positions(other for other in self.features if other != name))
+        sources = self.graph.positions(noise_side(self.graph, self.features))
+        walk = shortest_walk(dag, sources, [dag.index[name]], others)
+        if walk is None:
+            raise AssertionError("the sweep and the single query disagree")
+        tie = Tie(self.graph, walk, others)
+        reason = f"{sentence(tie)}{self._remedy(name, tie)}"
+        return FeatureVerdict(name=name, status="blocked", reason=reason, witness=tie.path.tokens)
+
+    def _remedy(self, name: str, tie: Tie) -> str:
+        """Only what was computed to help is offered."""
+        dag = self.graph.dag
+        below = dag.descendants([dag.index[self.graph.target]])
+        effects = [feature for feature in self.features if below[dag.index[feature]]]
+        if name in effects:
+            return self._without_effects(name, effects)
+        openers = [dag.names[node] for node in tie.openers() if below[node]]
+        for out in (openers, effects):
+            if out and name in self.free(without=out):
+                return f"; leaving {listed(out)} out of the features would free {name}"
+        for node in tie.walk[:-1]:
+            column = dag.names[node]
+            unused = column in self.graph.observed and column != self.graph.target and column not in self.features
+            if unused and name in self.free(adding=[column]):
+                return f"; with {column} among the features, {name} would be free"
+        return ""
+
+    def _without_effects(self, name: str, effects: list[str]) -> str:
+        """A feature that the target causes opens the collider at the target: whom would leaving it out free?"""
+        freed = sorted(self.free(without=[name]) - self.free())
+        if freed:
+            return f"; leaving it out of the features would free {listed(freed)}"
+        freed = sorted(self.free(without=effects) - self.free())
+        if freed:
+            return f"; leaving out all that {self.graph.target} causes ({listed(effects)}) would free {listed(freed)}"
+        return ""

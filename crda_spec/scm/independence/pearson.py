@@ -1,0 +1,77 @@
+"""Linear correlation: the paper's screen, and the matrix that PC works from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy import special
+
+from crda_spec.records import Array
+from crda_spec.scm.independence._protocol import ScreenResult
+
+
+@dataclass(frozen=True, slots=True)
+class Pearson:
+    """Pearson's r of each feature with the residual; the p-value is two-sided and exact under normality.
+
+    Rows in which a feature or the residual is missing (not finite) are left out for that feature. A constant, or fewer
+    than three rows, gives statistic 0 and p-value 1: nothing was seen, because nothing could be.
+    """
+
+    name: ClassVar[str] = "pearson"
+
+    def __call__(self, x: Array, z: Array) -> ScreenResult:
+        """x: (n, d) features.  z: (n,) residuals.  Returns d correlations and d p-values."""
+        present = np.isfinite(x) & np.isfinite(z)[:, None]
+        rows = present.sum(axis=0)
+        a = _standardized(x, present)
+        b = _standardized(np.broadcast_to(z[:, None], x.shape), present)
+        r = np.clip(np.einsum("ij,ij->j", a, b), -1.0, 1.0)
+        r[rows < 3] = 0.0
+        return ScreenResult(statistic=r, p_value=_p_value(r, rows - 2))
+
+
+def _p_value(r: Array, freedom: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> Array:
+    """P(|R| >= |r|) for R of independent normal columns: Student's t with t^2 = freedom * r^2 / (1 - r^2)."""
+    # The t distribution's two tails as an incomplete beta function of freedom / (freedom + t^2) = 1 - r^2.
+    # (1 - r)(1 + r) keeps the digits that 1 - r^2 loses near 1.
+    p = special.betainc(np.maximum(freedom, 1) / 2.0, 0.5, (1.0 - r) * (1.0 + r))
+    return np.where(freedom > 0, p, 1.0)
+
+
+def _standardized(x: Array, present: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> Array:
+    """Columns with mean 0 and length 1 over their present rows, 0 elsewhere; all 0 for a constant.
+
+    Each column is first brought to size 1, and once more after centring, so that no square overflows or vanishes.
+    """
+    if not len(x):
+        return np.zeros(x.shape)
+    rows = np.maximum(present.sum(axis=0), 1)
+    filled = np.where(present, x, 0.0)
+    size = np.abs(filled).max(axis=0)
+    filled = filled / np.where(size > 0, size, 1.0)
+    centred = np.where(present, filled - filled.sum(axis=0) / rows, 0.0)
+    # Exactly constant columns are told by their values: their centred values may be rounding errors instead of 0.
+    low, high = np.where(present, x, np.inf).min(axis=0), np.where(present, x, -np.inf).max(axis=0)
+    spread = np.abs(centred).max(axis=0)
+    varies = (low < high) & (spread > 0)
+    centred = np.where(varies, centred, 0.0) / np.where(varies, spread, 1.0)
+    length = np.sqrt(np.einsum("ij,ij->j", centred, centred))
+    result: Array = centred / np.where(length > 0, length, 1.0)
+    return result
+
+
+def correlation_matrix(x: Array) -> tuple[Array, int]:
+    """The correlations of all columns, (d, d), and the number of rows they come from.
+
+    Only rows without a missing (not finite) value count: correlations taken from different rows need not fit together
+    in one table of random variables. A constant has correlation 0 with every other column; the diagonal is 1.
+    """
+    whole = x[np.isfinite(x).all(axis=1)]
+    unit = _standardized(whole, np.ones(whole.shape, dtype=np.bool_))
+    r = np.clip(unit.T @ unit, -1.0, 1.0)
+    r = (r + r.T) / 2.0
+    np.fill_diagonal(r, 1.0)
+    return r, len(whole)

@@ -1,0 +1,114 @@
+"""Why a feature is blocked, as a sentence that a domain expert can read.
+
+Separate from the certificate so that the mathematics stays short: nothing here decides anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from crda_spec.scm.graph import CausalGraph
+from crda_spec.scm.separation import Path, path_along
+
+
+def listed(names: Sequence[str], most: int = 4) -> str:
+    """`a`, `a and b`, `a, b and c`; only the first ones of a long list and how many more there are."""
+    shown = list(names) if len(names) <= most else [*names[: most - 1], f"{len(names) - most + 1} more"]
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Tie:
+    """An open path between what is unmeasured about the target and one feature, given all other features."""
+
+    graph: CausalGraph
+    walk: tuple[int, ...]  # positions, from the noise or an unmeasured parent of the target to the feature
+    measured: frozenset[int]  # the other features
+
+    @property
+    def feature(self) -> str:
+        """The feature at the end of the walk."""
+        return self.graph.dag.names[self.walk[-1]]
+
+    @property
+    def from_noise(self) -> bool:
+        """Whether the walk starts at the noise and not at an unmeasured parent of the target."""
+        return self.graph.dag.names[self.walk[0]] == self.graph.noise
+
+    @property
+    def path(self) -> Path:
+        """The walk as it is read; one from an unmeasured parent starts with the target that it drives."""
+        if self.from_noise:
+            return path_along(self.graph, self.walk)
+        return path_along(self.graph, (self.graph.dag.index[self.graph.target], *self.walk))
+
+    def colliders(self) -> list[int]:
+        """The nodes on the walk at which two arrows meet."""
+        children = self.graph.dag.children
+        triples = zip(self.walk, self.walk[1:], self.walk[2:], strict=False)
+        return [node for before, node, after in triples if node in children[before] and node in children[after]]
+
+    def openers(self) -> list[int]:
+        """For each collider the nearest feature that, held fixed, opens it: itself or a descendant."""
+        return list(dict.fromkeys(self._opener(node) for node in self.colliders()))
+
+    def _opener(self, collider: int) -> int:
+        queue = [collider]
+        for node in queue:
+            if node in self.measured:
+                return node
+            queue += [child for child in self.graph.dag.children[node] if child not in queue]
+        raise AssertionError("a collider on an open path is held fixed or has a descendant that is")
+
+    def top(self) -> int:
+        """On a walk without colliders: the one node that causes all the others."""
+        children = self.graph.dag.children
+        for node, after in zip(self.walk, self.walk[1:], strict=False):
+            if after in children[node]:
+                return node
+        return self.walk[-1]
+
+
+def sentence(tie: Tie) -> str:
+    """The reason, the path included."""
+    if tie.colliders():
+        return f"{_held_fixed(tie)}: {tie.path if tie.from_noise else tie.path.turned()}"
+    names, target, feature = tie.graph.dag.names, tie.graph.target, tie.feature
+    top = tie.top()
+    if tie.from_noise and top == tie.walk[0]:
+        return f"{feature} is caused by the target {target} and carries its noise: {tie.path}"
+    story = tie.path.turned()
+    if tie.from_noise and len(tie.walk) == 2:
+        return f"the noise of {target} depends on {feature}, as declared: {story}"
+    end = f"the noise of {target}" if tie.from_noise else target
+    if top == tie.walk[-1]:
+        through = _unmeasured(tie, tie.walk[-2])
+        return f"{feature} acts on {end} through {through}, which cannot be held fixed: {story}"
+    ends = tie.graph.confounders.get(names[top])
+    if ends is not None and set(ends) == {feature, target}:
+        return f"{feature} and {target} share an unmeasured cause: {story}"
+    return f"{_unmeasured(tie, top)} drives both {feature} and {end}: {story}"
+
+
+def _held_fixed(tie: Tie) -> str:
+    """On a path with colliders it is the other features, held fixed, that make the tie."""
+    names, target = tie.graph.dag.names, tie.graph.target
+    openers = [names[node] for node in tie.openers()]
+    source = "the noise of " + target if tie.from_noise else f"{_unmeasured(tie, tie.walk[0])}, which drives {target}"
+    below = tie.graph.dag.descendants([tie.graph.dag.index[target]])
+    caused = [name for name in openers if below[tie.graph.dag.index[name]]]
+    verb = "is" if len(caused) == 1 else "are"
+    why = f"{listed(caused)} {verb} caused by {target}, and " if caused else ""
+    them = ("it" if len(caused) == 1 else "them") if caused == openers else listed(openers)
+    return f"{why}holding {them} fixed ties {tie.feature} to {source}"
+
+
+def _unmeasured(tie: Tie, node: int) -> str:
+    """How a node that is not among the features is spoken of."""
+    name = tie.graph.dag.names[node]
+    if name in tie.graph.confounders:
+        return f"an unmeasured cause of both {listed(tie.graph.confounders[name])}"
+    if name in tie.graph.latents:
+        return f"the unmeasured {name}"
+    return f"the column {name} (not a feature)"

@@ -1,0 +1,141 @@
+"""What no single field can know: the spec's parts against each other, without looking at any data."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from crda_spec.errors import Complaint, show
+from crda_spec.spec.causal import Causal
+from crda_spec.spec.counterfactual import Counterfactual
+from crda_spec.spec.dataset import ColumnContract, ColumnSplit, Dataset, SourceSplit, SyntheticSource
+from crda_spec.spec.execution import Execution
+from crda_spec.spec.gate import WilcoxonGate, folds_needed, smallest_p_value
+from crda_spec.spec.partition import Partition
+
+
+def check_parts(parts: Mapping[str, Any]) -> Iterator[Complaint]:
+    """All complaints about the sections that could be read; a section that could not is absent from `parts`."""
+    checks: dict[str, Callable[[Any], Iterator[Complaint]]] = {
+        "dataset": _dataset,
+        "causal": _causal,
+        "partition": _partition,
+        "counterfactual": _counterfactual,
+        "gate": _gate,
+        "execution": _execution,
+    }
+    for name, check in checks.items():
+        if name in parts:
+            yield from check(parts[name])
+
+
+def _dataset(dataset: Dataset) -> Iterator[Complaint]:
+    features = dataset.features or ()
+    if dataset.target in features:
+        yield _bad(
+            "dataset.features", f"the target {show(dataset.target)} is among the features", "remove it from the list"
+        )
+    yield from _repeated("dataset.features", features)
+    for path, name in (("dataset.groups", dataset.groups), ("dataset.split.column", _split_column(dataset))):
+        if name == dataset.target:
+            yield _bad(path, f"{show(name)} is the target", "name another column")
+        if name is not None and name in features:
+            yield _bad(path, f"{show(name)} is among the features", "remove it from dataset.features")
+    for name, contract in dataset.columns.items():
+        yield from _contract(f"dataset.columns.{name}", contract)
+    target = dataset.columns.get(dataset.target)
+    if target is not None and target.type in ("category", "boolean"):
+        where = f"dataset.columns.{dataset.target}.type"
+        yield _bad(where, f"a regression target cannot be a {target.type}", "declare it continuous or integer")
+    yield from _synthetic("dataset.source", dataset.source)
+    if isinstance(dataset.split, SourceSplit):
+        yield from _synthetic("dataset.split.source", dataset.split.source)
+
+
+def _split_column(dataset: Dataset) -> str | None:
+    return dataset.split.column if isinstance(dataset.split, ColumnSplit) else None
+
+
+def _synthetic(path: str, source: object) -> Iterator[Complaint]:
+    if not isinstance(source, SyntheticSource):
+        return
+    if (source.world is None) == (source.equations is None):
+        what = "both world and equations are given" if source.world else "neither world nor equations is given"
+        yield _bad(path, what, "give exactly one of them")
+    if source.hidden and source.equations is None:
+        yield _bad(f"{path}.hidden", "a named world knows its own hidden variables", "remove the key")
+
+
+def _contract(path: str, contract: ColumnContract) -> Iterator[Complaint]:
+    low, high, values = contract.min, contract.max, contract.values
+    if contract.type in ("category", "boolean"):
+        for key, bound in (("min", low), ("max", high)):
+            if bound is not None:
+                yield _bad(
+                    f"{path}.{key}", f"a {contract.type} column has no bounds, got {bound:g}", "use values instead"
+                )
+    if low is not None and high is not None and low > high:
+        yield _bad(f"{path}.min", f"`min <= max` must hold, but got (min={low:g}, max={high:g})", "swap them")
+    if values is None:
+        return
+    yield from _repeated(f"{path}.values", values)
+    if contract.type in ("continuous", "integer"):
+        for value in values:
+            if isinstance(value, bool | str):
+                yield _bad(
+                    f"{path}.values", f"{show(value)} is not a number", f"the column is declared {contract.type}"
+                )
+    if contract.type == "boolean" and not all(isinstance(value, bool) for value in values):
+        yield _bad(f"{path}.values", "a boolean column holds true and false", "remove the key, or declare a category")
+
+
+def _causal(causal: Causal) -> Iterator[Complaint]:
+    if causal.graph is not None and causal.discovery is not None:
+        yield _bad("causal", "both graph and discovery are given", "keep the graph if an expert stands behind it")
+    if causal.graph is None and causal.discovery is None:
+        yield _bad("causal", "neither graph nor discovery is given", "remove `causal` to discover with PC")
+
+
+def _partition(partition: Partition) -> Iterator[Complaint]:
+    for name in partition.perturb or ():
+        if name in partition.keep:
+            yield _bad("partition.keep", f"{show(name)} is also in partition.perturb", "keep it in one of the two")
+    yield from _repeated("partition.perturb", partition.perturb or ())
+    yield from _repeated("partition.keep", partition.keep)
+
+
+def _counterfactual(counterfactual: Counterfactual) -> Iterator[Complaint]:
+    if counterfactual.teacher.kind == "single" and counterfactual.residuals == "out_of_fold":
+        what = "a single teacher has seen every row, so it has no out_of_fold residuals"
+        yield _bad("counterfactual.residuals", what, "use residuals: in_sample, or teacher: {kind: crossfit}")
+
+
+def _gate(gate: WilcoxonGate) -> Iterator[Complaint]:
+    least = smallest_p_value(gate.folds, gate.alternative)
+    if least < gate.alpha:
+        return
+    patterns = "2" if gate.alternative == "two-sided" else "1"
+    what = (
+        f"this gate can never accept: with {gate.folds} folds the smallest {gate.alternative} p-value is "
+        f"{patterns}/2^{gate.folds} = {least:g}, which is not below alpha = {gate.alpha:g}"
+    )
+    hint = f"use at least {folds_needed(gate.alpha, gate.alternative)} folds"
+    if gate.alternative == "two-sided" and smallest_p_value(gate.folds, "less") < gate.alpha:
+        hint += " or alternative: less"
+    yield Complaint(code="gate-cannot-accept", path="gate.folds", what=what, hint=hint)
+
+
+def _execution(execution: Execution) -> Iterator[Complaint]:
+    if execution.jobs != "auto" and execution.jobs < 1:
+        yield _bad("execution.jobs", f"must be at least 1, got {execution.jobs}", "or write auto")
+
+
+def _repeated(path: str, names: tuple[Any, ...]) -> Iterator[Complaint]:
+    for name, times in Counter(names).items():
+        if times > 1:
+            yield _bad(path, f"{show(name)} is listed {times} times", "list it once")
+
+
+def _bad(path: str, what: str, hint: str) -> Complaint:
+    return Complaint(code="inconsistent", path=path, what=what, hint=hint)

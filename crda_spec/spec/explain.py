@@ -1,0 +1,226 @@
+"""pydantic's errors -> complaints in our words, each with its place."""
+
+from __future__ import annotations
+
+import re
+import types
+import typing
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic_core import ErrorDetails
+
+from crda_spec.errors import Complaint, did_you_mean, show
+from crda_spec.spec.yaml_tree import SpecPath, Tree, dotted, resolve_scalar
+
+_EXPECTED = {
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "int_parsing_size": "a smaller whole number",
+    "float_type": "a number",
+    "string_type": "text",
+    "bool_type": "true or false",
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "dict_type": "a mapping (key: value lines)",
+    "model_type": "a mapping (key: value lines)",
+    "model_attributes_type": "a mapping (key: value lines)",
+    "finite_number": "a finite number",
+}
+_BOUNDS = {
+    "greater_than": ("greater than", "gt"),
+    "greater_than_equal": ("at least", "ge"),
+    "less_than": ("less than", "lt"),
+    "less_than_equal": ("at most", "le"),
+}
+
+
+def explain(errors: Iterable[ErrorDetails], model: type[BaseModel], tree: Tree) -> list[Complaint]:
+    """One complaint for each place that is wrong, in our words."""
+    grouped: dict[SpecPath, list[ErrorDetails]] = defaultdict(list)
+    for error in errors:
+        grouped[_path_of(error, tree.value)].append(error)
+    return [_one(path, found, model, tree) for path, found in grouped.items()]
+
+
+def _path_of(error: ErrorDetails, value: Any) -> SpecPath:  # noqa: ANN401
+    """Pydantic's location without the union tags it mixes in."""
+    path: list[str | int] = []
+    for position, part in enumerate(error["loc"]):
+        last = position == len(error["loc"]) - 1
+        if isinstance(value, dict) and part in value:
+            value = value[str(part)]
+            path.append(part)
+        elif isinstance(value, list) and isinstance(part, int) and part < len(value):
+            value = value[part]
+            path.append(part)
+        elif isinstance(value, dict) and value.get("kind") == part:
+            continue
+        elif last and error["type"] == "missing":
+            path.append(part)
+        else:
+            break
+    return tuple(path)
+
+
+def _one(path: SpecPath, found: list[ErrorDetails], model: type[BaseModel], tree: Tree) -> Complaint:
+    error = found[0]
+    kind = error["type"]
+    ctx = error.get("ctx", {})
+    if kind == "extra_forbidden":
+        known = sorted(_fields_at(model, path[:-1], tree.value))
+        return Complaint(
+            code="unknown-key",
+            what=f"unknown key {show(str(path[-1]))}",
+            hint=did_you_mean(str(path[-1]), known, otherwise="keys here"),
+            path=dotted(path),
+            place=tree.place(path, key=True),
+        )
+    if kind == "missing":
+        return _missing(path, model, tree)
+    if kind == "union_tag_not_found":
+        kinds = ", ".join(str(_kind_of(one)) for one in _models_at(model, path, tree.value))
+        hint = f"choose one of {kinds}"
+        return Complaint(
+            code="missing-key", what="the key 'kind' is missing", hint=hint, path=dotted(path), place=tree.place(path)
+        )
+    if kind == "union_tag_invalid":
+        words = re.findall(r"'([^']*)'", str(ctx.get("expected_tags", "")))
+        given = str(ctx.get("tag", ""))
+        where = (*path, "kind")
+        hint = did_you_mean(given, words, otherwise="kinds")
+        return Complaint(
+            code="unknown-kind",
+            what=f"unknown kind {show(given)}",
+            hint=hint,
+            path=dotted(where),
+            place=tree.place(where),
+        )
+    code, what, hint = _bad_value(found)
+    return Complaint(code=code, what=what, hint=hint, path=dotted(path), place=tree.place(path))
+
+
+def _missing(path: SpecPath, model: type[BaseModel], tree: Tree) -> Complaint:
+    field = _fields_at(model, path[:-1], tree.value).get(str(path[-1]))
+    meaning = (field.description or "").rstrip(".") if field is not None else ""
+    return Complaint(
+        code="missing-key",
+        what=f"the key {show(str(path[-1]))} is missing",
+        hint=f"it says: {meaning[:1].lower()}{meaning[1:]}" if meaning else "",
+        path=dotted(path),
+        place=tree.place(path[:-1]),
+    )
+
+
+def _bad_value(found: list[ErrorDetails]) -> tuple[str, str, str]:
+    """Code, what and hint for a value of the wrong type or outside its range."""
+    error = found[0]
+    kind, ctx, value = error["type"], error.get("ctx", {}), error["input"]
+    if all(one["type"] in _EXPECTED or one["type"] == "literal_error" for one in found):
+        if len(found) == 1 and kind == "literal_error":
+            words = re.findall(r"'([^']*)'", str(ctx.get("expected", "")))
+            hint = did_you_mean(str(value), words, otherwise="choose one of") if words else f"write {ctx['expected']}"
+            return "unknown-value", f"unknown value {show(value)}", hint
+        wanted = " or ".join(dict.fromkeys(_expected(one) for one in found))
+        hint = "remove the key to use the default" if value is None else _type_hint(kind, value)
+        return "wrong-type", f"expected {wanted}, got {_typed(value)}", hint
+    if kind in _BOUNDS:
+        words_, key = _BOUNDS[kind]
+        return "out-of-range", f"must be {words_} {ctx[key]:g}, got {show(value)}", ""
+    if kind in ("too_short", "string_too_short"):
+        return "empty-value", "must not be empty", ""
+    if kind == "string_pattern_mismatch":
+        what = f"{show(value)} cannot name a folder"
+        return "bad-name", what, "use letters, digits, '.', '_' and '-', at most 64, a letter or digit first"
+    return "bad-value", f"{error['msg'][:1].lower()}{error['msg'][1:]}, got {show(value)}", ""
+
+
+def _expected(error: ErrorDetails) -> str:
+    if error["type"] == "literal_error":
+        return str(error.get("ctx", {}).get("expected", ""))
+    return _EXPECTED[error["type"]]
+
+
+def _type_hint(kind: str, value: object) -> str:
+    if kind in ("int_type", "float_type") and isinstance(value, str) and not isinstance(resolve_scalar(value), str):
+        return "write the number without quotes"
+    if kind == "bool_type" and isinstance(value, str):
+        return "write true or false without quotes"
+    if kind == "tuple_type" and isinstance(value, str):
+        return f"put it in brackets: [{value}]" if len(value) < 40 else "put it in brackets"
+    if kind == "string_type" and isinstance(value, int | float):
+        return f"quote it: '{value}'"
+    return ""
+
+
+def _typed(value: object) -> str:
+    names = {
+        bool: "true or false",
+        int: "a whole number",
+        float: "a number",
+        str: "text",
+        list: "a list",
+        dict: "a mapping",
+    }
+    if value is None:
+        return "nothing"
+    return f"{show(value)} ({names.get(type(value), type(value).__name__)})"
+
+
+def _fields_at(model: type[BaseModel], path: SpecPath, value: Any) -> dict[str, Any]:  # noqa: ANN401
+    """The fields that may be written at `path`, of the union's member that the spec chose where there is one."""
+    fields: dict[str, Any] = {}
+    for one in _models_at(model, path, value):
+        fields |= one.model_fields
+    return fields
+
+
+def _models_at(model: type[BaseModel], path: SpecPath, value: Any) -> list[type[BaseModel]]:  # noqa: ANN401
+    """The models that can stand at `path`: one, or all members of a union whose `kind` is missing or unknown."""
+    current: list[Any] = [model]
+    for part in path:
+        inside = [member for one in current for member in _members(_inner(one, str(part)))]
+        value = _step(value, part)
+        kind = value.get("kind") if isinstance(value, dict) else None
+        current = [one for one in inside if _is_model(one) and _kind_of(one) == kind is not None] or inside
+    return [one for one in current if _is_model(one)]
+
+
+def _inner(annotation: Any, part: str) -> Any:  # noqa: ANN401
+    """What stands inside: a model's field, a mapping's value, a list's item; None when there is no such thing."""
+    if _is_model(annotation):
+        field = annotation.model_fields.get(part)
+        return field.annotation if field is not None else None
+    arguments = typing.get_args(annotation)
+    if typing.get_origin(annotation) is dict:
+        return arguments[1]
+    return arguments[0] if typing.get_origin(annotation) is tuple else None
+
+
+def _members(annotation: Any) -> list[Any]:  # noqa: ANN401
+    """The alternatives of an annotation, through Annotated and unions."""
+    origin = typing.get_origin(annotation)
+    if origin is typing.Annotated:
+        return _members(typing.get_args(annotation)[0])
+    if origin in (typing.Union, types.UnionType):
+        return [member for part in typing.get_args(annotation) for member in _members(part)]
+    return [annotation]
+
+
+def _is_model(annotation: Any) -> bool:  # noqa: ANN401
+    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
+
+
+def _kind_of(model: type[BaseModel]) -> str | None:
+    field = model.model_fields.get("kind")
+    return None if field is None else str(typing.get_args(field.annotation)[0])
+
+
+def _step(value: Any, part: str | int) -> Any:  # noqa: ANN401
+    if isinstance(value, dict):
+        return value.get(str(part))
+    if isinstance(value, list) and isinstance(part, int) and part < len(value):
+        return value[part]
+    return None

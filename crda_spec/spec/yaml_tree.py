@@ -1,0 +1,255 @@
+"""YAML text -> plain values, with the place of every key and value.
+
+Differences from `yaml.safe_load`, each for a user's sake: scalars follow YAML 1.2 (`no` and `on` are words, `1e-3` is a
+number, a date is text), keys are always text, repeated keys and unknown tags are complaints, and size, nesting
+and alias expansion are bounded. Anchors, aliases and `<<` work.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from crda_spec.errors import Complaint, Place, show
+
+SpecPath = tuple[str | int, ...]
+
+MAX_BYTES = 1_000_000
+MAX_DEPTH = 40
+MAX_NODES = 50_000
+
+_TAG = "tag:yaml.org,2002:"
+_PLAIN_TAGS = frozenset(_TAG + name for name in ("null", "bool", "int", "float", "str", "timestamp", "merge", "value"))
+_INT = re.compile(r"[-+]?[0-9]+\Z")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z")
+_SPECIAL = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+    **dict.fromkeys((".inf", ".Inf", "+.inf"), float("inf")),
+    **dict.fromkeys(("-.inf", "-.Inf"), float("-inf")),
+    **dict.fromkeys((".nan", ".NaN"), float("nan")),
+}
+_VARIABLE = re.compile(r"\$\$|\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}|\$\{")
+
+
+@dataclass(slots=True)
+class Tree:
+    """Plain values and where they were written."""
+
+    value: Any = None
+    value_places: dict[SpecPath, Place] = field(default_factory=dict)
+    key_places: dict[SpecPath, Place] = field(default_factory=dict)
+    environment: dict[SpecPath, str] = field(default_factory=dict)  # as written, where ${NAME} was filled in
+    complaints: list[Complaint] = field(default_factory=list)
+
+    def place(self, path: SpecPath, *, key: bool = False) -> Place | None:
+        """Where the value (or key) at `path` was written, or the nearest thing around it."""
+        places = self.key_places if key else self.value_places
+        if path in places:
+            return places[path]
+        while path and path not in self.value_places:
+            path = path[:-1]
+        return self.value_places.get(path)
+
+
+def dotted(path: SpecPath) -> str:
+    """A path as it is shown and as `--set` takes it: `dataset.columns.area`."""
+    return ".".join(str(part) for part in path)
+
+
+def resolve_scalar(text: str) -> Any:  # noqa: ANN401 - that is what a scalar is
+    """A plain (unquoted) scalar by the rules of YAML 1.2."""
+    if text in _SPECIAL:
+        return _SPECIAL[text]
+    if _INT.match(text):
+        return int(text) if len(text) < 400 else text
+    if _FLOAT.match(text):
+        return float(text)
+    return text
+
+
+def read_tree(text: str, file: str, environ: Mapping[str, str]) -> Tree:
+    """Reads one YAML document; whatever is wrong with it is in the tree's complaints."""
+    reader = _Reader(text, file, environ)
+    reader.read()
+    return reader.tree
+
+
+class _Reader:
+    def __init__(self, text: str, file: str, environ: Mapping[str, str]) -> None:
+        self.text = text
+        self.lines = text.splitlines()
+        self.file = file
+        self.environ = environ
+        self.tree = Tree()
+        self.nodes = 0
+        self.inside: set[int] = set()
+
+    def at(self, mark: Any) -> Place:  # noqa: ANN401 - PyYAML's marks have no stable type
+        line = self.lines[mark.line] if mark.line < len(self.lines) else ""
+        return Place(self.file, mark.line + 1, mark.column + 1, line)
+
+    def complain(self, code: str, what: str, hint: str, place: Place, path: SpecPath = ()) -> None:
+        self.tree.complaints.append(Complaint(code=code, what=what, hint=hint, path=dotted(path), place=place))
+
+    def read(self) -> None:
+        try:
+            if not self._shallow_enough():
+                return
+            node = yaml.compose(self.text, Loader=yaml.SafeLoader)
+        except yaml.reader.ReaderError as error:
+            line = self.text.count("\n", 0, error.position)
+            place = Place(self.file, line + 1, error.position - self.text.rfind("\n", 0, error.position))
+            self.complain("yaml-syntax", "a control character that YAML does not allow", "remove it", place)
+            return
+        except yaml.MarkedYAMLError as error:
+            mark = error.problem_mark or error.context_mark
+            what = (error.problem or "this is not YAML").split("\n")[0]
+            place = self.at(mark) if mark is not None else Place(self.file)
+            self.complain("yaml-syntax", f"not valid YAML: {what}", _syntax_hint(what), place)
+            return
+        if node is None:
+            self.complain("empty-spec", "the spec is empty", "start with `version: 1`", Place(self.file, 1, 1))
+            return
+        self.tree.value = self._value(node, ())
+
+    def _shallow_enough(self) -> bool:
+        """PyYAML composes by recursion, so nesting is measured on its flat event stream first."""
+        depth = documents = 0
+        for event in yaml.parse(self.text, Loader=yaml.SafeLoader):
+            if isinstance(event, yaml.CollectionStartEvent):
+                depth += 1
+                if depth > MAX_DEPTH:
+                    what = f"nested more than {MAX_DEPTH} levels deep"
+                    self.complain("too-deep", what, "a spec needs about 5 levels", self.at(event.start_mark))
+                    return False
+            elif isinstance(event, yaml.CollectionEndEvent):
+                depth -= 1
+            elif isinstance(event, yaml.DocumentStartEvent):
+                documents += 1
+                if documents > 1:
+                    what = "a second YAML document starts here"
+                    self.complain("many-documents", what, "one file holds one spec", self.at(event.start_mark))
+                    return False
+        return True
+
+    def _value(self, node: yaml.Node, path: SpecPath) -> Any:  # noqa: ANN401
+        place = self.at(node.start_mark)
+        self.tree.value_places[path] = place
+        self.nodes += 1
+        if self.nodes == MAX_NODES:
+            self.complain("too-large", f"more than {MAX_NODES} values after aliases", "use fewer aliases", place, path)
+        if self.nodes >= MAX_NODES:
+            return None
+        if isinstance(node, yaml.ScalarNode):
+            return self._scalar(node, path, place)
+        if id(node) in self.inside:
+            self.complain("alias-loop", "an alias that contains itself", "write the value out", place, path)
+            return None
+        if node.tag not in (_TAG + "seq", _TAG + "map"):
+            self._bad_tag(node, path, place)
+            return None
+        self.inside.add(id(node))
+        try:
+            if isinstance(node, yaml.SequenceNode):
+                return [self._value(item, (*path, position)) for position, item in enumerate(node.value)]
+            assert isinstance(node, yaml.MappingNode)  # noqa: S101 - PyYAML has three kinds of node
+            return self._mapping(node, path)
+        finally:
+            self.inside.discard(id(node))
+
+    def _bad_tag(self, node: yaml.Node, path: SpecPath, place: Place) -> None:
+        tag = node.tag.replace(_TAG, "!!")
+        hint = "write plain text, numbers, lists and key: value lines; a spec never constructs objects"
+        self.complain("yaml-tag", f"the tag {show(tag)} is not allowed", hint, place, path)
+
+    def _mapping(self, node: yaml.MappingNode, path: SpecPath) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        merged: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            place = self.at(key_node.start_mark)
+            if not isinstance(key_node, yaml.ScalarNode):
+                self.complain("bad-key", "a key must be plain text", "quote it", place, path)
+                continue
+            key = str(key_node.value)
+            if key == "<<" and key_node.style is None:
+                self._merge(value_node, path, merged)
+                continue
+            if key in found:
+                first = self.tree.key_places[(*path, key)].line
+                what = f"the key {show(key)} is written twice"
+                self.complain("repeated-key", what, f"the first is on line {first}; keep one", place, (*path, key))
+                continue
+            self.tree.key_places[(*path, key)] = place
+            found[key] = self._value(value_node, (*path, key))
+        return {**{key: value for key, value in merged.items() if key not in found}, **found}
+
+    def _merge(self, node: yaml.Node, path: SpecPath, merged: dict[str, Any]) -> None:
+        """`<<: *base`: the base's keys, where the mapping itself does not write them."""
+        for base in node.value if isinstance(node, yaml.SequenceNode) else [node]:
+            if not isinstance(base, yaml.MappingNode):
+                place = self.at(base.start_mark)
+                self.complain(
+                    "bad-merge", "<< needs a mapping", "point it at an anchor of key: value lines", place, path
+                )
+                continue
+            before = dict(self.tree.value_places), dict(self.tree.key_places)
+            for key, value in self._mapping(base, path).items():
+                merged.setdefault(key, value)
+            # What the mapping writes itself keeps its own place, whichever comes first in the text.
+            self.tree.value_places.update(before[0])
+            self.tree.key_places.update(before[1])
+
+    def _scalar(self, node: yaml.ScalarNode, path: SpecPath, place: Place) -> Any:  # noqa: ANN401
+        if node.tag not in _PLAIN_TAGS:
+            self._bad_tag(node, path, place)
+            return None
+        text = str(node.value)
+        filled = self._fill(text, path, place) if "$" in text else text
+        plain = node.style is None and not (node.tag == _TAG + "str" and _looks_typed(text))
+        return resolve_scalar(filled) if plain else filled
+
+    def _fill(self, text: str, path: SpecPath, place: Place) -> str:
+        """`${NAME}` and `${NAME:-default}`; `$$` is a dollar sign."""
+
+        def one(match: re.Match[str]) -> str:
+            if match.group() == "$$":
+                return "$"
+            name, default = match.group("name"), match.group("default")
+            if name is None:
+                hint = "write ${NAME} or ${NAME:-default}; a literal ${ is $${"
+                self.complain("bad-variable", f"an unfinished ${{ in {show(text)}", hint, place, path)
+                return ""
+            if self.environ.get(name):
+                return self.environ[name]
+            if default is not None:
+                return default
+            what = f"the environment variable {name} is not set"
+            self.complain("unset-variable", what, f"set it, or give a default: ${{{name}:-value}}", place, path)
+            return ""
+
+        filled = _VARIABLE.sub(one, text)
+        if filled != text:
+            self.tree.environment[path] = text
+        return filled
+
+
+def _looks_typed(text: str) -> bool:
+    """Whether PyYAML would have given this plain scalar another tag: then a `!!str` stands before it."""
+    tag = yaml.SafeLoader("").resolve(yaml.ScalarNode, text, (True, False))  # type: ignore[no-untyped-call]
+    return bool(tag != _TAG + "str")
+
+
+def _syntax_hint(problem: str) -> str:
+    if "\\t" in problem or "tab" in problem:
+        return "indent with spaces, not tabs"
+    if "mapping values are not allowed" in problem:
+        return "quote text that contains ': '"
+    if "could not find expected ':'" in problem or "expected <block end>" in problem:
+        return "check the indentation of this line and the one above"
+    return "check quotes, brackets and indentation around here"

@@ -1,0 +1,193 @@
+"""Equations compute what numpy computes."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crda_spec.data.equations.evaluate import evaluate
+from crda_spec.data.equations.parse import parse_equations
+from crda_spec.errors import DataError
+
+X = np.array([-1.5, -0.25, 0.0, 0.75, 2.0, 3.5])
+A = np.array([0.5, 1.0, 1.5, 2.0, 2.5, 3.0])
+K = np.array([3, 1, 4, 1, 5, 9])
+B = np.array([True, False, True, True, False, False])
+SOIL = np.array(["clay", "loam", "loam", "sand", "clay", "sand"], dtype=object)
+VALUES = {"x": X, "a": A, "k": K, "b": B, "soil": SOIL}
+ABOVE = {
+    "x": "normal(0, 1)",
+    "a": "uniform(0, 1)",
+    "k": "integers(0, 9)",
+    "b": "bernoulli(0.5)",
+    "soil": "choice('clay', 'loam', 'sand')",
+}
+
+
+def compute(text: str) -> Any:
+    *_, equation = parse_equations({**ABOVE, "v": text})
+    return evaluate(equation, VALUES, [np.full(6, 0.5)] * equation.draws, rows=6)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1 + 2 * 3", np.full(6, 7)),
+        ("7 - 2 - 1", np.full(6, 4)),
+        ("8 / 4 / 2", np.full(6, 1.0)),
+        ("2 ** 3", np.full(6, 8.0)),
+        ("-x ** 2", -(X**2)),
+        ("(-x) ** 2", X**2),
+        ("+x", X),
+        ("a ** -0.5", A**-0.5),
+        ("2 ** x", 2**X),
+        ("x * a - x / a + k", X * A - X / A + K),
+        ("exp(x) + log(a) + sqrt(a)", np.exp(X) + np.log(A) + np.sqrt(A)),
+        ("sin(x) * cos(x) - tanh(x)", np.sin(X) * np.cos(X) - np.tanh(X)),
+        ("abs(x)", np.abs(X)),
+        ("minimum(x, a) + maximum(x, 1)", np.minimum(X, A) + np.maximum(X, 1)),
+        ("clip(x, -1, a)", np.minimum(np.maximum(X, -1), A)),
+        ("round(x)", np.round(X).astype(np.int64)),
+        ("round(10 * x, -1)", np.round(10 * X, -1).astype(np.int64)),
+        ("round(x, 1)", np.round(X, 1)),
+        ("x > 0", X > 0),
+        ("(x >= 0) * (a <= 2)", (X >= 0) & (A <= 2)),
+        ("x != 0", X != 0),
+        ("3 < k", K > 3),
+        ("k + b", K + B),
+        ("-b", -B.astype(np.int64)),
+        ("2.5 * b", 2.5 * B),
+        ("where(b, x, a)", np.where(B, X, A)),
+        ("where(x > 0, log(x), 0)", np.array([0, 0, 0, np.log(0.75), np.log(2.0), np.log(3.5)])),
+        ("soil == 'loam'", SOIL == "loam"),
+        ("'loam' != soil", SOIL != "loam"),
+        ("2 * (soil == 'clay') + 3 * (soil == 'sand')", 2 * (SOIL == "clay") + 3 * (SOIL == "sand")),
+        ("where(soil == 'loam', 'good soil', soil)", np.where(SOIL == "loam", "good soil", SOIL)),
+        ("where(x > 0, 'up', 'down')", np.where(X > 0, "up", "down").astype(object)),
+        ("'one'", np.full(6, "one", dtype=object)),
+        ("1_000 + 0x10", np.full(6, 1016)),
+        ("normal(x, a)", X),
+        ("lognormal(x, a)", np.exp(X)),
+        ("uniform(x, x + 2)", X + 1.0),
+        ("exponential(a)", A * np.log(2)),
+        ("bernoulli(0.5) * 1", np.ones(6, dtype=np.int64)),
+        ("integers(k, k + 2)", K + 1),
+        ("normal(normal(x, 1), exponential(1))", X),
+    ],
+)
+def test_an_equation_computes_what_numpy_computes(text: str, expected: Any) -> None:
+    found = compute(text)
+    assert found.dtype == expected.dtype
+    if found.dtype == np.float64:
+        np.testing.assert_allclose(found, expected, rtol=1e-15, atol=1e-15)
+    else:
+        assert found.tolist() == expected.tolist()
+
+
+Pair = tuple[str, Callable[[], Any]]
+
+
+def _binary(pair: tuple[Pair, str, Pair]) -> Pair:
+    (left, f), operator, (right, g) = pair
+    functions: dict[str, Callable[[Any, Any], Any]] = {
+        "+": np.add,
+        "-": np.subtract,
+        "*": np.multiply,
+        "/": np.divide,
+        "<": lambda p, q: np.less(p, q).astype(float),
+    }
+    return f"({left} {operator} {right})", lambda: functions[operator](f(), g())
+
+
+def _unary(pair: tuple[str, Pair]) -> Pair:
+    name, (inner, f) = pair
+    functions: dict[str, Callable[[Any], Any]] = {"tanh": np.tanh, "-": np.negative, "abs": np.abs, "cos": np.cos}
+    return f"{name}({inner})", lambda: functions[name](f())
+
+
+def _leaf(value: float) -> Pair:
+    return (repr(abs(value)) if value >= 0 else f"(-{abs(value)!r})"), lambda: np.float64(value)
+
+
+leaves = st.one_of(
+    st.floats(-9, 9, allow_nan=False, allow_subnormal=False).map(_leaf),
+    st.sampled_from([("x", lambda: X), ("a", lambda: A), ("k", lambda: K.astype(float))]),
+)
+expressions = st.recursive(
+    leaves,
+    lambda inner: st.one_of(
+        st.tuples(inner, st.sampled_from("+-*/<"), inner).map(_binary),
+        st.tuples(st.sampled_from(["tanh", "-", "abs", "cos"]), inner).map(_unary),
+    ),
+    max_leaves=12,
+)
+
+
+@given(expressions)
+def test_any_expression_computes_what_numpy_computes(pair: Pair) -> None:
+    text, direct = pair
+    with np.errstate(all="ignore"):
+        expected = np.broadcast_to(direct(), 6)
+    if np.isfinite(expected).all():
+        np.testing.assert_array_equal(compute(text + " + 0.0").astype(float), expected)
+    else:
+        with pytest.raises(DataError, match="the value is not a finite number, but got "):
+            compute(text + " + 0.0")
+
+
+IN_RANGE = "keep it in range with clip, minimum, maximum or abs"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("log(x)", f"the value is not a finite number, but got nan in 3 of 6 rows, first row 1; {IN_RANGE}"),
+        ("1 / (k - 4)", f"the value is not a finite number, but got inf in row 3; {IN_RANGE}"),
+        (
+            "round(k * 1e16)",
+            f"the value is too large for a whole number, but got 3e+16 in 6 of 6 rows, first row 1; {IN_RANGE}",
+        ),
+        (
+            "normal(0, x)",
+            "normal(...) (column 1): sd must be at least 0, but got -1.5 in 2 of 6 rows, first row 1; " + IN_RANGE,
+        ),
+        (
+            "1 + bernoulli(a)",
+            "bernoulli(...) (column 5): p must be in [0, 1], but got 1.5 in 4 of 6 rows, first row 3; " + IN_RANGE,
+        ),
+        (
+            "exponential(1 / x)",
+            "exponential(...) (column 1): scale must be at least 0, but got -0.666667 in 3 of 6 rows, first row 1; "
+            + IN_RANGE,
+        ),
+        (
+            "normal(1 / x, 1)",
+            "normal(...) (column 1): mean must be a finite number, but got inf in row 3; " + IN_RANGE,
+        ),
+        (
+            "uniform(x, a)",
+            "uniform(...) (column 1): low <= high must hold, but got low=3.5, high=3 in row 6; " + IN_RANGE,
+        ),
+        (
+            "integers(0, a)",
+            "integers(...) (column 1): high must be a whole number, but got 0.5 in 3 of 6 rows, first row 1; "
+            + IN_RANGE,
+        ),
+    ],
+)
+def test_rows_without_a_value_are_named(text: str, said: str) -> None:
+    with pytest.raises(DataError) as caught:
+        compute(text)
+    assert str(caught.value) == f"dataset.source.equations.v: {said}"
+
+
+def test_a_computation_that_goes_wrong_warns_nobody() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert compute("where(x > 0, log(x), 1 / exp(x))").shape == (6,)

@@ -1,0 +1,389 @@
+"""Runs as the pipeline leaves them, built by hand so that every number on a page is known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from crda_spec.records import (
+    Abduction,
+    Action,
+    Certificate,
+    Column,
+    Counterfactuals,
+    DataReport,
+    DrawnGraph,
+    FeatureVerdict,
+    FoldResult,
+    HeldOut,
+    RunResult,
+    Split,
+    Table,
+    TestScore,
+    Verdict,
+)
+
+HOSTILE = (
+    "a<b>&\"c'",
+    "two\nlines\x1b[31m",
+    "long_" * 60,
+    "rtl\u202edesrever",
+    "[bold]markup[/bold] :smile:",
+    "<script>alert(1)</script>",
+    "{{ 7 * 7 }}",
+    "ünïcödé 数量",
+)
+
+
+class MeanModel:
+    """The final model of a run: the report never calls it."""
+
+    def predict(self, x):
+        return np.zeros(len(x))
+
+
+COLUMNS = (
+    Column(name="dose", type="continuous", unit="mg/day", minimum=0.0, maximum=80.0, inferred=False),
+    Column(name="age", type="integer", unit="years", minimum=18.0, inferred=False),
+    Column(name="ward", type="category", labels=("north", "south", "intensive")),
+    Column(name="exercise", type="continuous", unit="h/week"),
+    Column(name="smoker", type="boolean"),
+)
+TARGET = Column(name="recovery", type="continuous", unit="days")
+
+DECLARED = DrawnGraph(
+    nodes=(
+        *((column.name, "feature") for column in COLUMNS),
+        ("recovery", "target"),
+        ("severity", "latent"),
+        ("Z", "noise"),
+    ),
+    edges=(
+        ("age", "exercise", "->"),
+        ("exercise", "recovery", "->"),
+        ("ward", "recovery", "->"),
+        ("dose", "recovery", "->"),
+        ("severity", "dose", "->"),
+        ("severity", "recovery", "->"),
+        ("age", "recovery", "->"),
+        ("smoker", "exercise", "<->"),
+        ("Z", "recovery", "->"),
+    ),
+)
+VERDICTS = (
+    FeatureVerdict(
+        name="dose",
+        status="blocked",
+        reason="An unmeasured cause of recovery also drives it.",
+        witness=("severity", "->", "dose"),
+    ),
+    FeatureVerdict(
+        name="age",
+        status="kept",
+        reason="The spec allows at most 2 features to move.",
+        evidence={"pearson_r": 0.0213, "p_value": 0.61},
+    ),
+    FeatureVerdict(
+        name="ward", status="direct_cause", reason="A direct cause of recovery, separated from its noise by the rest."
+    ),
+    FeatureVerdict(
+        name="exercise",
+        status="direct_cause",
+        reason="A direct cause of recovery, separated from its noise by the rest.",
+        evidence={"pearson_r": 0.1312, "p_value": 0.0041},
+        warning="The residual is correlated with it (r = 0.1312, p = 0.0041): the model may be misspecified.",
+    ),
+    FeatureVerdict(name="smoker", status="irrelevant", reason="Separated from recovery by the other features."),
+)
+
+
+def table(columns, target, rows, seed=7):
+    rng = np.random.default_rng(seed)
+    x = np.empty((rows, len(columns)))
+    for position, column in enumerate(columns):
+        if column.type == "category":
+            x[:, position] = rng.integers(0, len(column.labels), rows)
+        elif column.type == "boolean":
+            x[:, position] = rng.integers(0, 2, rows)
+        elif column.type == "integer":
+            x[:, position] = rng.integers(18, 90, rows)
+        else:
+            x[:, position] = rng.gamma(4.0, 2.5, rows)
+    return Table(features=columns, target=target, row_ids=np.arange(rows), x=x, y=rng.normal(20, 5, rows))
+
+
+def folds(shift, amount=10):
+    rng = np.random.default_rng(11)
+    plain = rng.normal(9.0, 1.2, amount)
+    augmented = plain * (1 + shift + rng.normal(0, 0.04, amount))
+    return tuple(
+        FoldResult(
+            fold=index,
+            train_rows=288,
+            held_out_rows=32,
+            plain=float(plain[index]),
+            augmented=float(augmented[index]),
+            perturbed=("ward", "exercise"),
+            synthetic_rows=360,
+        )
+        for index in range(amount)
+    )
+
+
+def effect(results):
+    plain, augmented = (sum(getattr(fold, arm) for fold in results) for arm in ("plain", "augmented"))
+    return 100 * (augmented - plain) / plain
+
+
+def counterfactuals(train, moved, policies, clipped, rows=400):
+    rng = np.random.default_rng(3)
+    source = rng.integers(0, len(train), rows)
+    x = train.x[source].copy()
+    for name in moved:
+        position = train.names.index(name)
+        column = train.features[position]
+        x[:, position] = (
+            x[:, position] * (1 + rng.uniform(-0.7, 0.7, rows))
+            if column.is_numeric
+            else rng.permutation(x[:, position])
+        )
+    noise, prediction = rng.normal(0, 2, rows), rng.normal(20, 4, rows)
+    return Counterfactuals(
+        action=Action(x=x, source=source, moved=moved, policies=policies, clipped=clipped),
+        prediction=prediction,
+        noise=noise,
+        retention=1.0,
+        y=prediction + noise,
+        weight=1.0,
+    )
+
+
+def build_accepted() -> RunResult:
+    rows = table(COLUMNS, TARGET, 400)
+    train, test = rows.take(np.arange(320)), HeldOut(rows.take(np.arange(320, 400)))
+    gate = folds(-0.08)
+    return RunResult(
+        data=DataReport(
+            source="clinic.csv",
+            sha256="9f" * 32,
+            rows_read=412,
+            rows_used=400,
+            dropped_missing=9,
+            dropped_duplicates=3,
+            missing_cells=0,
+            notes=("Column 'ward' was read as a category with 3 values.",),
+        ),
+        split=Split(train=train, test=test),
+        certificate=Certificate(
+            basis="declared",
+            graph=DECLARED,
+            features=VERDICTS,
+            assumes=("The declared graph is the true one.", "The noise is additive."),
+        ),
+        abduction=Abduction(noise=np.zeros(320), residuals="in_sample"),
+        counterfactuals=counterfactuals(
+            train,
+            ("ward", "exercise"),
+            {
+                "ward": "resampled from the training rows, as often as each value occurs",
+                "exercise": "standardised value times 1 + delta, delta uniform on [-0.7, 0.7], one delta a row",
+            },
+            {"exercise": 12},
+        ),
+        verdict=Verdict(
+            decision="accepted",
+            reason="improved",
+            sentence="The augmented model erred less in 10 of 10 folds; p is below alpha.",
+            test="Wilcoxon signed-rank test, one-sided",
+            metric="mse",
+            alpha=0.05,
+            p_value=0.0009765625,
+            effect_percent=effect(gate),
+            folds=gate,
+            fits=21,
+        ),
+        score=TestScore(
+            metric="mse",
+            rows=80,
+            plain=9.8761,
+            augmented=8.8293,
+            change_percent=-10.5993,
+            interval_percent=(-18.0931, -2.9412),
+            level=0.95,
+            resamples=2000,
+        ),
+        model=MeanModel(),
+        settings={"kind": "xgboost", "n_estimators": 1000, "learning_rate": 0.02154},
+        timings={"data": 0.02, "gate": 7.81, "score": 0.3},
+        fit_seconds=7.5,
+        fits=23,
+    )
+
+
+def build_rejected() -> RunResult:
+    run = build_accepted()
+    return replace(
+        run,
+        verdict=replace(
+            run.verdict,
+            decision="rejected",
+            reason="not_significant",
+            sentence="The augmented model erred less in 5 of 10 folds; p is not below alpha.",
+            p_value=0.5771,
+            effect_percent=effect(folds(-0.006)),
+            folds=folds(-0.006),
+        ),
+        score=replace(run.score, augmented=10.0312, change_percent=1.5705, interval_percent=(-6.4142, 9.8213)),
+    )
+
+
+def build_abstained() -> RunResult:
+    run = build_accepted()
+    return replace(
+        run,
+        certificate=replace(
+            run.certificate,
+            features=tuple(
+                FeatureVerdict(
+                    name=column.name,
+                    status="blocked",
+                    reason="A descendant of recovery opens the path at recovery.",
+                    witness=("Z", "->", "recovery", "<-", column.name),
+                )
+                for column in COLUMNS
+            ),
+        ),
+        counterfactuals=None,
+        verdict=replace(
+            run.verdict,
+            decision="abstained",
+            reason="no_perturbable_features",
+            sentence="No feature may be perturbed: each is tied to the noise of recovery.",
+            p_value=None,
+            effect_percent=None,
+            folds=(),
+            fits=0,
+        ),
+        score=replace(run.score, augmented=None, change_percent=None, interval_percent=None),
+    )
+
+
+def build_discovered(features: int = 26) -> RunResult:
+    columns = tuple(Column(name=f"band_{index:02d}", type="continuous") for index in range(features))
+    target = Column(name="vegetation", type="continuous")
+    rows = table(columns, target, 300)
+    train = rows.take(np.arange(240))
+    run = build_rejected()
+    neighbours = ("band_03", "band_11")
+    verdicts = tuple(
+        FeatureVerdict(
+            name=column.name,
+            status="blocked"
+            if column.name in neighbours
+            else ("screened" if column.name in ("band_01", "band_02") else "kept"),
+            reason="PC links it to the noise."
+            if column.name in neighbours
+            else "No dependence on the residual was found."
+            if column.name in ("band_01", "band_02")
+            else "Other features are more tied to the target.",
+            evidence={"pearson_r": 0.01, "p_value": 0.8},
+        )
+        for column in columns
+    )
+    return replace(
+        run,
+        data=replace(run.data, source="satellite.parquet", rows_read=312, rows_used=300, notes=()),
+        score=replace(run.score, rows=60),
+        split=Split(train=train, test=HeldOut(rows.take(np.arange(240, 300)))),
+        certificate=Certificate(
+            basis="discovered",
+            graph=DrawnGraph(
+                nodes=(*((column.name, "feature") for column in columns), ("vegetation", "target"), ("Z", "noise")),
+                edges=(
+                    ("Z", "vegetation", "->"),
+                    *((name, "Z", "--") for name in neighbours),
+                    ("band_03", "band_04", "--"),
+                    ("band_04", "band_05", "--"),
+                    ("band_05", "band_03", "--"),
+                ),
+            ),
+            features=verdicts,
+            assumes=("The tests of the search did not err.",),
+        ),
+        counterfactuals=counterfactuals(
+            train,
+            ("band_01", "band_02"),
+            {
+                "band_01": "Gaussian noise, 0.3 standard deviations",
+                "band_02": "Gaussian noise, 0.3 standard deviations",
+            },
+            {},
+        ),
+    )
+
+
+def build_hostile() -> RunResult:
+    columns = tuple(
+        Column(name=name, type="category", labels=HOSTILE[:3], unit="<i>")
+        if index == 0
+        else Column(name=name, type="continuous", unit="m²")
+        for index, name in enumerate(HOSTILE)
+    )
+    target = Column(name="<img src=x onerror=alert(2)>", type="continuous", unit='"')
+    rows = table(columns, target, 60)
+    train = rows.take(np.arange(48))
+    run = build_accepted()
+    return replace(
+        run,
+        data=replace(run.data, source="<b>evil</b>.csv", notes=("<script>note</script>",)),
+        split=Split(train=train, test=HeldOut(rows.take(np.arange(48, 60)))),
+        certificate=Certificate(
+            basis="declared",
+            graph=DrawnGraph(
+                nodes=(*((name, "feature") for name in HOSTILE), (target.name, "target"), ("Z", "noise")),
+                edges=(*((name, target.name, "->") for name in HOSTILE), ("Z", target.name, "->")),
+            ),
+            features=tuple(
+                FeatureVerdict(
+                    name=name,
+                    status="direct_cause",
+                    reason=f"{name} is a <direct> cause.",
+                    witness=(name, "->", target.name),
+                    warning="<warn>",
+                )
+                for name in HOSTILE
+            ),
+            assumes=("<assume>",),
+        ),
+        counterfactuals=counterfactuals(
+            train, HOSTILE[:2], {HOSTILE[0]: "<policy>", HOSTILE[1]: "\u202epolicy"}, {HOSTILE[0]: 1}, rows=60
+        ),
+        verdict=replace(run.verdict, sentence="<sentence> & more", test="<test>"),
+    )
+
+
+BUILDERS = {
+    "accepted": build_accepted,
+    "rejected": build_rejected,
+    "abstained": build_abstained,
+    "discovered": build_discovered,
+    "hostile": build_hostile,
+}
+
+
+@pytest.fixture(params=BUILDERS, ids=list(BUILDERS))
+def run_kind(request) -> str:
+    return request.param
+
+
+@pytest.fixture
+def any_run(run_kind) -> RunResult:
+    return BUILDERS[run_kind]()
+
+
+@pytest.fixture
+def build():
+    """A run by its kind."""
+    return lambda kind: BUILDERS[kind]()

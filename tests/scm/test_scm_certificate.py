@@ -1,0 +1,363 @@
+from __future__ import annotations
+
+import re
+from itertools import chain, combinations
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scm_worlds import World, arrows_hold, expanded, is_open, open_paths, random_worlds, worlds
+
+from crda_spec.errors import GraphError
+from crda_spec.records import DrawnGraph, FeatureVerdict
+from crda_spec.scm.certificate import certify, drawn, noise_side, perturbable
+from crda_spec.scm.formats import from_edges
+
+
+def subsets(names):
+    return chain.from_iterable(combinations(names, size) for size in range(len(names) + 1))
+
+
+def closed_form(world: World, features=None) -> set[str]:
+    """{ x : L _||_ x | X - x } by networkx, from the definition."""
+    oracle, chosen = world.oracle(), set(world.features if features is None else features)
+    noise = set(oracle.predecessors("y")) - chosen
+    return {x for x in chosen if nx.is_d_separator(oracle, noise, {x}, chosen - {x})}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_exactly_the_subsets_of_the_closed_form_are_valid(seed):
+    sizes = set()
+    for world in random_worlds(300 + seed, 90):
+        oracle, everything, noise = world.oracle(), set(world.features), world.noise_side()
+        largest = perturbable(world.graph(), world.features)
+        sizes.add(len(largest))
+        for chosen in map(set, subsets(world.features)):
+            valid = not chosen or nx.is_d_separator(oracle, noise, chosen, everything - chosen)
+            assert valid == (chosen <= largest)
+    assert {0, 1, 2, 3} <= sizes
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_one_sweep_finds_what_one_query_per_feature_finds(seed):
+    for world in random_worlds(400 + seed, 250):
+        assert set(noise_side(world.graph(), world.features)) == world.noise_side()
+        assert perturbable(world.graph(), world.features) == closed_form(world)
+
+
+def test_the_lemma_of_the_appendix_holds():
+    statuses = set()
+    for world in random_worlds(500, 500):
+        oracle, graph = world.oracle(), world.graph()
+        free = perturbable(graph, world.features)
+        kept = set(world.features) - free
+        causes = set(oracle.predecessors("y"))
+        for verdict in certify(graph, world.features):
+            statuses.add(verdict.status)
+            assert verdict.perturbable == (verdict.name in free)
+            if verdict.status == "direct_cause":
+                assert verdict.name in causes
+            elif verdict.status == "irrelevant":
+                assert verdict.name not in causes
+                assert nx.is_d_separator(oracle, {verdict.name}, {"y"}, (causes & free) | kept)
+    assert statuses == {"direct_cause", "irrelevant", "blocked"}
+
+
+def test_a_witness_is_a_shortest_open_path_from_the_noise_side():
+    starts = set()
+    for world in random_worlds(600, 150, most_features=4):
+        oracle = world.oracle()
+        for verdict in certify(world.graph(), world.features):
+            assert (verdict.witness == ()) == verdict.perturbable
+            if verdict.perturbable:
+                continue
+            others = set(world.features) - {verdict.name}
+            nodes = expanded(verdict.witness)
+            starts.add(nodes[0])
+            assert nodes[-1] == verdict.name
+            assert len(set(nodes)) == len(nodes)
+            assert arrows_hold(oracle, verdict.witness)
+            assert is_open(oracle, nodes, others)
+            from_noise = nodes if nodes[0] == "Z" else nodes[1:]
+            assert from_noise[0] in world.noise_side()
+            every = [path for a in world.noise_side() for path in open_paths(oracle, a, verdict.name, others)]
+            assert len(from_noise) == min(map(len, every))
+    assert starts == {"Z", "y"}
+
+
+REMEDIES = {
+    "leave-one": r"; leaving (?P<out>.+) out of the features would free (?P<freed>.+)$",
+    "leave-all": r"; leaving out all that y causes \((?P<out>.+)\) would free (?P<freed>.+)$",
+    "add": r"; with (?P<add>.+) among the features, (?P<freed>.+) would be free$",
+}
+
+
+def names_in(text: str, itself: str) -> set[str]:
+    return {itself} if text == "it" else set(re.findall(r"\b[xw]\d\b", text))
+
+
+def test_every_remedy_applied_works():
+    seen = set()
+    for world in random_worlds(700, 600):
+        for verdict in certify(world.graph(), world.features):
+            for kind, pattern in REMEDIES.items():
+                found = re.search(pattern, verdict.reason)
+                if found is None:
+                    continue
+                seen.add(kind)
+                parts = {"out": "", "add": "", **found.groupdict()}
+                features = (set(world.features) | names_in(parts["add"], "")) - names_in(parts["out"], verdict.name)
+                freed = names_in(parts["freed"], verdict.name)
+                assert freed
+                assert freed <= closed_form(world, features)
+                assert not freed & closed_form(world)
+    assert seen == set(REMEDIES)
+
+
+@settings(max_examples=80, deadline=None)
+@given(world=worlds(), order=st.randoms(use_true_random=False))
+def test_verdicts_do_not_depend_on_the_order_of_anything(world, order):
+    parts = {name: list(getattr(world, name)) for name in World.__slots__}
+    for part in parts.values():
+        order.shuffle(part)
+    parts["bidirected"] = [pair[::-1] if order.random() < 0.5 else pair for pair in parts["bidirected"]]
+    other = World(**{name: tuple(part) for name, part in parts.items()})
+    mine = {verdict.name: verdict for verdict in certify(world.graph(), world.features)}
+    # Lists of names inside a reason follow the features' order, so the same order of features is asked about.
+    assert {verdict.name: verdict for verdict in certify(other.graph(), world.features)} == mine
+    turned = certify(other.graph(), other.features)
+    assert tuple(verdict.name for verdict in turned) == other.features
+    assert {(v.name, v.status, v.witness) for v in turned} == {(v.name, v.status, v.witness) for v in mine.values()}
+
+
+CASES = {
+    "direct-cause": (
+        ["dose -> recovery"],
+        {},
+        "direct_cause",
+        "dose is a direct cause of recovery, and once the other features are known, "
+        "nothing unmeasured that drives recovery is tied to it",
+        "",
+    ),
+    "irrelevant": (
+        ["dose -> age -> recovery"],
+        {},
+        "irrelevant",
+        "once the other features are known, dose says nothing about recovery or its noise",
+        "",
+    ),
+    "isolated": (
+        ["age -> recovery"],
+        {},
+        "irrelevant",
+        "no edge of the graph names dose, so it says nothing about recovery or its noise",
+        "",
+    ),
+    "confounded": (
+        ["severity -> {dose recovery}", "dose -> recovery"],
+        {"latents": ["severity"]},
+        "blocked",
+        "the unmeasured severity drives both dose and recovery: dose <- severity -> recovery",
+        "recovery <- severity -> dose",
+    ),
+    "confounded-by-an-unused-column": (
+        ["clinic -> {dose recovery}"],
+        {},
+        "blocked",
+        "the column clinic (not a feature) drives both dose and recovery: dose <- clinic -> recovery; "
+        "with clinic among the features, dose would be free",
+        "recovery <- clinic -> dose",
+    ),
+    "hidden-cause": (
+        ["dose <-> recovery"],
+        {},
+        "blocked",
+        "dose and recovery share an unmeasured cause: dose <-> recovery",
+        "recovery <-> dose",
+    ),
+    "confounder-of-a-latent-parent": (
+        ["severity -> recovery", "dose <-> severity"],
+        {"latents": ["severity"]},
+        "blocked",
+        "an unmeasured cause of both dose and severity drives both dose and recovery: dose <-> severity -> recovery",
+        "recovery <- severity <-> dose",
+    ),
+    "hidden-mediator": (
+        ["dose -> level -> recovery"],
+        {"latents": ["level"]},
+        "blocked",
+        "dose acts on recovery through the unmeasured level, which cannot be held fixed: dose -> level -> recovery",
+        "recovery <- level <- dose",
+    ),
+    "noise-parent": (
+        ["dose -> recovery"],
+        {"noise_parents": ["dose"]},
+        "blocked",
+        "the noise of recovery depends on dose, as declared: dose -> Z",
+        "Z <- dose",
+    ),
+    "effect-of-the-target": (
+        ["age -> recovery -> dose"],
+        {},
+        "blocked",
+        "dose is caused by the target recovery and carries its noise: Z -> recovery -> dose; "
+        "leaving it out of the features would free age",
+        "Z -> recovery -> dose",
+    ),
+    "effect-that-blocks-nobody": (
+        ["recovery -> dose"],
+        {},
+        "blocked",
+        "dose is caused by the target recovery and carries its noise: Z -> recovery -> dose",
+        "Z -> recovery -> dose",
+    ),
+    "effects-together": (
+        ["age -> recovery -> {dose relapse}"],
+        {"features": ["dose", "age", "relapse"]},
+        "blocked",
+        "dose is caused by the target recovery and carries its noise: Z -> recovery -> dose; "
+        "leaving out all that recovery causes (dose and relapse) would free age",
+        "Z -> recovery -> dose",
+    ),
+    "cause-beside-an-effect": (
+        ["dose -> recovery -> age"],
+        {},
+        "blocked",
+        "age is caused by recovery, and holding it fixed ties dose to the noise of recovery: "
+        "Z -> recovery <- dose; leaving age out of the features would free dose",
+        "Z -> recovery <- dose",
+    ),
+    "cause-beside-two-effects": (
+        ["dose -> recovery -> {age relapse}"],
+        {"features": ["dose", "age", "relapse"]},
+        "blocked",
+        "age is caused by recovery, and holding it fixed ties dose to the noise of recovery: "
+        "Z -> recovery <- dose; leaving age and relapse out of the features would free dose",
+        "Z -> recovery <- dose",
+    ),
+    "cause-of-an-effect": (
+        ["{recovery dose} -> age"],
+        {},
+        "blocked",
+        "age is caused by recovery, and holding it fixed ties dose to the noise of recovery: "
+        "Z -> recovery -> age <- dose; leaving age out of the features would free dose",
+        "Z -> recovery -> age <- dose",
+    ),
+    "collider-at-a-feature": (
+        ["severity -> {age recovery}", "dose -> age"],
+        {"latents": ["severity"]},
+        "blocked",
+        "holding age fixed ties dose to the unmeasured severity, which drives recovery: "
+        "dose -> age <- severity -> recovery",
+        "recovery <- severity -> age <- dose",
+    ),
+    "collider-above-a-feature": (
+        ["{severity dose} -> frailty -> age", "severity -> recovery"],
+        {"latents": ["severity", "frailty"]},
+        "blocked",
+        "holding age fixed ties dose to the unmeasured severity, which drives recovery: "
+        "dose -> frailty <- severity -> recovery",
+        "recovery <- severity -> frailty <- dose",
+    ),
+}
+
+
+@pytest.mark.parametrize(("edges", "more", "status", "reason", "witness"), CASES.values(), ids=CASES)
+def test_a_verdict_says_why_in_words_that_an_expert_reads(edges, more, status, reason, witness):
+    features = more.get("features", ["dose", "age"])
+    columns = ["dose", "age", "recovery", "clinic", "relapse"]
+    graph = from_edges(edges, columns=columns, target="recovery", **{"features": features, **more})
+    assert certify(graph, features)[0] == FeatureVerdict(
+        name="dose", status=status, reason=reason, witness=tuple(witness.split())
+    )
+
+
+def test_an_unused_parent_of_the_noise_is_named():
+    graph = from_edges(
+        ["clinic -> dose -> recovery"], columns=["dose", "recovery", "clinic"], target="recovery", noise_parents=["clinic"]
+    )
+    [verdict] = certify(graph, ["dose"])
+    assert verdict.reason == (
+        "the column clinic (not a feature) drives both dose and the noise of recovery: dose <- clinic -> Z; "
+        "with clinic among the features, dose would be free"
+    )
+
+
+def test_a_long_list_is_cut_short():
+    effects = [f"e{i}" for i in range(2)]
+    causes = [f"c{i}" for i in range(6)]
+    graph = from_edges(
+        [f"{{{' '.join(causes)}}} -> y", "y -> {e0 e1}"], columns=[*effects, *causes, "y"], target="y"
+    )
+    assert certify(graph, [*effects, *causes])[0].reason == (
+        "e0 is caused by the target y and carries its noise: Z -> y -> e0; "
+        "leaving out all that y causes (e0 and e1) would free c0, c1, c2 and 3 more"
+    )
+
+
+def test_features_are_checked():
+    graph = from_edges(["dose -> recovery"], columns=["dose", "recovery"], target="recovery")
+    for ask in (certify, perturbable, noise_side, drawn):
+        with pytest.raises(GraphError) as caught:
+            ask(graph, ["dose", "doze", "recovery", "dose", "Z"])
+        assert str(caught.value) == (
+            "the feature 'doze' is not a column of the data; did you mean 'dose'?\n"
+            "the target 'recovery' is also a feature; remove it from the features\n"
+            "the feature 'dose' is listed twice; remove one\n"
+            "the feature 'Z' is not a column of the data; the columns are: dose, recovery\n"
+            "4 problems"
+        )
+
+
+def test_the_drawing_shows_roles_and_marks():
+    graph = from_edges(
+        ["severity -> {dose recovery}", "clinic -> dose", "age <-> recovery"],
+        columns=["dose", "age", "recovery", "clinic", "id"],
+        features=["dose", "age"],
+        target="recovery",
+        latents=["severity"],
+        noise_parents=["age"],
+    )
+    assert drawn(graph, ["dose", "age"]) == DrawnGraph(
+        nodes=(
+            ("dose", "feature"),
+            ("age", "feature"),
+            ("recovery", "target"),
+            ("Z", "noise"),
+            ("clinic", "unused"),
+            ("severity", "latent"),
+        ),
+        edges=(
+            ("age", "recovery", "<->"),
+            ("clinic", "dose", "->"),
+            ("severity", "dose", "->"),
+            ("severity", "recovery", "->"),
+            ("age", "Z", "->"),
+            ("Z", "recovery", "->"),
+        ),
+    )
+
+
+def test_certified_features_are_uncorrelated_with_the_noise_given_the_rest_in_a_linear_world():
+    """The theorem meets data: partial correlations of the true noise, from the model's covariance, no sampling."""
+    rng = np.random.default_rng(8)
+    checked = {True: 0, False: 0}
+    for world in random_worlds(800, 200):
+        oracle = world.oracle()
+        names = list(nx.topological_sort(oracle))
+        weights = np.array([[rng.uniform(0.3, 1.2) * oracle.has_edge(a, b) for b in names] for a in names])
+        mix = np.linalg.inv(np.eye(len(names)) - weights)
+        covariance = mix.T @ mix
+        where = {name: i for i, name in enumerate(names)}
+        free = perturbable(world.graph(), world.features)
+        for x in world.features:
+            rest = [where[other] for other in world.features if other != x]
+            ends = [where[x], *(where[name] for name in world.noise_side())]
+            cross = covariance[np.ix_(ends, rest)]
+            partial = covariance[np.ix_(ends, ends)] - cross @ np.linalg.solve(covariance[np.ix_(rest, rest)], cross.T)
+            tied = np.abs(partial[0, 1:]).max() > 1e-9
+            checked[x in free] += 1
+            assert tied == (x not in free)
+    assert min(checked.values()) > 100
