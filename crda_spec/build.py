@@ -25,7 +25,7 @@ from crda_spec.data.rows import counted
 from crda_spec.data.sources import Benchmark, Csv, Excel, Parquet, Sklearn, Source, Sql, Synthetic
 from crda_spec.data.split import split_by_tables, split_by_values, split_fraction
 from crda_spec.data.worlds.world import WORLDS, declare
-from crda_spec.errors import Complaint, SpecError, show
+from crda_spec.errors import Complaint, DataError, SpecError, show
 from crda_spec.gate.gate import WilcoxonGate
 from crda_spec.pipeline import Plan
 from crda_spec.records import DataReport, Split, Table
@@ -38,6 +38,7 @@ from crda_spec.spaces import SPACES
 from crda_spec.spec.base import Strict
 from crda_spec.spec.causal import PcDiscovery
 from crda_spec.spec.dataset import ColumnSplit, Dataset, FractionSplit, MissingImpute, SourceSplit
+from crda_spec.spec.gate import folds_needed
 from crda_spec.spec.load import Draft
 from crda_spec.spec.run import RunSpec
 
@@ -189,7 +190,11 @@ def _split(spec: RunSpec, assembled: Assembled, assembly: Assembly, folder: Path
     assert isinstance(rule, SourceSplit)  # noqa: S101 - the union has three members
     seed = integer_seed(spec.seed, "dataset-test")
     second = build_source(rule.source, folder, target=spec.dataset.target, seed=seed)
-    test = assemble(second.read(), assembly, seed=spec.seed, like=assembled)
+    try:
+        raw = second.read()
+    except DataError as error:
+        raise DataError(one.moved("dataset.source", "dataset.split.source") for one in error.complaints) from error
+    test = assemble(raw, assembly, seed=spec.seed, like=assembled)
     return split_by_tables(table, test.table, group_names=test.group_names)
 
 
@@ -219,13 +224,20 @@ def _fold_complaints(spec: RunSpec, train: Table) -> list[Complaint]:
             wanted.append(("counterfactual.teacher.folds", teacher.folds, least, inner))
         if spec.tune.kind != "none":
             wanted.append(("tune.folds", spec.tune.folds, least, inner))
+    needed = folds_needed(spec.gate.alpha, spec.gate.alternative)
+    fewest = {"gate.folds": (needed, f": this gate cannot accept with fewer than {needed} folds")}
     return [
         Complaint(
             code="too-many-folds",
             path=path,
             what=f"{folds} folds cannot be made: {where} {counted(available, noun)}",
-            hint=f"use at most {available} folds" if available >= 2 else f"more {noun}s are needed",
+            hint=_fold_hint(available, noun, *fewest.get(path, (2, ""))),
         )
         for path, folds, available, where in wanted
         if folds > available
     ]
+
+
+def _fold_hint(available: int, noun: str, fewest: int, why: str) -> str:
+    """What to try: fewer folds, unless so few would be of no use."""
+    return f"use at most {available} folds" if available >= fewest else f"more {noun}s are needed{why}"

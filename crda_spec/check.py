@@ -92,6 +92,8 @@ def header_of(source: Source, folder: Path, *, target: str, path: str = "dataset
 
 
 def _check_data(draft: Draft, dataset: Dataset, parts: Mapping[str, Any]) -> None:
+    if any(complaint.path == "dataset.source" for complaint in draft.complaints):
+        return  # a source that contradicts itself has no header to check against
     header = _header(draft, dataset.source, dataset.target, "dataset.source")
     if header is None:
         return
@@ -116,7 +118,7 @@ def _header(draft: Draft, source: Source, target: str, path: str) -> tuple[str, 
         return header_of(source, draft.file.parent, target=target, path=path)
     except CrdaError as error:
         for complaint in error.complaints:
-            draft.complain(complaint)
+            draft.complain(complaint.moved("dataset.source", path))
         return None
 
 

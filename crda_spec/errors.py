@@ -51,6 +51,10 @@ class Complaint:
         """The same complaint at a place, unless it already has one."""
         return self if self.place is not None else replace(self, place=place)
 
+    def moved(self, old: str, new: str) -> Complaint:
+        """The same complaint with `new` in place of `old` at the start of its path."""
+        return replace(self, path=new + self.path[len(old) :]) if self.path.startswith(old) else self
+
     def headline(self) -> str:
         """The complaint on one line: `place: path: what; hint`."""
         parts = [str(self.place)] if self.place is not None else []

@@ -21,6 +21,8 @@ from crda_spec.gate.score import score
 from crda_spec.records import DataReport, RunResult, Split, Table, Verdict
 from crda_spec.seeds import stream
 
+_WORTH_WORKERS = 8.0  # seconds of work left, below which starting worker processes costs more than it saves
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
@@ -85,15 +87,21 @@ def run(plan: Plan, *, progress: Progress) -> RunResult:
 
 
 def _gate_folds(plan: Plan, train: Table, step: Step) -> list[FoldOutcome]:
-    """The folds, on as many workers as there are; their order and bytes do not depend on the workers."""
+    """The folds, on as many workers as pay; their order and bytes do not depend on the workers."""
     held = folds(len(train), plan.gate.folds, rng=stream(plan.seed, "gate-folds"), groups=train.groups)
-    workers = min(plan.jobs or cpu_count(), plan.gate.folds)
-    tasks = (
+    tasks = [
         delayed(run_fold)(plan.procedure, train, rows, number, metric=plan.gate.metric, seed=plan.seed)
         for number, rows in enumerate(held, start=1)
-    )
+    ]
     outcomes: list[FoldOutcome] = []
-    for outcome in Parallel(n_jobs=workers, return_as="generator")(tasks):
+    workers = min(plan.jobs or cpu_count(), len(tasks))
+    if plan.jobs is None:  # the first fold tells whether starting processes is worth their time
+        started = time.perf_counter()
+        outcomes += Parallel(n_jobs=1)(tasks[:1])
+        step.advance()
+        if (time.perf_counter() - started) * (len(tasks) - 1) < _WORTH_WORKERS:
+            workers = 1
+    for outcome in Parallel(n_jobs=workers, return_as="generator")(tasks[len(outcomes) :]):
         outcomes.append(outcome)
         step.advance()
     return outcomes

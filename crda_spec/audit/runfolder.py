@@ -25,6 +25,7 @@ def check_destination(folder: Path) -> None:
 def write_run(folder: Path, files: Mapping[str, bytes]) -> None:
     """Writes all files to a folder beside the final one, then renames it; on any interruption nothing remains."""
     partial = folder.parent / f".partial-{folder.name}-{os.getpid()}"
+    shutil.rmtree(partial, ignore_errors=True)  # a killed run of the same process number may have left one
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         for name, data in files.items():

@@ -15,6 +15,7 @@ from crda_spec.cli.schema import schema
 from crda_spec.cli.validate import validate
 from crda_spec.errors import CrdaError
 
+_INTERRUPTED = 130
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 app = typer.Typer(
@@ -66,6 +67,9 @@ def guarded(command: Callable[[], None]) -> None:
     except CrdaError as error:
         sys.stderr.write(f"{error.render()}\n")
         raise SystemExit(error.exit_code) from None
-    except KeyboardInterrupt:
-        sys.stderr.write("interrupted; nothing was written\n")
-        raise SystemExit(130) from None
+    except (KeyboardInterrupt, SystemExit) as stopped:
+        # typer turns Ctrl-C into its own exit with code 130, and says nothing
+        if isinstance(stopped, SystemExit) and stopped.code != _INTERRUPTED:
+            raise
+        sys.stderr.write("interrupted; nothing half-written was left behind\n")
+        raise SystemExit(_INTERRUPTED) from None

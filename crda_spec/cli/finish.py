@@ -16,6 +16,7 @@ from crda_spec.records import RunResult
 from crda_spec.regressors import FittedModel
 from crda_spec.report.graph_svg import graph_svg
 from crda_spec.report.html import render_html
+from crda_spec.spec.execution import Execution
 from crda_spec.spec.load import Draft
 from crda_spec.spec.render import render, resolved
 from crda_spec.spec.run import RunSpec
@@ -40,8 +41,11 @@ def plan_folder(out: Path | None, *, base: Path, name: str) -> Path:
 
 def finish_run(result: RunResult, *, spec: RunSpec, draft: Draft, folder: Path) -> FinishedRun:
     """Writes the run's files; all but the record's `volatile` part depend on spec, data and versions only."""
-    spec_yaml = render(spec, draft)
-    record = make_record(result, spec=resolved(spec, draft), spec_yaml=spec_yaml, origins=draft.origins, seed=spec.seed)
+    # How the work was spread changes no number, so it may change no byte either: it is kept in `volatile`.
+    told = spec.model_copy(update={"execution": Execution()})
+    origins = {name: origin for name, origin in draft.origins.items() if not name.startswith("execution.")}
+    spec_yaml = render(told, draft)
+    record = make_record(result, spec=resolved(told, draft), spec_yaml=spec_yaml, origins=origins, seed=spec.seed)
     svg = graph_svg(result.certificate.graph, result.certificate.features)
     files: dict[str, bytes] = {
         "spec.yaml": spec_yaml.encode(),

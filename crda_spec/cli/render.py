@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import sys
 
-from crda_spec.check import load_spec
 from crda_spec.cli.options import AsJson, Overrides, SpecFile
-from crda_spec.spec.render import render as to_yaml
-from crda_spec.spec.render import resolved
 
 
 def render(spec: SpecFile, overrides: Overrides = None, as_json: AsJson = False) -> None:
     """Print the spec as it will be run: recipe and defaults filled in, overrides applied, secrets masked."""
+    from crda_spec.check import load_spec
+    from crda_spec.spec.render import render as to_yaml
+    from crda_spec.spec.render import resolved
+
     found, draft = load_spec(spec, overrides=overrides or ())
     if as_json:
         sys.stdout.write(json.dumps(resolved(found, draft), indent=2, ensure_ascii=False) + "\n")

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crda_spec.check import load_spec
 from crda_spec.cli.options import AsJson, Overrides, SpecFile
 from crda_spec.errors import CrdaError
 
@@ -37,6 +36,8 @@ def run(
 
     Exit codes: 0 done (accepted or not), 2 bad spec or data, 3 not accepted under --require-accept, 130 interrupted.
     """
+    from crda_spec.check import load_spec
+
     changes = [*(overrides or ())]
     changes += [f"seed={seed}"] if seed is not None else []
     changes += [f"execution.jobs={jobs}"] if jobs is not None else []

@@ -7,7 +7,6 @@ import sys
 
 import typer
 
-from crda_spec.check import load_spec
 from crda_spec.cli.options import AsJson, Overrides, SpecFile
 from crda_spec.errors import CrdaError
 
@@ -17,6 +16,8 @@ def validate(spec: SpecFile, overrides: Overrides = None, as_json: AsJson = Fals
 
     Prints every problem with its place; exit code 0 when the spec is sound, 2 when it is not.
     """
+    from crda_spec.check import load_spec
+
     try:
         found, _ = load_spec(spec, overrides=overrides or ())
     except CrdaError as error:

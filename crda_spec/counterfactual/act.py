@@ -63,16 +63,16 @@ def fit_contract(proposal: Array, column: Column) -> tuple[Array, int]:
     Rounding an integer is no violation, so it is not counted.
     """
     rounded = np.rint(proposal) if column.type == "integer" else proposal
-    if column.allowed is not None:
-        allowed = np.sort(np.asarray(column.allowed, dtype=np.float64))
+    # Whole numbers only between the bounds of an integer, which may themselves be fractions.
+    ceil, floor = (np.ceil, np.floor) if column.type == "integer" else (float, float)
+    low_bound = -np.inf if column.minimum is None else ceil(column.minimum)
+    high_bound = np.inf if column.maximum is None else floor(column.maximum)
+    allowed = np.unique([value for value in column.allowed or () if low_bound <= value <= high_bound])
+    if len(allowed):
         above = np.clip(np.searchsorted(allowed, rounded), 1, max(1, len(allowed) - 1))
         low, high = allowed[above - 1], allowed[np.minimum(above, len(allowed) - 1)]
         nearest = np.where(np.abs(rounded - low) <= np.abs(high - rounded), low, high)
         kept = np.where(np.isnan(rounded), rounded, nearest)
     else:
-        # Whole numbers only between the bounds of an integer, which may themselves be fractions.
-        ceil, floor = (np.ceil, np.floor) if column.type == "integer" else (float, float)
-        low_bound = -np.inf if column.minimum is None else ceil(column.minimum)
-        high_bound = np.inf if column.maximum is None else floor(column.maximum)
         kept = np.clip(rounded, low_bound, high_bound)
     return kept, int(np.count_nonzero((kept != rounded) & ~np.isnan(rounded)))

@@ -213,7 +213,7 @@ def _choose(verdicts: Sequence[FeatureVerdict], choice: Choice) -> tuple[Feature
     return tuple(
         verdict
         if not verdict.perturbable or verdict.name in taken
-        else replace(verdict, status="kept", reason=_kept_because(verdict, choice, places))
+        else replace(verdict, status="kept", reason=_kept_because(verdict, choice, places), warning="")
         for verdict in verdicts
     )
 

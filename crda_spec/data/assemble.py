@@ -37,7 +37,8 @@ def assemble(raw: RawTable, assembly: Assembly, *, seed: int, like: Assembled | 
     """The table that the rules make of the raw one.
 
     like: the training table, when this one holds the test rows. Its columns, types and labels then are the
-    contract, groups are numbered as there, and a row that copies one of its rows counts as a copy.
+    contract, groups are numbered as there, a row that copies one of its rows counts as a copy, and `sample` does
+    not apply.
     """
     work = _Work(raw, assembly, like)
     work.check_columns()

@@ -22,7 +22,8 @@ def require_file(path: Path, written: str = "", *, key: str = "dataset.source.pa
             Complaint(code="not-a-file", path=key, what=f"'{shown}' is a folder, not a file", hint="name a file in it")
         )
     if not path.parent.is_dir():
-        hint = f"its folder '{Path(shown).parent}' does not exist; a relative path starts at the spec's folder"
+        folder = Path(written).parent if written else path.parent
+        hint = f"its folder '{folder}' does not exist; a relative path starts at the spec's folder"
         raise DataError(Complaint(code="file-not-found", path=key, what=f"there is no file '{shown}'", hint=hint))
     neighbours = sorted(file.name for file in path.parent.iterdir() if file.is_file() and file.name[0] != ".")
     hint = did_you_mean(path.name, neighbours, otherwise="its folder holds") or "its folder holds no file"

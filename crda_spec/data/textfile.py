@@ -111,6 +111,9 @@ def _header(records: Iterator[tuple[int, list[str]]], dialect: Dialect) -> tuple
     if not cells:
         raise dialect.complain("empty-file", "the file is empty", "it needs a header line and rows below it")
     header = tuple(cells)
+    if any("\0" in name for name in header):
+        hint = "if it is text, set the source's encoding, e.g. 'utf-16-le'"
+        raise dialect.complain("not-text", "the header contains NUL characters", hint, line=line)
     if len(header) == 1:
         for mark, shown in _LIKELY_DELIMITERS.items():
             if mark in header[0] and mark != dialect.delimiter:

@@ -119,7 +119,7 @@ def _sentence(
     better = sum(result.augmented < result.plain for result in results)
     name = gate.metric.upper()
     idle = sum(not result.perturbed for result in results)
-    aside = f" In {idle} folds no feature could be perturbed." if idle else ""
+    aside = f" In {idle} {'fold' if idle == 1 else 'folds'} no feature could be perturbed." if idle else ""
     compared = f"{'<' if p_value < gate.alpha else '>='} {gate.alpha:g}"
     folds = f"held-out {name} fell in {better} of {len(results)} folds, {effect:+.1f} % on average"
     if accepted:

@@ -52,7 +52,8 @@ def _interval(plain: Array, augmented: Array, groups: IntArray | None, *, seed: 
         before, after = (times @ sums).T
         with np.errstate(divide="ignore", invalid="ignore"):
             changes[start : start + 100] = np.where(before == after, 0.0, 100.0 * (after - before) / before)
-    low, high = np.quantile(changes, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    # Values that occurred, none in between: a change may be infinite when the plain model makes no error.
+    low, high = np.quantile(changes, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], method="inverted_cdf")
     return float(low), float(high)
 
 

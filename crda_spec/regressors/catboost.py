@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from crda_spec.errors import Complaint, MissingExtraError
 from crda_spec.regressors._protocol import Design, Stopping
+from crda_spec.regressors.mlp import Network
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,13 +26,17 @@ class Catboost:
 
     def train(self, design: Design, *, seed: int) -> Any:  # noqa: ANN401 - CatBoost has no types
         """Boosts until the early-stopping rows stop improving; writes nothing to disk."""
-        model = load_catboost()(
+        regressor = load_catboost()
+        if np.all(design.x == design.x[0]):
+            return _constant(design)  # CatBoost refuses features that tell no row from another
+        model = regressor(
             iterations=self.iterations,
             learning_rate=self.learning_rate,
             depth=self.depth,
             l2_leaf_reg=self.l2_leaf_reg,
             random_seed=seed,
             thread_count=1,
+            allow_const_label=True,
             allow_writing_files=False,
             logging_level="Silent",
         )
@@ -38,6 +45,11 @@ class Catboost:
         return model.fit(
             design.x, design.y, sample_weight=design.weight, eval_set=watch, early_stopping_rounds=rounds, verbose=False
         )
+
+
+def _constant(design: Design) -> Network:
+    """The weighted mean of y for every row, written as a network without slopes so that it can be saved."""
+    return Network((np.zeros((design.x.shape[1], 1)),), (np.array([np.average(design.y, weights=design.weight)]),))
 
 
 def load_catboost() -> Any:  # noqa: ANN401 - CatBoost has no types

@@ -49,15 +49,22 @@ def fit_encoder(train: Table, *, fill: Fill) -> Encoder:
     """Learns the encoding from the real training rows, the same in both arms of a comparison."""
     filler = np.array([_filler(column, values, fill) for column, values in zip(train.features, train.x.T, strict=True)])
     filled = np.where(np.isnan(train.x), filler, train.x)
-    spread = filled.std(axis=0)
     return Encoder(
         fill=filler,
         center=filled.mean(axis=0),
-        scale=np.where(spread > 0, spread, 1.0),
+        scale=_spread(filled),
         labels=_label_counts(train.features),
         target_center=float(train.y.mean()),
-        target_scale=float(train.y.std()) or 1.0,
+        target_scale=float(_spread(train.y[:, None])[0]),
     )
+
+
+def _spread(columns: Array) -> Array:
+    """Standard deviations, 1 for a constant. Its values tell a constant: rounding may leave it a tiny deviation,
+    which would send a value that differs a little to the end of the world.
+    """
+    deviation = columns.std(axis=0)
+    return np.where((np.ptp(columns, axis=0) > 0) & (deviation > 0), deviation, 1.0)
 
 
 def _label_counts(columns: Sequence[Column]) -> tuple[int, ...]:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crda_spec.data.folds import folds
 from crda_spec.records import Array, Counterfactuals, IntArray, Table
 from crda_spec.regressors._protocol import Design, Estimator, Regressor, Stopping
 from crda_spec.regressors.encoding import Encoder, Fill, fit_encoder
 from crda_spec.seeds import stream
+
+_LEAST_UNITS = 4  # rows or groups; with fewer, watching one would cost more than it tells
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,6 +25,8 @@ class FittedModel:
 
     def predict(self, x: Array) -> Array:
         """x: (m, d) as in a Table. Returns (m,)."""
+        if not len(x):
+            return np.empty(0)  # most libraries refuse a table without rows
         predicted = self.estimator.predict(self.encoder.encode(x))
         return self.encoder.decode_target(np.asarray(predicted, dtype=np.float64).reshape(-1))
 
@@ -76,8 +79,11 @@ def _design(
 
 def _validation_rows(train: Table, stopping: Stopping | None, *, seed: int) -> IntArray:
     """A seeded part of the rows, whole groups only; none when the model does not stop early or rows are too few."""
-    units = len(train) if train.groups is None else len(np.unique(train.groups))
-    if stopping is None or units < 4:
+    member = np.arange(len(train)) if train.groups is None else np.unique(train.groups, return_inverse=True)[1]
+    sizes = np.bincount(member)
+    if stopping is None or len(sizes) < _LEAST_UNITS:
         return np.empty(0, dtype=np.int64)
-    parts = min(units, max(2, round(1 / stopping.validation)))
-    return folds(len(train), parts, rng=stream(seed, "validation"), groups=train.groups)[0]
+    order = stream(seed, "validation").permutation(len(sizes))
+    reached = np.cumsum(sizes[order])[:-1]  # one row or group at least stays to train on
+    taken = int(np.abs(reached - stopping.validation * len(train)).argmin()) + 1
+    return np.flatnonzero(np.isin(member, order[:taken]))

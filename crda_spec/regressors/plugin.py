@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import is_dataclass
 from importlib.metadata import entry_points
 from typing import Any
 
@@ -26,14 +27,23 @@ def load_plugin(name: str, settings: Mapping[str, Any]) -> Regressor:
         )
         raise SpecError(_complaint("regressor.name", f"no installed package offers the regressor {show(name)}", hint))
     try:
-        regressor: Regressor = found[0].load()(**settings)
+        member = found[0].load()
+    except (ImportError, AttributeError) as error:
+        what = f"the plugin {show(name)} cannot be loaded from {show(found[0].value)}: {error}"
+        raise SpecError(_complaint("regressor.name", what, "reinstall the package that offers it")) from error
+    try:
+        built: Any = member(**settings)
     except (TypeError, ValueError) as error:
         what = f"the plugin {show(name)} refused its settings: {error}"
         raise SpecError(_complaint("regressor.settings", what, "see the plugin's documentation")) from error
-    missing = [part for part in ("kind", "stopping", "train") if not hasattr(regressor, part)]
+    missing = [part for part in ("kind", "stopping", "train") if not hasattr(built, part)]
     if missing:
         what = f"the plugin {show(name)} is no regressor: it has no {', '.join(missing)}"
         raise SpecError(_complaint("regressor.name", what, "see crda_spec/regressors/_protocol.py"))
+    if not is_dataclass(type(built)):
+        what = f"the plugin {show(name)} is no dataclass, so its settings cannot be recorded"
+        raise SpecError(_complaint("regressor.name", what, "see crda_spec/regressors/_protocol.py"))
+    regressor: Regressor = built
     return regressor
 
 

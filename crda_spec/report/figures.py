@@ -84,12 +84,18 @@ def bin_edges(before: Array, after: Array, *, whole: bool) -> Array:
     """Edges of the bins that both samples share: at most 28; around each whole number where that is few enough."""
     both = np.concatenate([before, after])
     low, high = (float(both.min()), float(both.max())) if len(both) else (0.0, 1.0)
-    if whole and high - low < _MOST_BINS:
+    size = max(abs(low), abs(high))
+    if whole and high - low < _MOST_BINS and size < 2**40:
         return np.arange(math.floor(low), math.ceil(high) + 2, dtype=np.float64) - 0.5
     amount = max(6, min(_MOST_BINS, round(2 * len(both) ** (1 / 3))))
-    pad = 0.5 * max(1.0, abs(low) * 1e-6) if high <= low or math.isclose(low, high, rel_tol=1e-12) else 0.0
-    # Halving first keeps the span of the largest floats finite.
-    return np.asarray(2 * np.linspace((low - pad) / 2, (high + pad) / 2, amount + 1), dtype=np.float64)
+    # Half of each end, since the span of the largest floats is not finite; values that hardly differ get some room.
+    half_low, half_high, limit = low / 2, high / 2, np.finfo(np.float64).max / 2
+    if half_high - half_low <= 1e-12 * max(size, 1e-200):
+        room = 0.25 * max(1.0, 1e-6 * size)
+        half_low, half_high = max(half_low - room, -limit), min(half_high + room, limit)
+    edges = np.asarray(2 * np.linspace(half_low, half_high, amount + 1), dtype=np.float64)
+    edges[0], edges[-1] = min(edges[0], low), max(edges[-1], high)  # halving may have rounded an end inwards
+    return edges
 
 
 def _spread(whose: str, values: Array) -> str:
@@ -245,7 +251,7 @@ def score_interval(score: TestScore) -> str:
     start, end = min(low, score.change_percent, 0.0), max(high, score.change_percent, 0.0)
     pad = 0.12 * (end - start) or 1.0
     start, end = start - pad, end + pad
-    width, height, left, right, floor = 560.0, 104.0, 20.0, 540.0, 66.0
+    width, height, left, right, floor = 440.0, 104.0, 20.0, 420.0, 66.0
 
     def at(value: float) -> float:
         return left + (value - start) / (end - start) * (right - left)

@@ -84,6 +84,7 @@ def render_html(result: RunResult, *, name: str, description: str, svg: str, rec
         name=name,
         description=description,
         svg=svg,
+        marks={mark for _, _, mark in result.certificate.graph.edges},
         record_json=record_json,
         spec_yaml=spec_yaml,
         colours=palette(":root"),
@@ -151,10 +152,10 @@ def _features(result: RunResult) -> Iterator[_Feature]:
             unit=shown(units.get(verdict.name, "")),
             status=verdict.status,
             verdict=STATUS_WORDS[verdict.status],
-            reason=verdict.reason,
+            reason=shown(verdict.reason),
             witness=shown(" ".join(verdict.witness)),
             evidence=_evidence(verdict),
-            warning=verdict.warning,
+            warning=shown(verdict.warning),
         )
 
 

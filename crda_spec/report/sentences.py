@@ -59,7 +59,7 @@ def policy_sentence(made: Counterfactuals, feature: str) -> str:
     action = made.action
     clipped = action.clipped.get(feature, 0)
     brought = f"; {clipped} of {len(made)} brought back inside the contract" if clipped else ""
-    return f"{shown(action.policies.get(feature, 'moved'))}{brought}"
+    return f"{shown(action.policies.get(feature, 'moved')).rstrip('.')}{brought}"
 
 
 def gate_sentence(verdict: Verdict) -> str:

@@ -100,12 +100,14 @@ def _status_tone(verdict: FeatureVerdict) -> str:
 
 
 def _reason(verdict: FeatureVerdict) -> str:
-    parts = [shown(verdict.reason)]
-    if verdict.witness:
-        parts.append(f"Open path: {shown(' '.join(verdict.witness))}.")
+    """The reason; the witness path is left to the page where the reason itself spells it out."""
+    parts = [shown(verdict.reason).rstrip(".")]
+    path = shown(" ".join(verdict.witness))
+    if path and not any(arrow in parts[0] for arrow in ("->", "<-")):
+        parts.append(f"open path: {path}")
     if verdict.warning:
-        parts.append(f"Warning: {shown(verdict.warning)}")
-    return shorten(" ".join(parts), _LONGEST_REASON, gap=" ... ")
+        parts.append(f"warning: {shown(verdict.warning)}")
+    return shorten("; ".join(parts), _LONGEST_REASON, gap=" ... ")
 
 
 def _action(result: RunResult) -> tuple[Line, ...]:

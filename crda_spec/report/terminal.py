@@ -53,8 +53,7 @@ def plain_lines(parts: Sequence[Section], last: Sequence[Line], name: str) -> It
             else:
                 yield from _plain_grid(block)
     yield ""
-    for line in last:
-        yield from _wrapped(line.text, 0)
+    yield from (line.text for line in last)  # unbroken: the path is there to be copied
 
 
 def _wrapped(text: str, indent: int, width: int = PLAIN_WIDTH) -> list[str]:

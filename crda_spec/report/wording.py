@@ -55,7 +55,7 @@ def number(value: float, digits: int = 4) -> str:
     if value == 0:
         return "0"
     exponent = int(f"{value:.{digits - 1}e}".partition("e")[2])
-    if -5 < exponent < 6:
+    if exponent > -5 and abs(value) < 999_999.5:
         return f"{value:.{max(0, digits - 1 - exponent)}f}"
     return f"{value:.{digits - 1}e}"
 

@@ -47,6 +47,7 @@ def certify(graph: CausalGraph, features: Sequence[str]) -> tuple[FeatureVerdict
     It starts at the noise (`Z -> recovery -> relapse`), or at the target when it runs over an unmeasured parent of the
     target (`recovery <- severity -> dose`). An unknown feature is a GraphError.
     """
+    graph.measured(features)
     inquiry = _Inquiry(graph, tuple(features))
     free = inquiry.free()
     return tuple(inquiry.allowed(name) if name in free else inquiry.blocked(name) for name in features)
@@ -123,11 +124,12 @@ class _Inquiry:
         below = dag.descendants([dag.index[self.graph.target]])
         effects = [feature for feature in self.features if below[dag.index[feature]]]
         if name in effects:
-            return self._without_effects(name, effects)
+            also = "" if tie.is_effect else f"; {name} is also caused by {self.graph.target}"
+            return f"{also}{self._without_effects(name, effects)}"
         openers = [dag.names[node] for node in tie.openers() if below[node]]
         for out in (openers, effects):
             if out and name in self.free(without=out):
-                return f"; leaving {listed(out)} out of the features would free {name}"
+                return f"; leaving {listed(out, most=len(out))} out of the features would free {name}"
         for node in tie.walk[:-1]:
             column = dag.names[node]
             unused = column in self.graph.observed and column != self.graph.target and column not in self.features
@@ -142,5 +144,6 @@ class _Inquiry:
             return f"; leaving it out of the features would free {listed(freed)}"
         freed = sorted(self.free(without=effects) - self.free())
         if freed:
-            return f"; leaving out all that {self.graph.target} causes ({listed(effects)}) would free {listed(freed)}"
+            everything = listed(effects, most=len(effects))
+            return f"; leaving out all that {self.graph.target} causes ({everything}) would free {listed(freed)}"
         return ""

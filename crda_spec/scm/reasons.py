@@ -37,6 +37,11 @@ class Tie:
         return self.graph.dag.names[self.walk[0]] == self.graph.noise
 
     @property
+    def is_effect(self) -> bool:
+        """Whether the walk runs from the noise over the target straight down to the feature."""
+        return self.from_noise and not self.colliders() and self.top() == self.walk[0]
+
+    @property
     def path(self) -> Path:
         """The walk as it is read; one from an unmeasured parent starts with the target that it drives."""
         if self.from_noise:
@@ -76,7 +81,7 @@ def sentence(tie: Tie) -> str:
         return f"{_held_fixed(tie)}: {tie.path if tie.from_noise else tie.path.turned()}"
     names, target, feature = tie.graph.dag.names, tie.graph.target, tie.feature
     top = tie.top()
-    if tie.from_noise and top == tie.walk[0]:
+    if tie.is_effect:
         return f"{feature} is caused by the target {target} and carries its noise: {tie.path}"
     story = tie.path.turned()
     if tie.from_noise and len(tie.walk) == 2:
@@ -95,13 +100,14 @@ def _held_fixed(tie: Tie) -> str:
     """On a path with colliders it is the other features, held fixed, that make the tie."""
     names, target = tie.graph.dag.names, tie.graph.target
     openers = [names[node] for node in tie.openers()]
-    source = "the noise of " + target if tie.from_noise else f"{_unmeasured(tie, tie.walk[0])}, which drives {target}"
+    source = f"the noise of {target}" if tie.from_noise else _unmeasured(tie, tie.walk[0])
+    drives = "" if tie.from_noise or names[tie.walk[0]] in tie.graph.confounders else f", which drives {target}"
     below = tie.graph.dag.descendants([tie.graph.dag.index[target]])
     caused = [name for name in openers if below[tie.graph.dag.index[name]]]
     verb = "is" if len(caused) == 1 else "are"
     why = f"{listed(caused)} {verb} caused by {target}, and " if caused else ""
     them = ("it" if len(caused) == 1 else "them") if caused == openers else listed(openers)
-    return f"{why}holding {them} fixed ties {tie.feature} to {source}"
+    return f"{why}holding {them} fixed ties {tie.feature} to {source}{drives}"
 
 
 def _unmeasured(tie: Tie, node: int) -> str:

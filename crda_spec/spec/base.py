@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 class Strict(BaseModel):
     """A section of the spec: unknown keys are errors, values are never coerced, nothing changes after loading."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, use_attribute_docstrings=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
 
 
 ColumnName = Annotated[str, StringConstraints(min_length=1), Field(description="The name of a column of the data.")]

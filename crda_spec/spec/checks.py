@@ -33,9 +33,8 @@ def check_parts(parts: Mapping[str, Any]) -> Iterator[Complaint]:
 def _dataset(dataset: Dataset) -> Iterator[Complaint]:
     features = dataset.features or ()
     if dataset.target in features:
-        yield _bad(
-            "dataset.features", f"the target {show(dataset.target)} is among the features", "remove it from the list"
-        )
+        where = f"dataset.features.{features.index(dataset.target)}"
+        yield _bad(where, f"the target {show(dataset.target)} is among the features", "remove it from the list")
     yield from _repeated("dataset.features", features)
     for path, name in (("dataset.groups", dataset.groups), ("dataset.split.column", _split_column(dataset))):
         if name == dataset.target:
@@ -92,15 +91,16 @@ def _contract(path: str, contract: ColumnContract) -> Iterator[Complaint]:
 
 def _causal(causal: Causal) -> Iterator[Complaint]:
     if causal.graph is not None and causal.discovery is not None:
-        yield _bad("causal", "both graph and discovery are given", "keep the graph if an expert stands behind it")
+        yield _bad("causal", "both graph and discovery are given", "keep one; the graph, if an expert stands behind it")
     if causal.graph is None and causal.discovery is None:
         yield _bad("causal", "neither graph nor discovery is given", "remove `causal` to discover with PC")
 
 
 def _partition(partition: Partition) -> Iterator[Complaint]:
-    for name in partition.perturb or ():
-        if name in partition.keep:
-            yield _bad("partition.keep", f"{show(name)} is also in partition.perturb", "keep it in one of the two")
+    for position, name in enumerate(partition.keep):
+        if name in (partition.perturb or ()):
+            where = f"partition.keep.{position}"
+            yield _bad(where, f"{show(name)} is also in partition.perturb", "name it in one of the two")
     yield from _repeated("partition.perturb", partition.perturb or ())
     yield from _repeated("partition.keep", partition.keep)
 
@@ -115,9 +115,9 @@ def _gate(gate: WilcoxonGate) -> Iterator[Complaint]:
     least = smallest_p_value(gate.folds, gate.alternative)
     if least < gate.alpha:
         return
-    patterns = "2" if gate.alternative == "two-sided" else "1"
+    patterns, sides = ("2", "two-sided") if gate.alternative == "two-sided" else ("1", "one-sided")
     what = (
-        f"this gate can never accept: with {gate.folds} folds the smallest {gate.alternative} p-value is "
+        f"this gate can never accept: with {gate.folds} folds the smallest {sides} p-value is "
         f"{patterns}/2^{gate.folds} = {least:g}, which is not below alpha = {gate.alpha:g}"
     )
     hint = f"use at least {folds_needed(gate.alpha, gate.alternative)} folds"

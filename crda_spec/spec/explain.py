@@ -70,11 +70,10 @@ def _one(path: SpecPath, found: list[ErrorDetails], model: type[BaseModel], tree
     kind = error["type"]
     ctx = error.get("ctx", {})
     if kind == "extra_forbidden":
-        known = sorted(_fields_at(model, path[:-1], tree.value))
         return Complaint(
             code="unknown-key",
             what=f"unknown key {show(str(path[-1]))}",
-            hint=did_you_mean(str(path[-1]), known, otherwise="keys here"),
+            hint=_key_hint(path, model, tree.value),
             path=dotted(path),
             place=tree.place(path, key=True),
         )
@@ -100,6 +99,17 @@ def _one(path: SpecPath, found: list[ErrorDetails], model: type[BaseModel], tree
         )
     code, what, hint = _bad_value(found)
     return Complaint(code=code, what=what, hint=hint, path=dotted(path), place=tree.place(path))
+
+
+def _key_hint(path: SpecPath, model: type[BaseModel], value: Any) -> str:  # noqa: ANN401
+    """Of an unknown key: the kind that it belongs to, if another one has it; else the nearest key, or all of them."""
+    above, key = path[:-1], str(path[-1])
+    owners = [str(_kind_of(one)) for one in _models_at(model, above, None) if key in one.model_fields]
+    known = sorted(_fields_at(model, above, value))
+    if not owners:
+        return did_you_mean(key, known, otherwise="keys here")
+    chosen = [str(_kind_of(one)) for one in _models_at(model, above, value)]
+    return f"kind {', '.join(chosen)} has no such key; it belongs to kind {' and '.join(owners)}"
 
 
 def _missing(path: SpecPath, model: type[BaseModel], tree: Tree) -> Complaint:
@@ -128,7 +138,8 @@ def _bad_value(found: list[ErrorDetails]) -> tuple[str, str, str]:
         return "wrong-type", f"expected {wanted}, got {_typed(value)}", hint
     if kind in _BOUNDS:
         words_, key = _BOUNDS[kind]
-        return "out-of-range", f"must be {words_} {ctx[key]:g}, got {show(value)}", ""
+        limit = f"{ctx[key]:g}" if isinstance(ctx[key], float) else ctx[key]
+        return "out-of-range", f"must be {words_} {limit}, got {show(value)}", ""
     if kind in ("too_short", "string_too_short"):
         return "empty-value", "must not be empty", ""
     if kind == "string_pattern_mismatch":

@@ -18,6 +18,7 @@ from pydantic.fields import FieldInfo
 from crda_spec.errors import Complaint, Place, did_you_mean, show
 from crda_spec.spec.checks import check_parts
 from crda_spec.spec.explain import explain
+from crda_spec.spec.overrides import apply_override, fill_kinds, leaves
 from crda_spec.spec.run import RECIPES, RunSpec
 from crda_spec.spec.yaml_tree import MAX_BYTES, SpecPath, Tree, dotted, read_tree
 
@@ -60,10 +61,12 @@ def read_draft(file: Path, *, overrides: Sequence[str] = (), environ: Mapping[st
         )
         return draft
     for override in overrides:
-        _apply_override(draft, override)
-    draft.origins.update(_user_origins(draft))
+        draft.complaints.extend(apply_override(tree, override))
+    draft.origins.update(_origins(tree))
     _fill_recipe(draft)
+    fill_kinds(tree)
     _validate(draft)
+    _drop_unreadable(draft)
     for complaint in check_parts(draft.parts):
         draft.complain(complaint)
     return draft
@@ -75,86 +78,42 @@ def _read_text(file: Path) -> tuple[str, Complaint | None]:
         size = file.stat().st_size
         raw = file.read_bytes() if size <= MAX_BYTES else b""
     except OSError as error:
-        near = sorted(path.name for path in file.parent.glob("*.y*ml")) if file.parent.is_dir() else []
-        reason = "there is no such file" if isinstance(error, FileNotFoundError) else (error.strerror or "").lower()
-        hint = did_you_mean(file.name, near, otherwise="specs in that folder")
-        return "", Complaint(code="unreadable-spec", what=f"{reason}: {show(str(file))}", hint=hint, place=place)
+        return "", _unreadable(file, error).at(place)
     if size > MAX_BYTES:
         what = f"the file has {size} bytes, a spec may have {MAX_BYTES}"
         return "", Complaint(code="spec-too-large", what=what, hint="put data into a data file", place=place)
     try:
         return raw.decode("utf-8-sig"), None
     except UnicodeDecodeError as error:
+        before, after = raw[: error.start], raw[error.start :]
+        start = before.rfind(b"\n") + 1
+        shown = (before[start:] + after.split(b"\n", 1)[0]).decode("utf-8", errors="replace")
+        col = len(before[start:].decode("utf-8", errors="replace")) + 1
+        where = Place(file.name, before.count(b"\n") + 1, col, shown.rstrip("\r"))
         what = f"not UTF-8 text: byte {error.start} is 0x{raw[error.start]:02x}"
-        return "", Complaint(code="not-utf8", what=what, hint="save the spec as UTF-8", place=place)
+        return "", Complaint(code="not-utf8", what=what, hint="save the spec as UTF-8", place=where)
 
 
-def _apply_override(draft: Draft, override: str) -> None:
-    """`--set gate.folds=12`: the value is YAML, checked by the same models as the file."""
-    place = Place(f"--set {override}")
-    name, equals, text = override.partition("=")
-    path: SpecPath = tuple(int(part) if part.isdigit() else part for part in name.split("."))
-    if not equals or not all(str(part) for part in path):
-        complaint = Complaint(
-            code="bad-override", what="expected key=value", hint="e.g. --set gate.folds=12", place=place
-        )
-        draft.complaints.append(complaint)
-        return
-    sub = read_tree(text or "null", place.file, {})
-    if sub.complaints:
-        draft.complaints.extend(complaint.at(place) for complaint in sub.complaints)
-        return
-    target: Any = draft.tree.value
-    for position, part in enumerate(path[:-1]):
-        target = _descend(target, part)
-        if target is None:
-            what = f"{dotted(path[: position + 1])} has nothing inside it to set"
-            draft.complaints.append(
-                Complaint(code="bad-override", what=what, hint="set the whole section", place=place)
-            )
-            return
-    _assign(draft, target, path, sub.value, place)
-
-
-def _descend(target: Any, part: str | int) -> Any:  # noqa: ANN401
-    if isinstance(target, dict):
-        return target.setdefault(str(part), {})
-    if isinstance(target, list) and isinstance(part, int) and part < len(target):
-        return target[part]
-    return None
-
-
-def _assign(draft: Draft, target: Any, path: SpecPath, value: Any, place: Place) -> None:  # noqa: ANN401
-    last = path[-1]
-    if isinstance(target, dict):
-        target[str(last)] = value
-    elif isinstance(target, list) and isinstance(last, int) and last < len(target):
-        target[last] = value
+def _unreadable(file: Path, error: OSError) -> Complaint:
+    folder = file if file.is_dir() else file.parent
+    near = sorted(path.name for path in folder.glob("*.y*ml") if path.is_file()) if folder.is_dir() else []
+    if file.is_dir():
+        what, hint = f"'{file}' is a folder", did_you_mean("", near, otherwise="specs in it")
+    elif isinstance(error, FileNotFoundError):
+        what, hint = f"there is no such file: '{file}'", did_you_mean(file.name, near, otherwise="specs in that folder")
     else:
-        what = f"{dotted(path)} cannot be set"
-        draft.complaints.append(Complaint(code="bad-override", what=what, hint="set the whole section", place=place))
-        return
-    for leaf, _ in _leaves(value, path):
-        for length in range(len(path), len(leaf) + 1):
-            draft.tree.value_places[leaf[:length]] = place
-            draft.tree.key_places[leaf[:length]] = place
-        draft.origins[dotted(leaf)] = "--set"
+        what, hint = f"'{file}' cannot be read: {(error.strerror or str(error)).lower()}", "check its permissions"
+    return Complaint(code="unreadable-spec", what=what, hint=hint)
 
 
-def _leaves(value: Any, path: SpecPath = ()) -> list[tuple[SpecPath, Any]]:  # noqa: ANN401
-    if isinstance(value, dict) and value:
-        return [leaf for key, inner in value.items() for leaf in _leaves(inner, (*path, key))]
-    if isinstance(value, list) and value:
-        return [leaf for position, inner in enumerate(value) for leaf in _leaves(inner, (*path, position))]
-    return [(path, value)]
-
-
-def _user_origins(draft: Draft) -> dict[str, Origin]:
+def _origins(tree: Tree) -> dict[str, Origin]:
+    """Who wrote each value that stands in the file or on the command line."""
     found: dict[str, Origin] = {}
-    for path, _ in _leaves(draft.tree.value):
-        name = dotted(path)
-        if name not in draft.origins:
-            found[name] = "environment" if path in draft.tree.environment else "user"
+    for path, _ in leaves(tree.value):
+        place = tree.value_places.get(path)
+        overridden = place is not None and place.file.startswith("--set ")
+        written: Origin = "environment" if path in tree.environment else "user"
+        found[dotted(path)] = "--set" if overridden else written
     return found
 
 
@@ -175,7 +134,7 @@ def _fill_recipe(draft: Draft) -> None:
                 merged[key] = fill(value[key], inner, (*path, key))
             else:
                 merged[key] = inner
-                for leaf, _ in _leaves(inner, (*path, key)):
+                for leaf, _ in leaves(inner, (*path, key)):
                     draft.origins[dotted(leaf)] = "recipe"
         return merged
 
@@ -202,6 +161,13 @@ def _validate(draft: Draft) -> None:
         }
     else:
         draft.parts = {name: getattr(draft.spec, name) for name in RunSpec.model_fields}
+
+
+def _drop_unreadable(draft: Draft) -> None:
+    """A section with a value that the YAML reader refused is not checked further: all else would be a consequence."""
+    refused = {one.path.split(".")[0] for one in draft.tree.complaints if one.code != "repeated-key"}
+    for name in refused & draft.parts.keys():
+        del draft.parts[name]
 
 
 def _section(info: FieldInfo, value: Any) -> Any:  # noqa: ANN401

@@ -7,8 +7,10 @@ and alias expansion are bounded. Anchors, aliases and `<<` work.
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,9 +32,9 @@ _SPECIAL = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
     **dict.fromkeys(("true", "True", "TRUE"), True),
     **dict.fromkeys(("false", "False", "FALSE"), False),
-    **dict.fromkeys((".inf", ".Inf", "+.inf"), float("inf")),
-    **dict.fromkeys(("-.inf", "-.Inf"), float("-inf")),
-    **dict.fromkeys((".nan", ".NaN"), float("nan")),
+    **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), float("inf")),
+    **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), float("-inf")),
+    **dict.fromkeys((".nan", ".NaN", ".NAN"), float("nan")),
 }
 _VARIABLE = re.compile(r"\$\$|\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}|\$\{")
 
@@ -48,13 +50,19 @@ class Tree:
     complaints: list[Complaint] = field(default_factory=list)
 
     def place(self, path: SpecPath, *, key: bool = False) -> Place | None:
-        """Where the value (or key) at `path` was written, or the nearest thing around it."""
-        places = self.key_places if key else self.value_places
-        if path in places:
-            return places[path]
+        """Where the value (or key) at `path` was written, or the key of the nearest section around it.
+
+        A section that starts below its key is shown by its key. What stands in no section has only a file.
+        """
+        wanted = path
         while path and path not in self.value_places:
             path = path[:-1]
-        return self.value_places.get(path)
+        value, written = self.value_places.get(path), self.key_places.get(path)
+        if value is None or (wanted and not path):
+            return None if value is None else Place(value.file)
+        if written is not None and (key or path != wanted or written.line != value.line):
+            return written
+        return value
 
 
 def dotted(path: SpecPath) -> str:
@@ -104,7 +112,9 @@ class _Reader:
             node = yaml.compose(self.text, Loader=yaml.SafeLoader)
         except yaml.reader.ReaderError as error:
             line = self.text.count("\n", 0, error.position)
-            place = Place(self.file, line + 1, error.position - self.text.rfind("\n", 0, error.position))
+            start = self.text.rfind("\n", 0, error.position) + 1
+            shown = "".join(one if one.isprintable() else "?" for one in self.text[start:].split("\n", 1)[0])
+            place = Place(self.file, line + 1, error.position - start + 1, shown)
             self.complain("yaml-syntax", "a control character that YAML does not allow", "remove it", place)
             return
         except yaml.MarkedYAMLError as error:
@@ -141,27 +151,40 @@ class _Reader:
     def _value(self, node: yaml.Node, path: SpecPath) -> Any:  # noqa: ANN401
         place = self.at(node.start_mark)
         self.tree.value_places[path] = place
-        self.nodes += 1
-        if self.nodes == MAX_NODES:
-            self.complain("too-large", f"more than {MAX_NODES} values after aliases", "use fewer aliases", place, path)
-        if self.nodes >= MAX_NODES:
-            return None
         if isinstance(node, yaml.ScalarNode):
-            return self._scalar(node, path, place)
-        if id(node) in self.inside:
-            self.complain("alias-loop", "an alias that contains itself", "write the value out", place, path)
-            return None
+            return self._scalar(node, path, place) if self._affordable(place, path) else None
         if node.tag not in (_TAG + "seq", _TAG + "map"):
             self._bad_tag(node, path, place)
             return None
-        self.inside.add(id(node))
-        try:
+        with self._entered(node, place, path) as open_:
+            if not open_:
+                return None
             if isinstance(node, yaml.SequenceNode):
                 return [self._value(item, (*path, position)) for position, item in enumerate(node.value)]
             assert isinstance(node, yaml.MappingNode)  # noqa: S101 - PyYAML has three kinds of node
             return self._mapping(node, path)
-        finally:
-            self.inside.discard(id(node))
+
+    def _affordable(self, place: Place, path: SpecPath) -> bool:
+        """Counts one more value: aliases can make a short text stand for a huge one."""
+        self.nodes += 1
+        if self.nodes == MAX_NODES:
+            self.complain("too-large", f"more than {MAX_NODES} values after aliases", "use fewer aliases", place, path)
+        return self.nodes < MAX_NODES
+
+    @contextmanager
+    def _entered(self, node: yaml.Node, place: Place, path: SpecPath) -> Iterator[bool]:
+        """Whether the inside of a list or mapping may be read: not when it contains itself, or is one too many."""
+        if id(node) in self.inside:
+            self.complain("alias-loop", "an alias that contains itself", "write the value out", place, path)
+            yield False
+        elif not self._affordable(place, path):
+            yield False
+        else:
+            self.inside.add(id(node))
+            try:
+                yield True
+            finally:
+                self.inside.discard(id(node))
 
     def _bad_tag(self, node: yaml.Node, path: SpecPath, place: Place) -> None:
         tag = node.tag.replace(_TAG, "!!")
@@ -177,6 +200,8 @@ class _Reader:
                 self.complain("bad-key", "a key must be plain text", "quote it", place, path)
                 continue
             key = str(key_node.value)
+            if not self._readable(key, path, place):
+                continue
             if key == "<<" and key_node.style is None:
                 self._merge(value_node, path, merged)
                 continue
@@ -199,7 +224,9 @@ class _Reader:
                 )
                 continue
             before = dict(self.tree.value_places), dict(self.tree.key_places)
-            for key, value in self._mapping(base, path).items():
+            with self._entered(base, self.at(base.start_mark), path) as open_:
+                found = self._mapping(base, path) if open_ else {}
+            for key, value in found.items():
                 merged.setdefault(key, value)
             # What the mapping writes itself keeps its own place, whichever comes first in the text.
             self.tree.value_places.update(before[0])
@@ -211,8 +238,23 @@ class _Reader:
             return None
         text = str(node.value)
         filled = self._fill(text, path, place) if "$" in text else text
+        if not self._readable(filled, path, place):
+            return None
         plain = node.style is None and not (node.tag == _TAG + "str" and _looks_typed(text))
-        return resolve_scalar(filled) if plain else filled
+        value = resolve_scalar(filled) if plain else filled
+        if isinstance(value, float) and not math.isfinite(value):  # neither JSON nor any setting could hold it
+            hint = "write a finite number, or quote it if it is text"
+            self.complain("not-finite", f"{filled} is not a finite number", hint, place, path)
+            return None
+        return value
+
+    def _readable(self, text: str, path: SpecPath, place: Place) -> bool:
+        """Whether the text can be written as UTF-8: half of a surrogate pair cannot."""
+        if any("\ud800" <= one <= "\udfff" for one in text):
+            what = f"{show(text)} contains half of a character (a lone surrogate)"
+            self.complain("not-text", what, "write the character itself", place, path)
+            return False
+        return True
 
     def _fill(self, text: str, path: SpecPath, place: Place) -> str:
         """`${NAME}` and `${NAME:-default}`; `$$` is a dollar sign."""
@@ -229,12 +271,12 @@ class _Reader:
                 return self.environ[name]
             if default is not None:
                 return default
-            what = f"the environment variable {name} is not set"
+            what = f"the environment variable {name} is {'empty' if name in self.environ else 'not set'}"
             self.complain("unset-variable", what, f"set it, or give a default: ${{{name}:-value}}", place, path)
             return ""
 
         filled = _VARIABLE.sub(one, text)
-        if filled != text:
+        if any(match.group("name") for match in _VARIABLE.finditer(text)):
             self.tree.environment[path] = text
         return filled
 
@@ -248,6 +290,8 @@ def _looks_typed(text: str) -> bool:
 def _syntax_hint(problem: str) -> str:
     if "\\t" in problem or "tab" in problem:
         return "indent with spaces, not tabs"
+    if "undefined alias" in problem:
+        return "define it above with &, or quote text that starts with *"
     if "mapping values are not allowed" in problem:
         return "quote text that contains ': '"
     if "could not find expected ':'" in problem or "expected <block end>" in problem:

@@ -68,8 +68,14 @@ def message(source) -> str:
         ),
         pytest.param(
             b"x\ty\n1\t2\n",
-            "a.csv:1:1: the header is one column, 'x\\ty'; if '\\t' separates the cells, set the source's delimiter: '\\t'",
+            "a.csv:1:1: the header is one column, 'x\\ty'; "
+            "if '\\t' separates the cells, set the source's delimiter: '\\t'",
             id="tabs",
+        ),
+        pytest.param(
+            "x,y\n1,2\n".encode("utf-16-le"),
+            "a.csv:1:1: the header contains NUL characters; if it is text, set the source's encoding, e.g. 'utf-16-le'",
+            id="nul",
         ),
         pytest.param(
             b'x,y\n1,"2\n3,4\n',
@@ -132,6 +138,13 @@ def test_a_missing_folder_is_named(tmp_path):
         "a relative path starts at the spec's folder"
     )
     assert message(Excel(path=tmp_path / "data" / "a.xlsx", written="data/a.xlsx")) == expected
+
+
+def test_a_missing_folder_is_named_where_the_spec_is_not_known(tmp_path):
+    assert message(Csv(path=tmp_path / "data" / "a.csv")) == (
+        f"dataset.source.path: there is no file 'a.csv'; its folder '{tmp_path}/data' does not exist; "
+        "a relative path starts at the spec's folder"
+    )
 
 
 def test_an_empty_folder_is_named(tmp_path):
@@ -312,6 +325,6 @@ def test_a_changed_benchmark_is_refused(tmp_path, monkeypatch):
     file.write_bytes(b"alcohol,quality\n9.5,5\n")
     assert message(Benchmark(name="wine_quality")) == (
         f"benchmark wine_quality: dataset.source.name: '{file}' is not the table of the paper: "
-        "its sha256 is 88cdb3b8f0b9…, not 606ed9b37451…; replace it by the original "
+        "its sha256 is 7df91a716d95…, not 606ed9b37451…; replace it by the original "
         "(UCI 186 (red and white, duplicates dropped)), or read your own version as kind: csv"
     )

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -67,6 +67,7 @@ def test_draws_of_one_equation_are_independent() -> None:
 
 
 @given(u=st.floats(2.0**-54, 1 - 2.0**-53), rate=st.floats(0, 1e6, allow_subnormal=False))
+@settings(deadline=None)
 def test_poisson_is_the_smallest_count_that_reaches_u(u: float, rate: float) -> None:
     (count,) = INVERSES["poisson"](np.array([u]), np.array([rate]))
     law = stats.poisson(rate)
@@ -87,6 +88,7 @@ ARGUMENTS = {
 
 @pytest.mark.parametrize("name", INVERSES)
 @given(pair=st.tuples(st.floats(2.0**-54, 1 - 2.0**-53), st.floats(2.0**-54, 1 - 2.0**-53)))
+@settings(deadline=None)
 def test_a_draw_never_falls_when_its_uniform_grows(name: str, pair: tuple[float, float]) -> None:
     u = np.array(sorted(pair))
     low, high = INVERSES[name](u, *(np.full(2, value) for value in ARGUMENTS[name]))
@@ -104,6 +106,7 @@ def test_the_ends_of_the_unit_interval_stay_in_range(u: float) -> None:
 
 
 @given(small=st.integers(0, 40), more=st.integers(0, 40), seed=st.integers(0, 2**32 - 1))
+@settings(deadline=None)
 def test_the_first_rows_of_a_larger_draw_are_the_smaller_draw(small: int, more: int, seed: int) -> None:
     for less, full in zip(
         uniforms("v", 2, rows=small, seed=seed), uniforms("v", 2, rows=small + more, seed=seed), strict=True

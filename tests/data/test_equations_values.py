@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crda_spec.data.equations.evaluate import evaluate
@@ -130,6 +130,7 @@ expressions = st.recursive(
 
 
 @given(expressions)
+@settings(deadline=None)
 def test_any_expression_computes_what_numpy_computes(pair: Pair) -> None:
     text, direct = pair
     with np.errstate(all="ignore"):

@@ -82,7 +82,7 @@ VERDICTS = (
     FeatureVerdict(
         name="age",
         status="kept",
-        reason="The spec allows at most 2 features to move.",
+        reason="The spec allows at most 3 features to move.",
         evidence={"pearson_r": 0.0213, "p_value": 0.61},
     ),
     FeatureVerdict(
@@ -185,8 +185,9 @@ def build_accepted() -> RunResult:
         abduction=Abduction(noise=np.zeros(320), residuals="in_sample"),
         counterfactuals=counterfactuals(
             train,
-            ("ward", "exercise"),
+            ("ward", "exercise", "smoker"),
             {
+                "smoker": "resampled from the training rows, as often as each value occurs",
                 "ward": "resampled from the training rows, as often as each value occurs",
                 "exercise": "standardised value times 1 + delta, delta uniform on [-0.7, 0.7], one delta a row",
             },

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -92,7 +93,7 @@ def is_open(dag: nx.DiGraph, nodes: Sequence[str], given: Collection[str]) -> bo
                 return False
         elif node in given:
             return False
-    return all(dag.has_edge(a, b) or dag.has_edge(b, a) for a, b in zip(nodes, nodes[1:], strict=False))
+    return all(dag.has_edge(a, b) or dag.has_edge(b, a) for a, b in itertools.pairwise(nodes))
 
 
 def open_paths(dag: nx.DiGraph, source: str, target: str, given: Collection[str]) -> list[list[str]]:

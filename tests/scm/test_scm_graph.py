@@ -7,7 +7,6 @@ from scm_worlds import World, worlds
 
 from crda_spec.errors import GraphError
 from crda_spec.scm import pieces
-from crda_spec.scm.cycles import MAX_CYCLES, find_cycles
 from crda_spec.scm.graph import CausalGraph, Edge
 from crda_spec.scm.pieces import GraphPieces, complaints_about
 
@@ -89,10 +88,14 @@ def test_each_edge_remembers_where_it_was_written():
             ["dose -> recovry", "recovry -> age"],
             {"latents": []},
             [
-                "unknown-node @ causal.graph.edges.0: 'recovry' is neither a column of the data nor a latent node "
-                "(2 edges name it); did you mean 'recovery'? if nobody measured it, list it under latent",
-                "target-missing @ causal.graph.edges: no edge names the target 'recovery'; "
-                "write what causes it, such as dose -> recovery",
+                (
+                    "unknown-node @ causal.graph.edges.0: 'recovry' is neither a column of the data nor a latent node "
+                    "(2 edges name it); did you mean 'recovery'? if nobody measured it, list it under latent"
+                ),
+                (
+                    "target-missing @ causal.graph.edges: no edge names the target 'recovery'; "
+                    "write what causes it, such as dose -> recovery"
+                ),
             ],
             id="unknown-node",
         ),
@@ -100,8 +103,10 @@ def test_each_edge_remembers_where_it_was_written():
             ["dose -> dose", "dose -> recovery"],
             {},
             [
-                "self-loop @ causal.graph.edges.0: dose -> dose makes 'dose' its own cause; "
-                "remove the edge; an earlier value of the same quantity is another node"
+                (
+                    "self-loop @ causal.graph.edges.0: dose -> dose makes 'dose' its own cause; "
+                    "remove the edge; an earlier value of the same quantity is another node"
+                )
             ],
             id="self-loop",
         ),
@@ -109,8 +114,10 @@ def test_each_edge_remembers_where_it_was_written():
             ["age <-> age", "dose -> recovery"],
             {},
             [
-                "bidirected-self @ causal.graph.edges.0: age <-> age gives 'age' a hidden cause in common with itself; "
-                "a <-> ties two different nodes"
+                (
+                    "bidirected-self @ causal.graph.edges.0: age <-> age gives 'age' a hidden cause in common "
+                    "with itself; a <-> ties two different nodes"
+                )
             ],
             id="bidirected-self",
         ),
@@ -118,8 +125,10 @@ def test_each_edge_remembers_where_it_was_written():
             ["dose -> recovery", "age -> dose", "dose -> recovery"],
             {},
             [
-                "duplicate-edge @ causal.graph.edges.2: dose -> recovery is written twice, "
-                "first at causal.graph.edges.0; remove one"
+                (
+                    "duplicate-edge @ causal.graph.edges.2: dose -> recovery is written twice, "
+                    "first at causal.graph.edges.0; remove one"
+                )
             ],
             id="duplicate",
         ),
@@ -127,8 +136,10 @@ def test_each_edge_remembers_where_it_was_written():
             ["dose <-> recovery", "recovery <-> dose"],
             {},
             [
-                "duplicate-edge @ causal.graph.edges.1: recovery <-> dose is written twice, "
-                "first at causal.graph.edges.0; remove one"
+                (
+                    "duplicate-edge @ causal.graph.edges.1: recovery <-> dose is written twice, "
+                    "first at causal.graph.edges.0; remove one"
+                )
             ],
             id="duplicate-bidirected-turned",
         ),
@@ -136,9 +147,11 @@ def test_each_edge_remembers_where_it_was_written():
             ["dose -> recovery", "recovery -> dose"],
             {},
             [
-                "contradictory-edges @ causal.graph.edges.1: recovery -> dose contradicts dose -> recovery at "
-                "causal.graph.edges.0: together they are the cycle dose -> recovery -> dose; "
-                "keep one; for a hidden common cause write recovery <-> dose"
+                (
+                    "contradictory-edges @ causal.graph.edges.1: recovery -> dose contradicts dose -> recovery at "
+                    "causal.graph.edges.0: together they are the cycle dose -> recovery -> dose; "
+                    "keep one; for a hidden common cause write recovery <-> dose"
+                )
             ],
             id="contradiction",
         ),
@@ -146,8 +159,10 @@ def test_each_edge_remembers_where_it_was_written():
             ["dose -> age", "age -> recovery", "recovery -> dose"],
             {},
             [
-                "cycle @ causal.graph.edges.2: the edges form a cycle: dose -> age -> recovery -> dose; "
-                "remove or turn one of them; recovery -> dose closes it"
+                (
+                    "cycle @ causal.graph.edges.2: the edges form a cycle: dose -> age -> recovery -> dose; "
+                    "remove or turn one of them; recovery -> dose closes it"
+                )
             ],
             id="cycle",
         ),
@@ -155,8 +170,10 @@ def test_each_edge_remembers_where_it_was_written():
             ["recovery -> relapse"],
             {"noise_parents": ["relapse"]},
             [
-                "cycle @ causal.graph.noise.0: the edges form a cycle: Z -> recovery -> relapse -> Z "
-                "(Z is the noise of recovery); remove or turn one of them; relapse -> Z closes it"
+                (
+                    "cycle @ causal.graph.noise.0: the edges form a cycle: Z -> recovery -> relapse -> Z "
+                    "(Z is the noise of recovery); remove or turn one of them; relapse -> Z closes it"
+                )
             ],
             id="cycle-through-the-noise",
         ),
@@ -164,8 +181,10 @@ def test_each_edge_remembers_where_it_was_written():
             ["dose -> recovery", "age -> recovery"],
             {"latents": ["age"]},
             [
-                "latent-is-column @ causal.graph.latent.0: 'age' is declared latent, but it is a column of the data; "
-                "remove it from the latent nodes; a column that is no feature counts as unmeasured anyway"
+                (
+                    "latent-is-column @ causal.graph.latent.0: 'age' is declared latent, but it is a column of the "
+                    "data; remove it from the latent nodes; a column that is no feature counts as unmeasured anyway"
+                )
             ],
             id="latent-is-column",
         ),
@@ -174,8 +193,10 @@ def test_each_edge_remembers_where_it_was_written():
             {"latents": ["severity", "severity", "sevrity"]},
             [
                 "duplicate-latent @ causal.graph.latent.1: 'severity' is declared latent twice; remove one",
-                "latent-without-edges @ causal.graph.latent.2: no edge names the latent 'sevrity'; "
-                "did you mean 'severity'?",
+                (
+                    "latent-without-edges @ causal.graph.latent.2: no edge names the latent 'sevrity'; "
+                    "did you mean 'severity'?"
+                ),
             ],
             id="latents",
         ),
@@ -183,8 +204,10 @@ def test_each_edge_remembers_where_it_was_written():
             ["age -> dose"],
             {},
             [
-                "target-missing @ causal.graph.edges: no edge names the target 'recovery'; "
-                "write what causes it, such as dose -> recovery"
+                (
+                    "target-missing @ causal.graph.edges: no edge names the target 'recovery'; "
+                    "write what causes it, such as dose -> recovery"
+                )
             ],
             id="target-missing",
         ),
@@ -192,8 +215,10 @@ def test_each_edge_remembers_where_it_was_written():
             [],
             {},
             [
-                "target-missing @ causal.graph.edges: no edge names the target 'recovery'; "
-                "write what causes it, such as dose -> recovery"
+                (
+                    "target-missing @ causal.graph.edges: no edge names the target 'recovery'; "
+                    "write what causes it, such as dose -> recovery"
+                )
             ],
             id="empty",
         ),
@@ -201,11 +226,15 @@ def test_each_edge_remembers_where_it_was_written():
             ["dose -> recovery"],
             {"noise_parents": ["agee", "dose", "dose", "recovery"], "features": ["dose", "age"]},
             [
-                "noise-parent-not-feature @ causal.graph.noise.0: the noise of recovery is said to depend on 'agee', "
-                "which is not a feature; did you mean 'age'?",
+                (
+                    "noise-parent-not-feature @ causal.graph.noise.0: the noise of recovery is said to depend on "
+                    "'agee', which is not a feature; did you mean 'age'?"
+                ),
                 "duplicate-noise-parent @ causal.graph.noise.2: 'dose' is listed twice; remove one",
-                "noise-parent-not-feature @ causal.graph.noise.3: the noise of recovery is said to depend on "
-                "'recovery', which is not a feature; the features are: dose, age",
+                (
+                    "noise-parent-not-feature @ causal.graph.noise.3: the noise of recovery is said to depend on "
+                    "'recovery', which is not a feature; the features are: dose, age"
+                ),
             ],
             id="noise-parents",
         ),
@@ -213,12 +242,18 @@ def test_each_edge_remembers_where_it_was_written():
             ["dose -> recovery"],
             {"target": "recvery", "features": ["dose", "doze", "recvery"]},
             [
-                "unknown-column @ dataset.target: the target 'recvery' is not a column of the data; "
-                "did you mean 'recovery'?",
-                "unknown-column @ dataset.features.1: the feature 'doze' is not a column of the data; "
-                "did you mean 'dose'?",
-                "target-is-feature @ dataset.features.2: the target 'recvery' is also a feature; "
-                "remove it from the features",
+                (
+                    "unknown-column @ dataset.target: the target 'recvery' is not a column of the data; "
+                    "did you mean 'recovery'?"
+                ),
+                (
+                    "unknown-column @ dataset.features.1: the feature 'doze' is not a column of the data; "
+                    "did you mean 'dose'?"
+                ),
+                (
+                    "target-is-feature @ dataset.features.2: the target 'recvery' is also a feature; "
+                    "remove it from the features"
+                ),
             ],
             id="roles",
         ),
@@ -240,14 +275,18 @@ def test_a_graph_beyond_the_size_limit_is_refused():
     edges = [Edge(f"n{i}", "recovery") for i in range(pieces.MAX_NODES)]
     found = complaints_about(GraphPieces.of(edges, columns=COLUMNS, target="recovery"))
     assert [complaint.headline() for complaint in found] == [
-        "causal.graph: the graph has 10001 nodes, and at most 10000 are allowed; "
-        "leave out what is not tied to the target"
+        (
+            "causal.graph: the graph has 10001 nodes, and at most 10000 are allowed; "
+            "leave out what is not tied to the target"
+        )
     ]
     edges = [Edge("dose", "recovery")] * (pieces.MAX_EDGES + 1)
     found = complaints_about(GraphPieces.of(edges, columns=COLUMNS, target="recovery"))
     assert [complaint.headline() for complaint in found] == [
-        "causal.graph: the graph has 100001 edges, and at most 100000 are allowed; "
-        "leave out what is not tied to the target"
+        (
+            "causal.graph: the graph has 100001 edges, and at most 100000 are allowed; "
+            "leave out what is not tied to the target"
+        )
     ]
 
 
@@ -278,32 +317,3 @@ def test_graphs_written_in_another_order_are_equal(world: World, order):
     assert other.graph() == world.graph()
     assert hash(other.graph()) == hash(world.graph())
     assert other.graph().dag == world.graph().dag
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.lists(st.tuples(st.sampled_from("abcdefg"), st.sampled_from("abcdefg")), max_size=20, unique=True))
-def test_each_cycle_has_its_own_closing_edge_and_without_those_there_is_none(edges):
-    found = list(find_cycles(edges))
-    for closing, nodes in found:
-        assert nodes[0] == nodes[-1] == edges[closing][1]
-        steps = list(zip(nodes, nodes[1:], strict=False))
-        assert set(steps) <= set(edges[: closing + 1])
-        assert steps[-1] == edges[closing]
-        assert len(set(steps)) == len(steps)
-    if len(found) < MAX_CYCLES:
-        culprits = {closing for closing, _ in found}
-        assert not list(find_cycles([edge for i, edge in enumerate(edges) if i not in culprits]))
-
-
-def test_the_search_for_cycles_agrees_with_networkx():
-    import networkx as nx
-    import numpy as np
-
-    rng = np.random.default_rng(3)
-    outcomes = set()
-    for _ in range(500):
-        edges = [(str(a), str(b)) for a, b in rng.integers(0, 6, size=(rng.integers(1, 8), 2))]
-        acyclic = nx.is_directed_acyclic_graph(nx.DiGraph(edges))
-        assert (not list(find_cycles(list(dict.fromkeys(edges))))) == acyclic
-        outcomes.add(acyclic)
-    assert outcomes == {True, False}

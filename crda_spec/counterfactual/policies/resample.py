@@ -23,7 +23,7 @@ class Resample:
     def describe(self) -> str:
         """What it does, in words for the report."""
         return "redrawn from its own column, " + (
-            "as often as they occur" if self.weights == "empirical" else "all alike"
+            "each value as often as it occurs" if self.weights == "empirical" else "every value alike"
         )
 
     def propose(self, x: Array, feature: Feature, shared: RowDraws, *, rng: np.random.Generator) -> Array:

@@ -13,7 +13,7 @@ from crda_spec.data.files import read_bytes
 from crda_spec.data.raw import RawTable, sha256_of
 from crda_spec.data.textfile import Dialect, TextTable, decode, parse
 
-MISSING = frozenset({"", "NA", "N/A", "NaN", "nan", "null", "NULL", "Null", "None"})
+MISSING = frozenset({"", "NA", "N/A", "NaN", "nan", "null", "NULL", "Null"})  # not None: a garage may be "None"
 
 _POINT_NUMBER = re.compile(r"\s*[+-]?\d*\.\d+(?:[eE][+-]?\d+)?\s*|\s*[+-]?\d+\.\s*")
 _COMMA_NUMBER = re.compile(r"\s*[+-]?(?:\d+,\d*|,\d+)(?:[eE][+-]?\d+)?\s*")
@@ -34,7 +34,7 @@ class Csv:
         return self.path.name
 
     def read(self) -> RawTable:
-        """The cells as text; empty cells and NA, N/A, NaN, null, None are missing."""
+        """The cells as text; empty cells and NA, N/A, NaN, null are missing."""
         dialect = Dialect(description=self.describe(), delimiter=self.delimiter, encoding=self.encoding)
         return text_to_raw(read_bytes(self.path, self.written), dialect, decimal=self.decimal)
 

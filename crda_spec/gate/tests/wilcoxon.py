@@ -32,7 +32,7 @@ def wilcoxon_p_value(difference: Array, alternative: Alternative) -> float:
     lower = float(at_most[positive])
     if alternative == "less":
         return lower
-    upper = 1.0 - (float(at_most[positive - 1]) if positive else 0.0)
+    upper = float(at_most[len(at_most) - 1 - positive])  # by symmetry; one minus the rest would lose small values
     return min(1.0, 2.0 * min(lower, upper))
 
 

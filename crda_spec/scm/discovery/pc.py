@@ -160,16 +160,15 @@ class _Search:
     def _search_depth(self, depth: int) -> None:
         """Finds the weakest partial correlation of each link, then cuts at once, so that no order matters."""
         size, sets = self._weakest_of_all(depth)
-        # Both ends of a link have tried their own neighbours' sets; of equally weak ones the first in order counts.
+        # Both ends of a link have tried the sets of their own neighbours.
         mine, yours = np.nonzero(np.triu(self.linked))
         one, other = size[mine, yours], size[yours, mine]
-        swap = (other < one) | ((other == one) & _precedes(sets[yours, mine], sets[mine, yours]))
         p = fisher_z(np.minimum(one, other), self.n, depth)
         p[np.isinf(np.minimum(one, other))] = 0.0  # no set allowed a test
         best = np.maximum(self.p_values[mine, yours], p)
         self.p_values[mine, yours] = self.p_values[yours, mine] = best
         cut = p > self.alpha
-        chosen = np.where(swap[:, None], sets[yours, mine], sets[mine, yours])[cut]
+        chosen = np.where((other < one)[:, None], sets[yours, mine], sets[mine, yours])[cut]
         mine, yours = mine[cut], yours[cut]
         self.linked[mine, yours] = self.linked[yours, mine] = False
         pairs = zip(mine.tolist(), yours.tolist(), strict=True)
@@ -187,14 +186,6 @@ class _Search:
             if len(around) > depth:
                 size[i, around], sets[i, around] = _weakest(self.r, i, around, depth)
         return size, sets
-
-
-def _precedes(a: IntArray, b: IntArray) -> npt.NDArray[np.bool_]:
-    """Row by row, whether the set in a (m, k) comes before the one in b in lexicographic order."""
-    result = np.zeros(len(a), dtype=np.bool_)
-    for column in range(a.shape[1] - 1, -1, -1):
-        result = (a[:, column] < b[:, column]) | ((a[:, column] == b[:, column]) & result)
-    return result
 
 
 def _tidy(correlation: Array) -> Array:
@@ -255,9 +246,8 @@ def _partial_sizes(r: Array, i: int, around: IntArray, sets: IntArray) -> Array:
         factor.append(row)
         explained += row**2
         shared += row * row[:, -1:]
-    left = 1.0 - explained
+    left = 1.0 - explained  # nothing of a member, so that no column is tested given itself
     covariance = r[i, around] - shared[:, :-1]
     defined = (left[:, :-1] > _DETERMINED) & (left[:, -1:] > _DETERMINED)
-    defined[rows[:, None], sets] = False  # a member of the set is not tested against it
     scale = np.sqrt(np.where(defined, left[:, :-1] * left[:, -1:], 1.0))
     return np.where(defined, np.abs(covariance) / scale, np.inf)

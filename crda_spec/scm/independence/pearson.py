@@ -38,7 +38,7 @@ def _p_value(r: Array, freedom: np.ndarray[tuple[int, ...], np.dtype[np.int64]])
     # The t distribution's two tails as an incomplete beta function of freedom / (freedom + t^2) = 1 - r^2.
     # (1 - r)(1 + r) keeps the digits that 1 - r^2 loses near 1.
     p = special.betainc(np.maximum(freedom, 1) / 2.0, 0.5, (1.0 - r) * (1.0 + r))
-    return np.where(freedom > 0, p, 1.0)
+    return np.asarray(p, dtype=np.float64)
 
 
 def _standardized(x: Array, present: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> Array:
@@ -53,11 +53,9 @@ def _standardized(x: Array, present: np.ndarray[tuple[int, ...], np.dtype[np.boo
     size = np.abs(filled).max(axis=0)
     filled = filled / np.where(size > 0, size, 1.0)
     centred = np.where(present, filled - filled.sum(axis=0) / rows, 0.0)
-    # Exactly constant columns are told by their values: their centred values may be rounding errors instead of 0.
-    low, high = np.where(present, x, np.inf).min(axis=0), np.where(present, x, -np.inf).max(axis=0)
+    # A constant over its own size is exactly 1, and so is its mean: its centred values are 0 without rounding errors.
     spread = np.abs(centred).max(axis=0)
-    varies = (low < high) & (spread > 0)
-    centred = np.where(varies, centred, 0.0) / np.where(varies, spread, 1.0)
+    centred = centred / np.where(spread > 0, spread, 1.0)
     length = np.sqrt(np.einsum("ij,ij->j", centred, centred))
     result: Array = centred / np.where(length > 0, length, 1.0)
     return result

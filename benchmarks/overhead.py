@@ -1,0 +1,119 @@
+"""How much does a run cost beside the fits of its regressors? And how does the published package compare?
+
+    CRDA_DATA_DIR=... python benchmarks/overhead.py [--quick]
+
+`overhead_ratio`: a whole run on one worker (read, certify or discover, augment, gate, refit, score, write every file),
+imports aside, divided by the sum of its regressor fits. Concrete strength, the paper's XGBoost.
+
+`speedup_vs_crda`: with the package `crda` installed beside ours, its time for the same table, regressor and number of
+folds divided by ours. Both on one worker and without early stopping, which `crda` cannot use. null when it is absent.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import statistics
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from _harness import arguments, publish, say
+
+from crda_spec.build import build_plan
+from crda_spec.check import load_spec
+from crda_spec.cli.finish import finish_run
+from crda_spec.pipeline import run
+from crda_spec.report.progress import Silent
+
+SPEC = """\
+version: 1
+name: overhead
+recipe: {recipe}
+dataset:
+  source: {{kind: benchmark, name: concrete_strength}}
+  target: Concrete compressive strength
+regressor: {regressor}
+gate: {{kind: wilcoxon, folds: {folds}}}
+execution: {{jobs: 1}}
+"""
+FIXED = "{kind: xgboost, n_estimators: 300, learning_rate: 0.05, early_stopping: null}"
+
+
+def timed_run(folder: Path, text: str, seed: int) -> tuple[float, float, int]:
+    """Seconds of the whole run, seconds of its fits, number of fits."""
+    spec_file = folder / "spec.yaml"
+    spec_file.write_text(text, encoding="utf-8")
+    started = time.perf_counter()
+    spec, draft = load_spec(spec_file, overrides=[f"seed={seed}"])
+    result = run(build_plan(spec, draft), progress=Silent())
+    finish_run(result, spec=spec, draft=draft, folder=folder / f"run-{time.monotonic_ns()}")
+    return time.perf_counter() - started, result.fit_seconds, result.fits
+
+
+def crda_seconds(folder: Path, seed: int) -> float:
+    """The published package on the same table, with the same regressor; its gate has ten folds."""
+    from crda import CRDA, Config  # noqa: PLC0415 - only where it is installed
+    from xgboost import XGBRegressor  # noqa: PLC0415
+
+    table = Path(os.environ["CRDA_DATA_DIR"]) / "ConcreteCompressiveStrength.csv"
+    started = time.perf_counter()
+    config = Config(
+        dataset=str(table),
+        dataset_name="concrete",
+        random_seed=seed,
+        aug_data_size_factor=1.25,
+        max_n_features_to_perturb=2,
+        max_perturb_percent=0.7,
+        min_perturb_percent=-0.7,
+        results_dir=str(folder / "crda"),
+    )
+    model = XGBRegressor(
+        n_estimators=300,
+        learning_rate=0.05,
+        max_depth=6,
+        min_child_weight=5,
+        subsample=0.7,
+        colsample_bytree=0.7,
+        reg_lambda=0.03981,
+        tree_method="hist",
+        n_jobs=1,
+        random_state=seed,
+    )
+    CRDA(config).run(model)
+    return time.perf_counter() - started
+
+
+def main() -> None:
+    """Measures, prints and keeps."""
+    quick = arguments(__doc__ or "").quick
+    repeats = 1 if quick else 5
+    figures: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        paper = SPEC.format(recipe="paper", regressor="{kind: xgboost}", folds=10)
+        timed_run(folder, paper, 99)  # warm up: the first run pays for lazy parts of the libraries
+        ratios = []
+        for seed in range(repeats):
+            whole, fits, count = timed_run(folder, paper, seed)
+            ratios.append(whole / fits)
+            say(f"seed {seed}: run {whole:.2f} s, {count} fits {fits:.2f} s, ratio {whole / fits:.3f}")
+        figures["overhead_ratio"] = round(statistics.median(ratios), 3)
+        figures["overhead_ratio_worst"] = round(max(ratios), 3)
+        figures["speedup_vs_crda"] = None
+        if importlib.util.find_spec("crda") is not None:
+            fixed = SPEC.format(recipe="paper", regressor=FIXED, folds=10)
+            timed_run(folder, fixed, 99)
+            pairs = []
+            for seed in range(1 if quick else 3):
+                ours, _, count = timed_run(folder, fixed, seed)
+                theirs = crda_seconds(folder, seed)
+                pairs.append(theirs / ours)
+                say(f"seed {seed}: ours {ours:.2f} s ({count} fits), crda {theirs:.2f} s, ratio {theirs / ours:.1f}")
+            figures["speedup_vs_crda"] = round(statistics.median(pairs), 1)
+    publish("overhead", figures, quick=quick)
+
+
+if __name__ == "__main__":
+    main()

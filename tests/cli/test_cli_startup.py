@@ -1,0 +1,57 @@
+"""The commands that only look answer at once: they import nothing that computes."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+HEAVY = (
+    *("pandas", "sklearn", "scipy", "xgboost", "networkx", "pgmpy", "matplotlib", "joblib", "pyarrow"),
+    *("catboost", "skops", "openpyxl", "sqlalchemy", "jinja2", "threadpoolctl"),
+)
+PROGRAM = """
+import sys
+from crda_spec.cli.app import main, run_main
+sys.argv = sys.argv[1:]
+try:
+    (run_main if sys.argv[0] == "crda-run" else main)()
+except SystemExit as stopped:
+    assert stopped.code in (0, None), stopped.code
+heavy = {name.split(".")[0] for name in sys.modules}
+sys.stderr.write(" ".join(sorted(heavy)))
+"""
+CSV_SPEC = "version: 1\nname: csv\ndataset:\n  source: {kind: csv, path: rows.csv}\n  target: y\n"
+
+
+def imported(*arguments: str, cwd: Path) -> set[str]:
+    line = [sys.executable, "-c", PROGRAM, *arguments]
+    done = subprocess.run(line, cwd=cwd, capture_output=True, text=True, timeout=60, check=True)
+    return set(done.stderr.split())
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("crda-run", "--help"),
+        ("crda-spec", "--help"),
+        ("crda-spec", "--version"),
+        ("crda-spec", "schema"),
+        ("crda-spec", "validate", str(ROOT / "specs" / "bidding_war.yaml")),
+        ("crda-spec", "validate", str(ROOT / "specs" / "own_equations.yaml")),
+        ("crda-spec", "validate", "csv.yaml"),
+        ("crda-spec", "render", "csv.yaml"),
+    ],
+    ids=lambda arguments: " ".join(Path(one).name for one in arguments),
+)
+def test_commands_that_only_look_import_nothing_that_computes(arguments, tmp_path):
+    (tmp_path / "csv.yaml").write_text(CSV_SPEC)
+    (tmp_path / "rows.csv").write_text("x,y\n1,2\n")
+    modules = imported(*arguments, cwd=tmp_path)
+    assert "crda_spec" in modules
+    assert modules.isdisjoint(HEAVY)
+
+
+def test_help_imports_no_numpy_and_no_pydantic(tmp_path):
+    assert imported("crda-run", "--help", cwd=tmp_path).isdisjoint({"numpy", "pydantic", "yaml"})

@@ -1,0 +1,119 @@
+"""Procedures whose every fitted number can be looked at, and one that leaks on purpose."""
+
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+import numpy as np
+
+from crda_spec.counterfactual.act import Acting
+from crda_spec.counterfactual.partition import Choice, DeclaredPartitioner, DiscoveredPartitioner, Screening
+from crda_spec.counterfactual.policies import Jitter
+from crda_spec.counterfactual.procedure import Procedure
+from crda_spec.records import Column, Table, Teacher
+from crda_spec.regressors import Design, Fitter, Stopping
+from crda_spec.regressors.teachers import CrossfitTeacher, SingleTeacher
+from crda_spec.scm.formats.edges import from_edges
+from crda_spec.scm.independence import Pearson
+
+SCREENING = Screening(screen=Pearson(), threshold=0.1, alpha=0.05)
+
+
+def table(x, y, groups=None):
+    columns = tuple(Column(name=f"x{position}", type="continuous") for position in range(x.shape[1]))
+    return Table(
+        features=columns,
+        target=Column(name="y", type="continuous"),
+        row_ids=np.arange(len(y)),
+        x=np.array(x, dtype=float),
+        y=np.array(y, dtype=float),
+        groups=groups,
+    )
+
+
+def poisoned(train, held):
+    """The same rows but for the held-out ones, whose every value is wild."""
+    x, y = train.x.copy(), train.y.copy()
+    x[held] = 1e6 * (1.0 + x[held] ** 2)
+    y[held] = -1e7 * (1.0 + y[held] ** 2)
+    return table(x, y, train.groups)
+
+
+@dataclass(frozen=True, slots=True)
+class Plane:
+    """Fitted coefficients, the last one the level."""
+
+    coefficients: np.ndarray
+
+    def predict(self, x):
+        return x @ self.coefficients[:-1] + self.coefficients[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Squares:
+    """Least squares in three lines: hundreds of gates in seconds."""
+
+    kind: ClassVar[str] = "squares"
+    stopping: ClassVar[None] = None
+
+    def train(self, design, *, seed):
+        del seed
+        columns = np.column_stack([design.x, np.ones(len(design.x))])
+        heft = np.sqrt(np.ones(len(design.x)) if design.weight is None else design.weight)
+        return Plane(np.linalg.lstsq(columns * heft[:, None], design.y * heft, rcond=None)[0])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Watching:
+    """Least squares that keeps every design it was trained on; `penalty` is there to be tuned."""
+
+    kind: ClassVar[str] = "watching"
+    stopping: Stopping | None = None
+    penalty: float = 0.0
+    designs: list[Design] = field(default_factory=list)
+
+    def train(self, design, *, seed):
+        self.designs.append(design)
+        return Squares().train(design, seed=seed)
+
+    def fingerprint(self):
+        """Everything that anything was fitted to, in order, as bytes."""
+        parts = (
+            (design.x, design.y, design.weight, design.validation_x, design.validation_y) for design in self.designs
+        )
+        return [None if part is None else part.tobytes() for design in parts for part in design]
+
+
+@dataclass(frozen=True, slots=True)
+class LeakyTeacher:
+    """The mistake of the published package: labels by a model that has seen all rows, held-out ones included."""
+
+    all_rows: Table
+    kind: ClassVar[str] = "leaky"
+
+    def teach(self, train, fitter, plain, *, seed, index):
+        del fitter, plain, seed, index
+        model = Fitter(Squares()).fit(self.all_rows, seed=0)
+        return Teacher(kind=self.kind, members=(model,), in_sample=model.predict(train.x), out_of_fold=None)
+
+
+def procedure(train, *, regressor=None, declared=True, keep=(), **changes):
+    """Algorithm 1 with least squares; every feature of a declared graph causes y."""
+    names = train.names
+    graph = from_edges([f"{{{' '.join(names)}}} -> y"], columns=(*names, "y"), target="y", features=names)
+    known = DeclaredPartitioner(graph=graph, screening=SCREENING, choice=Choice(keep=keep))
+    found = DiscoveredPartitioner(alpha=0.05, max_depth=2, screening=SCREENING, choice=Choice(max_features=2))
+    plain = Procedure(
+        regressor=regressor or Squares(),
+        fill="median",
+        search=None,
+        teacher=SingleTeacher(),
+        residuals="in_sample",
+        partitioner=known if declared else found,
+        acting=Acting(default=Jitter(sd=0.5), factor=1.0),
+        retention=1.0,
+        weight=1.0,
+    )
+    return replace(plain, **changes)
+
+
+CROSSFIT = {"teacher": CrossfitTeacher(3), "residuals": "out_of_fold"}

@@ -1,0 +1,146 @@
+"""The gate leaks nothing: poison in held-out rows reaches nothing that is fitted. A planted leak is found."""
+
+import numpy as np
+import pytest
+from gate_parts import CROSSFIT, LeakyTeacher, Watching, poisoned, procedure, table
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crda_spec.counterfactual.act import Acting
+from crda_spec.counterfactual.policies import Jitter
+from crda_spec.data.folds import folds
+from crda_spec.gate.gate import WilcoxonGate, judge, run_fold
+from crda_spec.regressors import Stopping
+from crda_spec.regressors.tune import RandomSearch
+from crda_spec.seeds import stream
+from crda_spec.spaces import LogUniform
+
+SEARCH = RandomSearch(space={"penalty": LogUniform(0.1, 1.0)}, trials=2, folds=3)
+
+
+def draw(n, d, seed, *, groups=None):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, d))
+    return table(x, x[:, 0] + rng.normal(size=n), groups)
+
+
+def fold_artefacts(make_procedure, train, held, *, stopping, metric="mse"):
+    """All that was fitted in one fold, what was decided there, and the outcome."""
+    watching = Watching(stopping=stopping)
+    outcome = run_fold(make_procedure(train, watching), train, held, 3, metric=metric, seed=5)
+    result = outcome.result
+    decided = (result.perturbed, result.synthetic_rows, result.train_rows, result.held_out_rows, outcome.fits)
+    return watching, decided, outcome
+
+
+def sees_held_out_rows(make_procedure, train, held, *, stopping=None):
+    """Whether poison in the held-out rows changes anything that was fitted or decided."""
+    clean, decided, outcome = fold_artefacts(make_procedure, train, held, stopping=stopping)
+    dirty, decided_again, again = fold_artefacts(make_procedure, poisoned(train, held), held, stopping=stopping)
+    assert outcome.result.plain != again.result.plain  # the poison is real: the scores do change
+    return clean.fingerprint() != dirty.fingerprint() or decided != decided_again
+
+
+@settings(max_examples=25)
+@given(
+    n=st.integers(24, 50),
+    seed=st.integers(0, 1000),
+    declared=st.booleans(),
+    crossfit=st.booleans(),
+    tuned=st.booleans(),
+    stops=st.booleans(),
+    weight=st.sampled_from([1.0, 0.5]),
+)
+def test_nothing_fitted_inside_a_fold_has_seen_a_held_out_row(n, seed, declared, crossfit, tuned, stops, weight):
+    train = draw(n, 3, seed)
+    held = folds(n, 4, rng=stream(seed, "folds"))[seed % 4]
+
+    def make(rows, watching):
+        choices = {"weight": weight, "search": SEARCH if tuned else None, **(CROSSFIT if crossfit else {})}
+        return procedure(rows, regressor=watching, declared=declared, **choices)
+
+    assert not sees_held_out_rows(make, train, held, stopping=Stopping() if stops else None)
+
+
+def test_a_planted_leak_is_found():
+    """The mutation: labels by a model that saw all rows. The very check of the test above must catch it."""
+    train = draw(40, 3, 1)
+    held = folds(40, 4, rng=stream(1, "folds"))[0]
+
+    def leaky(rows, watching):
+        return procedure(rows, regressor=watching, teacher=LeakyTeacher(rows))
+
+    assert sees_held_out_rows(leaky, train, held)
+
+
+@pytest.mark.parametrize("stopping", [None, Stopping(validation=0.25)])
+def test_both_arms_get_the_same_real_rows_and_no_synthetic_row_is_scored(stopping):
+    train = draw(40, 3, 2)
+    held = folds(40, 4, rng=stream(0, "folds"))[0]
+    watching, _, outcome = fold_artefacts(
+        lambda rows, watching: procedure(rows, regressor=watching), train, held, stopping=stopping, metric="mae"
+    )
+    plain, augmented = watching.designs
+    assert augmented.x[: len(plain.x)].tobytes() == plain.x.tobytes()
+    assert augmented.y[: len(plain.y)].tobytes() == plain.y.tobytes()
+    assert len(augmented.x) == 2 * len(plain.x)
+    if stopping is not None:
+        assert augmented.validation_x.tobytes() == plain.validation_x.tobytes()
+        assert len(plain.validation_x) == 7  # a quarter of 30 is 7.5, and of two that are as near the smaller is taken
+    result = outcome.result
+    assert (result.fold, result.train_rows, result.held_out_rows, result.synthetic_rows) == (3, 30, 10, 30)
+    assert result.perturbed == ("x0", "x1", "x2")
+    assert outcome.fits == 2
+    assert outcome.seconds > 0
+
+
+def test_the_losses_of_a_fold_are_those_of_its_models_on_the_held_out_rows():
+    """Least squares by hand on the design that the plain arm trained on."""
+    train = draw(40, 2, 3)
+    held = folds(40, 4, rng=stream(0, "folds"))[1]
+    rest = np.setdiff1d(np.arange(40), held)
+    a = np.column_stack([train.x, np.ones(40)])
+    errors = train.y[held] - a[held] @ np.linalg.lstsq(a[rest], train.y[rest], rcond=None)[0]
+    for metric, expected in (("mse", np.mean(errors**2)), ("mae", np.mean(np.abs(errors)))):
+        outcome = run_fold(procedure(train), train, held, 1, metric=metric, seed=5)
+        assert outcome.result.plain == pytest.approx(expected, rel=1e-9)
+        assert outcome.result.augmented != outcome.result.plain
+
+
+def test_a_fold_without_a_perturbable_feature_compares_the_plain_model_with_itself():
+    train = draw(40, 2, 3)
+    outcome = run_fold(procedure(train, keep=train.names), train, np.arange(10), 1, metric="mse", seed=0)
+    assert outcome.result.plain == outcome.result.augmented
+    assert (outcome.result.perturbed, outcome.result.synthetic_rows, outcome.fits) == ((), 0, 1)
+
+
+def accept_rate(simulations, make_procedure):
+    """How often the gate accepts, over small tables of eight useless features."""
+    gate = WilcoxonGate(folds=5)
+    accepted = 0
+    for simulation in range(simulations):
+        train = draw(40, 8, simulation)
+        held = folds(40, gate.folds, rng=stream(simulation, "gate-folds"))
+        chosen = make_procedure(train)
+        outcomes = [run_fold(chosen, train, rows, k, metric="mse", seed=simulation) for k, rows in enumerate(held, 1)]
+        accepted += judge(gate, outcomes).accepted
+    return accepted / simulations
+
+
+def many_rows(train, **changes):
+    return procedure(train, acting=Acting(default=Jitter(sd=0.5), factor=3.0), **changes)
+
+
+MOST = 0.05 + 3 * (0.05 * 0.95 / 200) ** 0.5
+
+
+def test_an_augmentation_that_cannot_help_is_accepted_no_more_often_than_the_level_says():
+    """Null by construction: with least squares as teacher and student, y' = g(x') + z_i at randomly moved x' adds to
+    g's coefficients a random vector of mean zero, independent of the held-out rows. It cannot help.
+    """
+    assert accept_rate(200, many_rows) <= MOST
+
+
+def test_the_same_with_a_planted_leak_is_accepted_far_too_often():
+    """The mutation of the test above: only the teacher is changed, and the bound is broken."""
+    assert accept_rate(60, lambda train: many_rows(train, teacher=LeakyTeacher(train))) > 3 * MOST

@@ -1,0 +1,129 @@
+"""The verdict: each reason, each sentence, word for word."""
+
+import numpy as np
+import pytest
+
+from crda_spec.gate.gate import FoldOutcome, WilcoxonGate, abstain, judge, loss, percent_change
+from crda_spec.records import FoldResult
+
+
+def outcomes(pairs, *, idle=()):
+    return [
+        FoldOutcome(
+            result=FoldResult(
+                fold=number,
+                train_rows=90,
+                held_out_rows=10,
+                plain=plain,
+                augmented=augmented,
+                perturbed=() if number in idle else ("a",),
+                synthetic_rows=0 if number in idle else 112,
+            ),
+            fits=2,
+            seconds=0.5,
+        )
+        for number, (plain, augmented) in enumerate(pairs, start=1)
+    ]
+
+
+BETTER = [(1.0 + k / 10, 0.9 + k / 11) for k in range(10)]
+
+
+def test_accepted():
+    verdict = judge(WilcoxonGate(), outcomes(BETTER))
+    assert (verdict.decision, verdict.reason, verdict.accepted) == ("accepted", "improved", True)
+    assert verdict.p_value == 2**-10
+    assert verdict.fits == 20
+    assert (verdict.test, verdict.metric, verdict.alpha) == ("wilcoxon, less", "mse", 0.05)
+    assert len(verdict.folds) == 10
+    assert verdict.effect_percent == pytest.approx(-9.718, abs=1e-3)
+    assert verdict.sentence == (
+        "Augmentation helps: held-out MSE fell in 10 of 10 folds, -9.7 % on average (p = 0.0009766 < 0.05): "
+        "use the augmented model."
+    )
+
+
+def test_not_significant():
+    """Ranks 8.5 four times and 3.5 six times; P(3.5 A + 8.5 B <= 21) = (1 + 4 * 42/64 + 6 * 7/64) / 16 = 0.2676."""
+    pairs = [(1.0, 0.9)] * 4 + [(1.0, 1.05)] * 6
+    verdict = judge(WilcoxonGate(metric="mae"), outcomes(pairs))
+    assert (verdict.decision, verdict.reason) == ("rejected", "not_significant")
+    assert verdict.sentence == (
+        "No convincing gain: held-out MAE fell in 4 of 10 folds, -1.0 % on average (p = 0.2676 >= 0.05): "
+        "keep the plain model."
+    )
+
+
+def test_worse():
+    verdict = judge(WilcoxonGate(), outcomes([(plain, 2 * plain) for plain, _ in BETTER]))
+    assert (verdict.decision, verdict.reason) == ("rejected", "worse")
+    assert verdict.sentence == (
+        "Augmentation hurts: held-out MSE fell in 0 of 10 folds, +100.0 % on average (p = 1 >= 0.05): "
+        "keep the plain model."
+    )
+
+
+def test_a_significant_test_with_a_worse_mean_is_not_accepted():
+    """Nine folds a little better and one a disaster: the ranks say yes, the mean says no."""
+    verdict = judge(WilcoxonGate(), outcomes([*BETTER[1:], (1.0, 6.0)]))
+    assert verdict.p_value < 0.05
+    assert (verdict.decision, verdict.reason) == ("rejected", "worse")
+    assert verdict.sentence == (
+        "Augmentation hurts: held-out MSE fell in 9 of 10 folds, +25.5 % on average (p = 0.04199 < 0.05): "
+        "keep the plain model."
+    )
+
+
+def test_two_sided_accepts_only_the_better_side():
+    gate = WilcoxonGate(alternative="two-sided")
+    assert judge(gate, outcomes(BETTER)).accepted
+    worse = judge(gate, outcomes([(augmented, plain) for plain, augmented in BETTER]))
+    assert worse.p_value == 2**-9
+    assert (worse.decision, worse.reason, worse.test) == ("rejected", "worse", "wilcoxon, two-sided")
+
+
+def test_alpha_itself_is_not_below_alpha():
+    pairs = BETTER[:5]
+    assert not judge(WilcoxonGate(folds=5, alpha=2**-5), outcomes(pairs)).accepted
+    assert judge(WilcoxonGate(folds=5, alpha=2**-5 + 1e-9), outcomes(pairs)).accepted
+
+
+@pytest.mark.parametrize(("idle", "said"), [((2,), "In 1 fold "), ((1, 3), "In 2 folds ")])
+def test_folds_in_which_nothing_could_move_are_named(idle, said):
+    pairs = [(1.0, 1.0) if number in idle else (1.0, 0.9) for number in range(1, 11)]
+    verdict = judge(WilcoxonGate(), outcomes(pairs, idle=idle))
+    assert verdict.sentence.endswith(f": use the augmented model. {said}no feature could be perturbed.")
+
+
+def test_two_arms_alike_in_every_fold():
+    verdict = judge(WilcoxonGate(), outcomes([(0.0, 0.0)] * 10))
+    assert (verdict.decision, verdict.reason, verdict.p_value, verdict.effect_percent) == (
+        "rejected",
+        "not_significant",
+        1.0,
+        0.0,
+    )
+
+
+def test_nothing_to_test():
+    verdict = abstain(WilcoxonGate(metric="mae", alternative="two-sided"))
+    assert (verdict.decision, verdict.reason, verdict.accepted) == ("abstained", "no_perturbable_features", False)
+    assert (verdict.p_value, verdict.effect_percent, verdict.folds, verdict.fits) == (None, None, (), 0)
+    assert (verdict.test, verdict.metric) == ("wilcoxon, two-sided", "mae")
+    assert verdict.sentence == "No feature may be perturbed, so nothing was augmented: use the plain model."
+
+
+def test_a_fold_loss_that_is_no_number_is_an_error_not_a_verdict():
+    with pytest.raises(ValueError, match=r"^a fold loss is not finite$"):
+        judge(WilcoxonGate(), outcomes([*BETTER[1:], (1.0, float("nan"))]))
+
+
+def test_losses_and_changes():
+    errors = np.array([3.0, -1.0])
+    assert (loss(errors, "mse"), loss(errors, "mae")) == (5.0, 2.0)
+    assert [percent_change(*pair) for pair in ((2.0, 1.0), (2.0, 3.0), (0.0, 0.0), (0.0, 1.0))] == [
+        -50.0,
+        50.0,
+        0.0,
+        float("inf"),
+    ]

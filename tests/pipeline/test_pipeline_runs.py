@@ -1,0 +1,210 @@
+"""Whole runs: every ending has a reason, and the number of workers changes no byte."""
+
+import os
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pytest
+from pipeline_parts import Notes, run_spec
+
+from crda_spec.audit.canonical import canonical_json
+from crda_spec.audit.models import model_files
+from crda_spec.audit.record import make_record
+from crda_spec.audit.tables import augmented_parquet
+from crda_spec.build import build_plan
+from crda_spec.check import load_spec
+from crda_spec.counterfactual.partition import Partitioner
+from crda_spec.gate.gate import loss
+from crda_spec.pipeline import run
+from crda_spec.records import Table
+
+BIDDING = """
+version: 1
+name: small
+seed: 4
+dataset:
+  source: {kind: synthetic, world: bidding_war, rows: 120}
+  target: price
+  split: {kind: fraction, test: 0.25}
+causal:
+  graph:
+    kind: edges
+    edges:
+      - neighbourhood -> {area age buyer_urgency}
+      - area -> rooms
+      - "{neighbourhood area rooms age garage station_distance buyer_urgency} -> price"
+    latent: [buyer_urgency]
+regressor: {kind: REGRESSOR}
+counterfactual: {factor: 1.5, weight: 0.5}
+gate: {kind: wilcoxon, folds: 6}
+"""
+
+
+def bidding(regressor):
+    return BIDDING.replace("REGRESSOR", regressor)
+
+
+def everything(result):
+    """All bytes that a run would leave, but for its clock."""
+    record = make_record(result, spec={"name": "small"}, spec_yaml="", origins={}, seed=4)
+    return canonical_json(record), augmented_parquet(result), model_files(result.model)
+
+
+@pytest.mark.parametrize(
+    "regressor",
+    [
+        "xgboost, n_estimators: 60",
+        "mlp, max_iter: 10",
+        "hist_gradient_boosting, max_iter: 20",
+        "random_forest, n_estimators: 10",
+    ],
+)
+def test_one_worker_and_two_leave_the_same_bytes(tmp_path, regressor):
+    one, two = (run_spec(tmp_path, bidding(regressor), f"execution.jobs={jobs}") for jobs in (1, 2))
+    assert everything(one) == everything(two)
+    assert one.verdict == two.verdict
+    assert one.fits == 2 + 2 * 6
+
+
+def test_a_run_from_top_to_bottom(tmp_path):
+    notes = Notes()
+    result = run_spec(tmp_path, bidding("ridge"), "execution.jobs=1", notes=notes)
+    assert notes.stages == [
+        ("read the data", None),
+        ("abduct, partition, act, predict", None),
+        ("gate", 6),
+        ("refit and score", None),
+    ]
+    assert notes.steps == 6
+    assert list(result.timings) == [name for name, _ in notes.stages]
+    assert len(result.split.train) == 90
+    assert len(result.split.test) == 30
+    assert result.certificate.perturbed == ("area", "rooms")  # two at most, as in the paper
+    assert len(result.counterfactuals) == 135
+    assert result.counterfactuals.weight == 0.5
+    assert [fold.fold for fold in result.verdict.folds] == [1, 2, 3, 4, 5, 6]
+    assert sum(fold.held_out_rows for fold in result.verdict.folds) == 90
+    assert {fold.synthetic_rows for fold in result.verdict.folds} == {112}
+    assert result.verdict.fits == 12
+    assert result.fits == 14
+    assert 0 < result.fit_seconds < sum(result.timings.values())
+    assert result.score.rows == 30
+    assert result.settings == {"kind": "ridge", "alpha": 1.0}
+
+
+def test_the_gate_chooses_the_model(tmp_path):
+    """Whatever the gate says, both models are scored, and the final one is the one it chose."""
+    for seed in range(4):
+        result = run_spec(tmp_path, bidding("ridge"), f"seed={seed}", "execution.jobs=1")
+        found = loss(result.split.test.errors(result.model), "mse")
+        assert found == (result.score.augmented if result.verdict.accepted else result.score.plain)
+        assert result.score.plain != result.score.augmented
+
+
+def test_a_graph_that_blocks_everything_ends_in_abstention(tmp_path):
+    everything_confounded = '"{neighbourhood area rooms age garage station_distance} <-> price"'
+    text = bidding("ridge").replace("- area -> rooms", f"- area -> rooms\n      - {everything_confounded}")
+    notes = Notes()
+    result = run_spec(tmp_path, text, notes=notes)
+    verdict = result.verdict
+    assert (verdict.decision, verdict.reason, verdict.accepted) == ("abstained", "no_perturbable_features", False)
+    assert (verdict.fits, verdict.folds, result.fits) == (0, (), 1)
+    assert result.counterfactuals is None
+    assert result.certificate.perturbed == ()
+    assert (result.score.augmented, result.score.interval_percent) == (None, None)
+    assert loss(result.split.test.errors(result.model), "mse") == result.score.plain
+    assert "gate" not in dict(notes.stages)
+    record = everything(result)[0]
+    assert '"final_model": "plain"' in record
+    assert '"counterfactuals": null' in record
+
+
+def test_linear_runs_and_ends_with_a_reason(tmp_path):
+    """In-sample residuals of least squares are orthogonal to every feature; published code breaks on the matrix."""
+    text = bidding("linear")
+    start, end = text.index("causal:"), text.index("regressor:")
+    for changes in ([], ["partition.max_features=6"], ["dataset.source.rows=24", "gate.folds=5"]):
+        result = run_spec(tmp_path, text[:start] + text[end:], *changes, "execution.jobs=1")
+        assert result.certificate.basis == "discovered"
+        assert result.verdict.decision in ("rejected", "abstained")
+        assert result.verdict.reason in ("not_significant", "worse", "no_perturbable_features")
+        assert result.verdict.sentence.endswith("plain model.")
+        evidence = [value for verdict in result.certificate.features for value in verdict.evidence.values()]
+        assert np.isfinite(evidence).all()
+
+
+@pytest.mark.skipif("CRDA_DATA_DIR" not in os.environ, reason="needs the benchmark tables in CRDA_DATA_DIR")
+def test_linear_runs_and_ends_with_a_reason_on_concrete_strength(tmp_path):
+    text = """
+version: 1
+name: concrete
+dataset: {source: {kind: benchmark, name: concrete_strength}, target: Concrete compressive strength}
+regressor: {kind: linear}
+"""
+    result = run_spec(tmp_path, text, "execution.jobs=1")
+    assert result.verdict.decision in ("rejected", "abstained")
+    assert result.verdict.reason in ("not_significant", "worse", "no_perturbable_features")
+
+
+def test_so_few_new_rows_that_there_are_none(tmp_path):
+    result = run_spec(tmp_path, bidding("ridge"), "counterfactual.factor=0.001", "execution.jobs=1")
+    assert len(result.counterfactuals) == 0
+    assert (result.verdict.decision, result.verdict.reason, result.verdict.p_value) == (
+        "rejected",
+        "not_significant",
+        1.0,
+    )
+    assert result.score.change_percent == 0.0
+
+
+@dataclass(frozen=True)
+class Remembering:
+    """A partitioner that remembers the rows of every fold it was asked about."""
+
+    real: Partitioner
+    asked: list[Table] = field(default_factory=list)
+
+    def partition(self, train, abduction):
+        self.asked.append(train)
+        return self.real.partition(train, abduction)
+
+
+GROUPED = """
+version: 1
+name: groups
+dataset: {source: {kind: csv, path: rows.csv}, target: y, groups: patient}
+causal: {graph: {kind: edges, edges: ["{a b} -> y"]}}
+regressor: {kind: ridge}
+gate: {kind: wilcoxon, folds: 6}
+execution: {jobs: 1}
+"""
+
+
+def test_groups_never_straddle(tmp_path):
+    """Patients with one to eight rows each: neither the test set nor a fold tears one apart."""
+    rng = np.random.default_rng(0)
+    patients = rng.permutation(np.repeat(np.arange(24), rng.integers(1, 9, 24)))
+    rows = [f"p{patient},{a},{b},{a + b}" for patient, (a, b) in zip(patients, rng.normal(size=(len(patients), 2)))]
+    (tmp_path / "rows.csv").write_text("\n".join(["patient,a,b,y", *rows]) + "\n")
+    (tmp_path / "spec.yaml").write_text(GROUPED)
+    plan = build_plan(*load_spec(tmp_path / "spec.yaml"))
+    remembering = Remembering(plan.procedure.partitioner)
+    result = run(replace(plan, procedure=replace(plan.procedure, partitioner=remembering)), progress=Notes())
+    train = result.split.train
+    assert not set(train.groups) & set(result.split.test.groups)
+    whole, *folds = remembering.asked
+    assert whole.row_ids.tolist() == train.row_ids.tolist()
+    held_out = []
+    for fold in folds:
+        held = ~np.isin(train.row_ids, fold.row_ids)
+        assert not set(train.groups[held]) & set(fold.groups)
+        held_out += train.row_ids[held].tolist()
+    assert len(folds) == 6
+    assert sorted(held_out) == train.row_ids.tolist()
+
+
+def test_another_seed_is_another_run(tmp_path):
+    one, two = (run_spec(tmp_path, bidding("ridge"), f"seed={seed}", "execution.jobs=1") for seed in (1, 2))
+    assert one.split.train.row_ids.tolist() != two.split.train.row_ids.tolist()
+    assert one.verdict.p_value is not None
+    assert [fold.plain for fold in one.verdict.folds] != [fold.plain for fold in two.verdict.folds]

@@ -1,0 +1,93 @@
+"""Early stopping: the watched rows are real, the same in both arms, and nothing made from them is trained on."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from regressor_parts import Spy, line, numbered, row_numbers, synthetic
+
+from crda_spec.regressors import Catboost, Fitter, Mlp, Stopping, Xgboost
+
+
+def designs_of_both_arms(train, extra, *, validation, seed):
+    spy = Spy(stopping=Stopping(validation=validation))
+    fitter = Fitter(spy)
+    plain = fitter.fit(train, seed=seed)
+    fitter.fit(train, extra, seed=seed)
+    return plain.encoder, *spy.designs
+
+
+@given(
+    n=st.integers(4, 60),
+    validation=st.floats(0.05, 0.9),
+    grouped=st.booleans(),
+    seed=st.integers(0, 2**31),
+    data=st.data(),
+)
+def test_both_arms_watch_the_same_real_rows_and_train_on_nothing_made_from_them(n, validation, grouped, seed, data):
+    groups = np.array(data.draw(st.lists(st.integers(0, 9), min_size=n, max_size=n))) if grouped else None
+    train = numbered(n, groups=groups)
+    source = data.draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=2 * n))
+    extra = synthetic(train, source)
+    encoder, plain, augmented = designs_of_both_arms(train, extra, validation=validation, seed=seed)
+    if grouped and len(np.unique(groups)) < 4:
+        assert plain.validation_x is None
+        assert augmented.validation_x is None
+        return
+    watched, trained = row_numbers(encoder, plain.validation_x), row_numbers(encoder, plain.x)
+    assert augmented.validation_x.tobytes() == plain.validation_x.tobytes()
+    assert augmented.validation_y.tobytes() == plain.validation_y.tobytes()
+    assert sorted([*watched, *trained]) == list(range(n))
+    assert len(watched) >= 1
+    assert len(trained) >= 1
+    np.testing.assert_allclose(encoder.decode_target(plain.validation_y), train.y[watched])
+    if grouped:
+        assert not set(groups[watched]) & set(groups[trained])
+    else:
+        assert abs(len(watched) - validation * n) <= max(0.5, 1 - validation * n) + 1e-9
+    made = augmented.x[len(trained) :]
+    assert augmented.x[: len(trained)].tobytes() == plain.x.tobytes()
+    assert row_numbers(encoder, made).tolist() == [row for row in source if row not in set(watched.tolist())]
+
+
+def test_another_seed_watches_other_rows():
+    train = numbered(40)
+    seen = set()
+    for seed in range(5):
+        encoder, plain, _ = designs_of_both_arms(train, synthetic(train, [0]), validation=0.2, seed=seed)
+        seen.add(tuple(row_numbers(encoder, plain.validation_x).tolist()))
+    assert len(seen) == 5
+
+
+def test_a_table_of_three_rows_is_trained_on_whole():
+    _, plain, augmented = designs_of_both_arms(numbered(3), synthetic(numbered(3), [1]), validation=0.3, seed=0)
+    assert (len(plain.x), len(augmented.x)) == (3, 4)
+    assert plain.validation_x is None
+
+
+def test_without_early_stopping_all_rows_are_trained_on_and_synthetic_ones_keep_their_weight():
+    train = numbered(6)
+    spy = Spy()
+    fitter = Fitter(spy)
+    for weight in (1.0, 0.25):
+        fitter.fit(train, synthetic(train, [0, 0, 5], weight=weight), seed=0)
+    even, uneven = spy.designs
+    assert even.weight is None
+    assert uneven.weight.tolist() == [1.0] * 6 + [0.25] * 3
+    assert (len(even.x), fitter.fits) == (9, 2)
+
+
+@pytest.mark.parametrize("member", [Xgboost, Catboost, Mlp])
+def test_members_stop_when_the_watched_rows_stop_improving(member):
+    """With noise only, more rounds only overfit: a model that stops early stays nearer to the mean."""
+    rng = np.random.default_rng(3)
+    train = line(120, noise=0.0)
+    noise = type(train)(
+        features=train.features, target=train.target, row_ids=train.row_ids, x=train.x, y=rng.normal(size=120)
+    )
+    rounds = {"mlp": {"max_iter": 60}, "catboost": {"iterations": 300}, "xgboost": {"n_estimators": 300}}[member.kind]
+    spread = [
+        Fitter(member(stopping=stopping, **rounds)).fit(noise, seed=1).predict(noise.x).std()
+        for stopping in (Stopping(rounds=5), None)
+    ]
+    assert spread[0] < 0.7 * spread[1]

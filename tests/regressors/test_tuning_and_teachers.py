@@ -1,0 +1,163 @@
+"""Random search inside the training rows, and the two teachers."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from regressor_parts import Mean, Spy, line, numbered, row_numbers
+
+from crda_spec.build import build_plan
+from crda_spec.check import load_spec
+from crda_spec.errors import SpecError
+from crda_spec.regressors import Fitter, Ridge
+from crda_spec.regressors.encoding import fit_encoder
+from crda_spec.regressors.teachers import CrossfitTeacher, SingleTeacher
+from crda_spec.regressors.tune import RandomSearch, tune
+from crda_spec.spaces import Choice, LogUniform
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tunable:
+    """A regressor with a setting, whose copies share one notebook: (setting, seed, rows trained on)."""
+
+    kind: ClassVar[str] = "tunable"
+    stopping: ClassVar[None] = None
+    level: float = 0.0
+    notes: list = field(default_factory=list)
+
+    def train(self, design, *, seed):
+        self.notes.append((self.level, seed, len(design.y)))
+        return Mean(self.level)
+
+
+def search(space, *, trials=6, folds=3):
+    return RandomSearch(space=space, trials=trials, folds=folds)
+
+
+def test_the_better_of_two_obviously_different_settings_wins():
+    for seed in range(3):
+        found = tune(
+            Ridge(alpha=7.0),
+            search({"alpha": Choice((1e-6, 1e6))}),
+            line(60),
+            fill="median",
+            seed=seed,
+            index=(0,),
+        )
+        assert found.regressor == Ridge(alpha=1e-6)
+        assert found.chosen == {"alpha": 1e-6}
+        assert found.fits == 18
+        assert found.loss < 0.1 * line(60).y.var()
+
+
+def test_the_search_is_deterministic_and_each_set_of_rows_has_its_own():
+    def levels(seed, index):
+        member = Tunable()
+        space = {"level": LogUniform(1e-3, 1e3)}
+        tune(member, search(space), line(30), fill="median", seed=seed, index=index)
+        return member.notes
+
+    assert levels(1, (0,)) == levels(1, (0,))
+    assert {level for level, *_ in levels(1, (0,))}.isdisjoint(level for level, *_ in levels(1, (2,)))
+    assert {level for level, *_ in levels(1, (0,))}.isdisjoint(level for level, *_ in levels(2, (0,)))
+
+
+def test_every_trial_is_scored_on_the_same_folds_with_the_same_seeds():
+    member = Tunable()
+    tune(member, search({"level": LogUniform(1e-3, 1.0)}), line(31), fill="median", seed=4, index=(3,))
+    trials = [member.notes[start : start + 3] for start in range(0, 18, 3)]
+    assert len({level for ((level, *_), *_) in trials}) == 6
+    assert all([note[1:] for note in trial] == [note[1:] for note in trials[0]] for trial in trials)
+    assert sorted(rows for _, _, rows in trials[0]) == [20, 21, 21]
+    assert len({seed for _, seed, _ in trials[0]}) == 3
+
+
+def test_groups_stay_whole_in_the_search():
+    groups = np.repeat(np.arange(10), 3)
+    spy = Spy()
+    tune(spy, search({}, trials=1, folds=5), numbered(30, groups=groups), fill="median", seed=0, index=())
+    for design in spy.designs:
+        assert len(design.y) % 3 == 0
+
+
+SPEC = """
+version: 1
+name: tuned
+dataset: {source: {kind: synthetic, world: paper_synthetic, rows: 60}, target: y}
+regressor: {kind: xgboost, max_depth: 4}
+tune: {kind: randomized, trials: 7, folds: 4}
+"""
+
+
+def test_a_setting_that_the_user_wrote_is_not_searched(tmp_path):
+    file = tmp_path / "spec.yaml"
+    file.write_text(SPEC)
+    plan = build_plan(*load_spec(file))
+    searched = plan.procedure.search
+    assert (searched.trials, searched.folds) == (7, 4)
+    assert set(searched.space) == {
+        "learning_rate",
+        "min_child_weight",
+        "subsample",
+        "colsample_bytree",
+        "reg_lambda",
+    }
+    assert plan.procedure.regressor.max_depth == 4
+
+
+def test_a_weight_for_nearest_neighbours_is_refused_before_anything_runs(tmp_path):
+    file = tmp_path / "spec.yaml"
+    file.write_text(SPEC.replace("{kind: xgboost, max_depth: 4}", "{kind: knn}") + "counterfactual: {weight: 0.5}\n")
+    with pytest.raises(SpecError) as caught:
+        load_spec(file)
+    assert str(caught.value) == (
+        "spec.yaml:7:26: counterfactual.weight: the regressor 'knn' takes no row weights, got 0.5; use weight: 1\n"
+        "    7 | counterfactual: {weight: 0.5}\n"
+        "      |                          ^"
+    )
+
+
+def test_the_single_teacher_is_the_plain_model_and_costs_no_fit():
+    train = line(40)
+    fitter = Fitter(Ridge())
+    plain = fitter.fit(train, seed=1)
+    teacher = SingleTeacher().teach(train, fitter, plain, seed=1, index=(0,))
+    assert fitter.fits == 1
+    assert teacher.members == (plain,)
+    assert teacher.in_sample.tobytes() == plain.predict(train.x).tobytes()
+    assert teacher.out_of_fold is None
+
+
+@pytest.mark.parametrize("groups", [None, np.arange(30) // 3])
+def test_out_of_fold_predictions_come_from_members_that_have_not_seen_the_row(groups):
+    """A member of `Spy` predicts the mean of its own rows, which tells it from every other."""
+    train = numbered(30, groups=groups)
+    spy = Spy()
+    fitter = Fitter(spy)
+    plain = fitter.fit(train, seed=0)
+    teacher = CrossfitTeacher(folds=4).teach(train, fitter, plain, seed=0, index=(2,))
+    assert fitter.fits == 5
+    assert len(set(spy.seeds)) == 5
+    seen = []
+    for member, design in zip(teacher.members, spy.designs[1:], strict=True):
+        rows = row_numbers(member.encoder, design.x)
+        held = np.setdiff1d(np.arange(30), rows)
+        np.testing.assert_allclose(teacher.out_of_fold[held], train.y[rows].mean(), atol=1e-12)
+        if groups is not None:
+            assert not set(groups[held]) & set(groups[rows])
+        own = fit_encoder(train.take(rows), fill="median")
+        assert member.encoder.center.tobytes() == own.center.tobytes()
+        seen += held.tolist()
+    assert sorted(seen) == list(range(30))
+
+
+def test_the_crossfit_teacher_says_the_mean_of_its_members():
+    train = line(50)
+    fitter = Fitter(Ridge())
+    teacher = CrossfitTeacher(folds=5).teach(train, fitter, fitter.fit(train, seed=0), seed=0, index=())
+    x = line(7, seed=8).x
+    words = np.array([member.predict(x) for member in teacher.members])
+    assert len(np.unique(words[:, 0])) == 5
+    np.testing.assert_allclose(teacher.predict(x), words.mean(axis=0), rtol=1e-14)
+    np.testing.assert_allclose(teacher.in_sample, teacher.predict(train.x), rtol=1e-14)

@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import io
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+from crda_spec.records import FoldResult
+from crda_spec.report.terminal import print_summary
+from crda_spec.report.wording import STATUS_WORDS
+
+GOLDEN = Path(__file__).parent / "golden"
+FILES = "runs/clinic/1f2e3d4c"
+
+
+def summary(run, *, files=FILES, width=100):
+    stream = io.StringIO()
+    print_summary(run, name="clinic", files=files, console=Console(file=stream, width=width))
+    return stream.getvalue()
+
+
+def test_the_plain_summary_is_the_golden_one(run_kind, any_run):
+    """After a wanted change, run with CRDA_UPDATE_GOLDEN=1 and read the difference."""
+    golden, text = GOLDEN / f"{run_kind}.txt", summary(any_run)
+    if os.environ.get("CRDA_UPDATE_GOLDEN") == "1":
+        golden.write_text(text, encoding="utf-8")
+    assert text == golden.read_text(encoding="utf-8")
+
+
+def test_a_pipe_gets_the_same_text_at_any_width(any_run):
+    assert summary(any_run, width=40) == summary(any_run, width=250)
+
+
+@pytest.mark.parametrize("kind", ["accepted", "rejected", "abstained", "discovered"])
+def test_our_words_are_ascii_and_fit(build, kind):
+    text = summary(build(kind))
+    assert text.isascii()
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_hostile_names_reach_the_terminal_as_text(build):
+    text = summary(build("hostile"))
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    assert "[bold]markup[/bold] :smile:" in text
+    assert max(map(cell_len, text.splitlines())) <= 100
+
+
+def test_a_console_that_cannot_write_a_name_gets_escapes(build):
+    raw = io.BytesIO()
+    stream = io.TextIOWrapper(raw, encoding="ascii")
+    print_summary(build("hostile"), name="clinic", files=None, console=Console(file=stream))
+    stream.flush()
+    assert b"\\xfcn\\xefc\\xf6d\\xe9 \\u6570\\u91cf" in raw.getvalue()
+
+
+def test_a_terminal_gets_colours_and_the_same_facts(any_run):
+    stream = io.StringIO()
+    console = Console(file=stream, force_terminal=True, width=120, color_system="standard", record=True)
+    print_summary(any_run, name="clinic", files=FILES, console=console)
+    assert "\x1b[" in stream.getvalue()
+    text = console.export_text()
+    assert FILES in text
+    assert any_run.verdict.decision.capitalize() + ":" in text
+    words = {verdict.status: STATUS_WORDS[verdict.status] for verdict in any_run.certificate.features}
+    assert [word for word in words.values() if word not in text] == []
+
+
+def test_without_files_none_are_named(build):
+    assert summary(build("accepted"), files=None).endswith(
+        "\nAccepted: the augmented model is the one to use. (23 fits, 8.1 s)\n"
+    )
+
+
+def test_a_long_path_is_not_broken(build):
+    path = "runs/" + "deep-folder/" * 20
+    assert f"\nFiles: {path}\n" in summary(build("accepted"), files=path)
+
+
+def test_many_folds_are_cut_but_their_mean_stays(build):
+    run = build("accepted")
+    folds = tuple(
+        FoldResult(fold=index, train_rows=9, held_out_rows=1, plain=2.0, augmented=1.0, perturbed=(), synthetic_rows=10)
+        for index in range(25)
+    )
+    text = summary(replace(run, verdict=replace(run.verdict, folds=folds)))
+    assert "  mean      2.000          1.000     -50.0\n  and 5 more, see folds.csv\n" in text
+    assert "    19      2.000" in text
+    assert "    20      2.000" not in text
+
+
+def test_a_score_without_interval_or_change_is_still_said(build):
+    run = build("accepted")
+    bare = replace(run.score, plain=0.0, augmented=0.5, change_percent=None, interval_percent=None)
+    assert "  One model vs one model on 80 test rows: MSE 0 -> 0.5000.\n" in summary(replace(run, score=bare))
+    no_interval = replace(run.score, interval_percent=None)
+    assert "MSE 9.876 -> 8.829, -10.6 %.\n" in summary(replace(run, score=no_interval))
+
+
+def test_partial_retention_and_missing_cells_are_said(build):
+    run = build("accepted")
+    changed = replace(
+        run,
+        counterfactuals=replace(run.counterfactuals, retention=0.5, weight=0.25),
+        data=replace(run.data, dropped_missing=0, dropped_duplicates=0, missing_cells=1),
+    )
+    text = summary(changed)
+    assert "each carries 0.5 of its source's noise and weighs 0.25.\n" in text
+    assert "412 rows read, 400 used: 320 to train, 80 to test; 1 missing cell.\n" in text

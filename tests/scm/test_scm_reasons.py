@@ -1,0 +1,204 @@
+from __future__ import annotations
+
+import pytest
+
+from crda_spec.records import FeatureVerdict
+from crda_spec.scm.certificate import certify
+from crda_spec.scm.formats import from_edges
+
+CASES = {
+    "direct-cause": (
+        ["dose -> recovery"],
+        {},
+        "direct_cause",
+        (
+            "dose is a direct cause of recovery, and once the other features are known, "
+            "nothing unmeasured that drives recovery is tied to it"
+        ),
+        "",
+    ),
+    "irrelevant": (
+        ["dose -> age -> recovery"],
+        {},
+        "irrelevant",
+        "once the other features are known, dose says nothing about recovery or its noise",
+        "",
+    ),
+    "isolated": (
+        ["age -> recovery"],
+        {},
+        "irrelevant",
+        "no edge of the graph names dose, so it says nothing about recovery or its noise",
+        "",
+    ),
+    "confounded": (
+        ["severity -> {dose recovery}", "dose -> recovery"],
+        {"latents": ["severity"]},
+        "blocked",
+        "the unmeasured severity drives both dose and recovery: dose <- severity -> recovery",
+        "recovery <- severity -> dose",
+    ),
+    "confounded-by-an-unused-column": (
+        ["clinic -> {dose recovery}"],
+        {},
+        "blocked",
+        (
+            "the column clinic (not a feature) drives both dose and recovery: dose <- clinic -> recovery; "
+            "with clinic among the features, dose would be free"
+        ),
+        "recovery <- clinic -> dose",
+    ),
+    "hidden-cause": (
+        ["dose <-> recovery"],
+        {},
+        "blocked",
+        "dose and recovery share an unmeasured cause: dose <-> recovery",
+        "recovery <-> dose",
+    ),
+    "confounder-of-a-latent-parent": (
+        ["severity -> recovery", "dose <-> severity"],
+        {"latents": ["severity"]},
+        "blocked",
+        "an unmeasured cause of both dose and severity drives both dose and recovery: dose <-> severity -> recovery",
+        "recovery <- severity <-> dose",
+    ),
+    "hidden-mediator": (
+        ["dose -> level -> recovery"],
+        {"latents": ["level"]},
+        "blocked",
+        "dose acts on recovery through the unmeasured level, which cannot be held fixed: dose -> level -> recovery",
+        "recovery <- level <- dose",
+    ),
+    "noise-parent": (
+        ["dose -> recovery"],
+        {"noise_parents": ["dose"]},
+        "blocked",
+        "the noise of recovery depends on dose, as declared: dose -> Z",
+        "Z <- dose",
+    ),
+    "effect-of-the-target": (
+        ["age -> recovery -> dose"],
+        {},
+        "blocked",
+        (
+            "dose is caused by the target recovery and carries its noise: Z -> recovery -> dose; "
+            "leaving it out of the features would free age"
+        ),
+        "Z -> recovery -> dose",
+    ),
+    "effect-that-blocks-nobody": (
+        ["recovery -> dose"],
+        {},
+        "blocked",
+        "dose is caused by the target recovery and carries its noise: Z -> recovery -> dose",
+        "Z -> recovery -> dose",
+    ),
+    "effects-together": (
+        ["age -> recovery -> {dose relapse}"],
+        {"features": ["dose", "age", "relapse"]},
+        "blocked",
+        (
+            "dose is caused by the target recovery and carries its noise: Z -> recovery -> dose; "
+            "leaving out all that recovery causes (dose and relapse) would free age"
+        ),
+        "Z -> recovery -> dose",
+    ),
+    "effect-with-a-hidden-cause": (
+        ["recovery -> dose", "dose <-> recovery"],
+        {},
+        "blocked",
+        "dose and recovery share an unmeasured cause: dose <-> recovery; dose is also caused by recovery",
+        "recovery <-> dose",
+    ),
+    "collider-with-a-hidden-cause": (
+        ["dose -> age <-> recovery"],
+        {},
+        "blocked",
+        "holding age fixed ties dose to an unmeasured cause of both age and recovery: dose -> age <-> recovery",
+        "recovery <-> age <- dose",
+    ),
+    "cause-beside-an-effect": (
+        ["dose -> recovery -> age"],
+        {},
+        "blocked",
+        (
+            "age is caused by recovery, and holding it fixed ties dose to the noise of recovery: "
+            "Z -> recovery <- dose; leaving age out of the features would free dose"
+        ),
+        "Z -> recovery <- dose",
+    ),
+    "cause-beside-two-effects": (
+        ["dose -> recovery -> {age relapse}"],
+        {"features": ["dose", "age", "relapse"]},
+        "blocked",
+        (
+            "age is caused by recovery, and holding it fixed ties dose to the noise of recovery: "
+            "Z -> recovery <- dose; leaving age and relapse out of the features would free dose"
+        ),
+        "Z -> recovery <- dose",
+    ),
+    "cause-of-an-effect": (
+        ["{recovery dose} -> age"],
+        {},
+        "blocked",
+        (
+            "age is caused by recovery, and holding it fixed ties dose to the noise of recovery: "
+            "Z -> recovery -> age <- dose; leaving age out of the features would free dose"
+        ),
+        "Z -> recovery -> age <- dose",
+    ),
+    "collider-at-a-feature": (
+        ["severity -> {age recovery}", "dose -> age"],
+        {"latents": ["severity"]},
+        "blocked",
+        (
+            "holding age fixed ties dose to the unmeasured severity, which drives recovery: "
+            "dose -> age <- severity -> recovery"
+        ),
+        "recovery <- severity -> age <- dose",
+    ),
+    "collider-above-a-feature": (
+        ["{severity dose} -> frailty -> age", "severity -> recovery"],
+        {"latents": ["severity", "frailty"]},
+        "blocked",
+        (
+            "holding age fixed ties dose to the unmeasured severity, which drives recovery: "
+            "dose -> frailty <- severity -> recovery"
+        ),
+        "recovery <- severity -> frailty <- dose",
+    ),
+}
+
+
+@pytest.mark.parametrize(("edges", "more", "status", "reason", "witness"), CASES.values(), ids=CASES)
+def test_a_verdict_says_why_in_words_that_an_expert_reads(edges, more, status, reason, witness):
+    features = more.get("features", ["dose", "age"])
+    columns = ["dose", "age", "recovery", "clinic", "relapse"]
+    graph = from_edges(edges, columns=columns, target="recovery", **{"features": features, **more})
+    assert certify(graph, features)[0] == FeatureVerdict(
+        name="dose", status=status, reason=reason, witness=tuple(witness.split())
+    )
+
+
+def test_an_unused_parent_of_the_noise_is_named():
+    graph = from_edges(
+        ["clinic -> dose -> recovery"],
+        columns=["dose", "recovery", "clinic"],
+        target="recovery",
+        noise_parents=["clinic"],
+    )
+    [verdict] = certify(graph, ["dose"])
+    assert verdict.reason == (
+        "the column clinic (not a feature) drives both dose and the noise of recovery: dose <- clinic -> Z; "
+        "with clinic among the features, dose would be free"
+    )
+
+
+def test_a_long_list_is_cut_short():
+    effects = [f"e{i}" for i in range(2)]
+    causes = [f"c{i}" for i in range(6)]
+    graph = from_edges([f"{{{' '.join(causes)}}} -> y", "y -> {e0 e1}"], columns=[*effects, *causes, "y"], target="y")
+    assert certify(graph, [*effects, *causes])[0].reason == (
+        "e0 is caused by the target y and carries its noise: Z -> y -> e0; "
+        "leaving out all that y causes (e0 and e1) would free c0, c1, c2 and 3 more"
+    )

@@ -1,0 +1,271 @@
+"""From text to a spec: overrides, recipes, origins, and all complaints at once."""
+
+import pytest
+
+from crda_spec.spec.run import RECIPES
+
+
+def test_an_override_wins_over_the_file_and_is_recorded(load):
+    spec, draft = load("seed: 3\n", "seed=5", "gate.folds=12", "dataset.source.rows=90")
+    assert (spec.seed, spec.gate.folds, spec.dataset.source.rows) == (5, 12, 90)
+    written = ("seed", "gate.folds", "dataset.source.rows", "dataset.target")
+    assert {name: draft.origins[name] for name in written} == {
+        "seed": "--set",
+        "gate.folds": "--set",
+        "dataset.source.rows": "--set",
+        "dataset.target": "user",
+    }
+
+
+@pytest.mark.parametrize(
+    ("override", "section", "kind"),
+    [
+        ("gate.folds=12", "gate", "wilcoxon"),
+        ("regressor.max_depth=3", "regressor", "xgboost"),
+        ("counterfactual.teacher.folds=4", "counterfactual.teacher", "crossfit"),
+        ("perturbation.default.reach=0.2", "perturbation.default", "scale"),
+        ("partition.screen.alpha=0.2", "partition.screen", "pearson"),
+        ("dataset.split.test=0.3", "dataset.split", "fraction"),
+        ("causal.discovery.alpha=0.2", "causal.discovery", "pc"),
+    ],
+)
+def test_an_override_may_reach_into_a_section_that_the_file_leaves_out(load, override, section, kind):
+    spec, draft = load("recipe: distilled\n", override)
+    found = spec
+    for part in section.split("."):
+        found = getattr(found, part)
+    key, _, value = override.removeprefix(f"{section}.").partition("=")
+    assert found.kind == kind
+    assert getattr(found, key) == float(value)
+    assert draft.origins.get(f"{section}.kind") in (None, "recipe")
+
+
+def test_the_file_still_has_to_write_the_kind_of_what_it_writes(complaint):
+    assert complaint("gate: {alpha: 0.1}\n", "gate.folds=12") == (
+        "spec.yaml:6:7: gate.kind: the key 'kind' is missing; it says: wilcoxon's signed-rank test on the paired "
+        "losses of the folds\n    6 | gate: {alpha: 0.1}\n      |       ^"
+    )
+
+
+def test_overrides_take_lists_mappings_and_items(load):
+    spec, _ = load(
+        "partition: {keep: [rooms, age]}\n",
+        "partition.keep.1=area",
+        "dataset.features=[area, rooms, age]",
+        "regressor={kind: ridge, alpha: 2}",
+        "dataset.columns.area.unit=m2",
+        "meta.owner.name=Ada",
+    )
+    assert spec.partition.keep == ("rooms", "area")
+    assert spec.dataset.features == ("area", "rooms", "age")
+    assert (spec.regressor.kind, spec.regressor.alpha) == ("ridge", 2)
+    assert spec.dataset.columns["area"].unit == "m2"
+    assert spec.meta == {"owner": {"name": "Ada"}}
+
+
+def test_the_later_override_wins_and_the_earlier_leaves_no_trace(load):
+    spec, draft = load("", "meta.a.b=1", "meta.a={c: 2}")
+    assert spec.meta == {"a": {"c": 2}}
+    assert [name for name in draft.origins if name.startswith("meta")] == ["meta.a.c"]
+
+
+def test_a_value_with_an_equals_sign_is_taken_whole(load):
+    assert load("", "description=a=b")[0].description == "a=b"
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("gate.folds", "--set gate.folds: expected key=value; e.g. --set gate.folds=12"),
+        ("=3", "--set =3: expected key=value; e.g. --set gate.folds=12"),
+        ("gate..folds=3", "--set gate..folds=3: expected key=value; e.g. --set gate.folds=12"),
+        (
+            "name.first=a",
+            "--set name.first=a: name is 'houses', with no key 'first' inside; set name as a whole",
+        ),
+        (
+            "partition.keep.2=age",
+            "--set partition.keep.2=age: partition.keep has no item 2: it has 1, from 0; set partition.keep as a whole",
+        ),
+        (
+            "partition.keep.first=age",
+            "--set partition.keep.first=age: partition.keep is ['rooms'], with no key 'first' inside; "
+            "set partition.keep as a whole",
+        ),
+        (
+            "gate.fold=12",
+            "--set gate.fold=12: gate.fold: unknown key 'fold'; did you mean 'folds'?",
+        ),
+        (
+            "regressor.kind=xgbost",
+            "--set regressor.kind=xgbost: regressor.kind: unknown kind 'xgbost'; did you mean 'xgboost'?",
+        ),
+        (
+            "partition.keep=[roms]",
+            "--set partition.keep=[roms]: partition.keep.0: there is no feature 'roms'; did you mean 'rooms'?",
+        ),
+        (
+            "meta.a=!!python/name:os.system",
+            "--set meta.a=!!python/name:os.system: the tag '!!python/name:os.system' is not allowed; "
+            "write plain text, numbers, lists and key: value lines; a spec never constructs objects",
+        ),
+        (
+            "meta.a=a: b: c",
+            "--set meta.a=a: b: c: not valid YAML: mapping values are not allowed here; quote text that contains ': '",
+        ),
+    ],
+)
+def test_a_bad_override_says_where_it_stands(complaint, override, message):
+    assert complaint("partition: {keep: [rooms]}\n", override) == message
+
+
+@pytest.mark.parametrize("recipe", sorted(RECIPES))
+def test_a_recipe_fills_what_is_left_out(load, recipe):
+    spec, draft = load(f"recipe: {recipe}\n")
+    preset = RECIPES[recipe]
+    dumped = spec.model_dump(mode="json")
+    for section, wanted in preset.items():
+        assert {key: dumped[section][key] for key in wanted} == wanted
+    assert {name for name, origin in draft.origins.items() if origin == "recipe"} == {
+        "partition.max_features",
+        "counterfactual.teacher.kind",
+        "counterfactual.residuals",
+        "counterfactual.retention",
+        "counterfactual.factor",
+        "counterfactual.weight",
+        "perturbation.default.kind",
+        "perturbation.default.reach",
+        "perturbation.default.around",
+        "perturbation.default.share",
+    } | ({"counterfactual.teacher.folds"} if recipe == "distilled" else set())
+
+
+def test_without_a_recipe_the_paper_is_followed(load):
+    assert load()[0] == load("recipe: paper\n")[0]
+
+
+def test_what_the_user_writes_wins_over_the_recipe(load):
+    spec, draft = load("recipe: distilled\ncounterfactual: {retention: 0.5, teacher: {kind: crossfit, folds: 3}}\n")
+    assert (spec.counterfactual.retention, spec.counterfactual.factor) == (0.5, 4.0)
+    assert spec.counterfactual.teacher.folds == 3
+    assert draft.origins["counterfactual.retention"] == "user"
+    assert draft.origins["counterfactual.factor"] == "recipe"
+
+
+def test_another_kind_replaces_the_recipes_whole_choice(load):
+    spec, draft = load("perturbation: {default: {kind: jitter}}\n")
+    assert spec.perturbation.default.model_dump() == {"kind": "jitter", "sd": 0.3}
+    assert [name for name in draft.origins if name.startswith("perturbation")] == ["perturbation.default.kind"]
+
+
+def test_the_origin_of_a_filled_in_value_is_the_environment(load):
+    _, draft = load("description: ${WHO}\n", environ={"WHO": "Ada"})
+    assert draft.origins["description"] == "environment"
+
+
+def test_an_override_of_an_environment_value_forgets_the_environment(load):
+    spec, draft = load("description: ${WHO}\n", "description=Bob", environ={"WHO": "Ada"})
+    assert spec.description == "Bob"
+    assert draft.origins["description"] == "--set"
+    assert draft.tree.environment == {}
+
+
+def test_all_complaints_come_at_once_in_the_order_of_their_places(complaint):
+    text = (
+        "seeed: 3\n"
+        "gate: {kind: wilcoxon, folds: 5, alternative: two-sided}\n"
+        "regressor:\n"
+        "  kind: mlp\n"
+        "  alpha: -1\n"
+        "partition: {perturb: [aera, price]}\n"
+    )
+    assert complaint(text, "execution.jobs=0") == (
+        "--set execution.jobs=0: execution.jobs: must be at least 1, got 0; or write auto\n"
+        "spec.yaml:6:1: seeed: unknown key 'seeed'; did you mean 'seed'?\n"
+        "    6 | seeed: 3\n"
+        "      | ^\n"
+        "spec.yaml:7:31: gate.folds: this gate can never accept: with 5 folds the smallest two-sided p-value is "
+        "2/2^5 = 0.0625, which is not below alpha = 0.05; use at least 6 folds or alternative: less\n"
+        "    7 | gate: {kind: wilcoxon, folds: 5, alternative: two-sided}\n"
+        "      |                               ^\n"
+        "spec.yaml:10:10: regressor.alpha: must be at least 0, got -1\n"
+        "    10 |   alpha: -1\n"
+        "       |          ^\n"
+        "spec.yaml:11:23: partition.perturb.0: there is no feature 'aera'; did you mean 'area'?\n"
+        "    11 | partition: {perturb: [aera, price]}\n"
+        "       |                       ^\n"
+        "spec.yaml:11:29: partition.perturb.1: there is no feature 'price'; features: neighbourhood, area, rooms, age, "
+        "garage, station_distance\n"
+        "    11 | partition: {perturb: [aera, price]}\n"
+        "       |                             ^\n"
+        "6 problems"
+    )
+
+
+@pytest.mark.parametrize("before", [0, 60, 400])
+def test_the_caret_stands_under_the_value_also_in_a_long_line(complaint, before):
+    text = "meta: {note: '" + "x" * before + "', seed: 1}\n"
+    shown = complaint(f"gate: {{kind: wilcoxon, {' ' * before}folds: many}}\n{text}").splitlines()
+    column = shown[2].index("^")
+    assert shown[1][column:].startswith("many")
+    assert len(shown[1]) <= 110
+
+
+def test_a_bad_value_under_a_dotted_column_name_has_its_own_place(complaint):
+    columns = "  columns:\n    area: {unit: m2}\n    a.b: {min: 3, max: 1}\n"
+    head = "version: 1\nname: h\ndataset:\n  source: {kind: synthetic, world: bidding_war}\n  target: price\n"
+    assert complaint(head=head + columns) == (
+        "spec.yaml:8:5: dataset.columns.a.b: the data have no column 'a.b'; columns: neighbourhood, area, rooms, age, "
+        "garage, station_distance, price\n"
+        "    8 |     a.b: {min: 3, max: 1}\n"
+        "      |     ^\n"
+        "spec.yaml:8:16: dataset.columns.a.b.min: `min <= max` must hold, but got (min=3, max=1); swap them\n"
+        "    8 |     a.b: {min: 3, max: 1}\n"
+        "      |                ^\n"
+        "2 problems"
+    )
+
+
+def test_a_value_that_came_through_an_alias_is_shown_where_it_is_written(complaint):
+    text = "meta:\n  base: &base {kind: ridge, alpha: 0}\nregressor: *base\n"
+    assert complaint(text) == (
+        "spec.yaml:7:36: regressor.alpha: must be greater than 0, got 0\n"
+        "    7 |   base: &base {kind: ridge, alpha: 0}\n"
+        "      |                                    ^"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "regressor: {kind: mlp, hidden_layer_sizes: [64, 0]}",
+            "regressor.hidden_layer_sizes.1: must be at least 1, got 0",
+        ),
+        ("regressor: {kind: mlp, hidden_layer_sizes: []}", "regressor.hidden_layer_sizes: must not be empty"),
+        (
+            "regressor: {alpha: 1}",
+            "regressor: the key 'kind' is missing; choose one of xgboost, mlp, linear, ridge, kernel_ridge, random_forest, hist_gradient_boosting, svr, knn, catboost, plugin",
+        ),
+        ("regressor: ridge", "regressor: expected a mapping (key: value lines), got 'ridge' (text)"),
+        (
+            "regressor: {kind: 3}",
+            "regressor.kind: unknown kind '3'; kinds: xgboost, mlp, linear, ridge, kernel_ridge, random_forest, hist_gradient_boosting, svr, knn, catboost, plugin",
+        ),
+        ("seed: 1.5", "seed: expected a whole number, got 1.5 (a number)"),
+        ("seed: true", "seed: expected a whole number, got True (true or false)"),
+        ("seed: 99999999999", "seed: must be at most 4294967295, got 99999999999"),
+        ("description: 3", "description: expected text, got 3 (a whole number); quote it: '3'"),
+        ("description: [a]", "description: expected text, got ['a'] (a list)"),
+        ("execution: {jobs: many}", "execution.jobs: expected a whole number or 'auto', got 'many' (text)"),
+        (
+            "gate: {kind: wilcoxon, alpha: .nan}",
+            "gate.alpha: .nan is not a finite number; write a finite number, or quote it if it is text",
+        ),
+        ("output: {dir: ''}", "output.dir: must not be empty"),
+        ("output: {model: 1}", "output.model: expected true or false, got 1 (a whole number)"),
+    ],
+)
+def test_a_wrong_value_is_explained_in_our_words(complaint, text, message):
+    first, *_ = complaint(text + "\n").splitlines()
+    assert first.split(": ", 1)[1] == message

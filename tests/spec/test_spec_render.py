@@ -1,0 +1,219 @@
+"""Spec -> YAML -> the same spec, without a secret on the way."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from crda_spec.spec.causal import Causal, EdgesGraph, PcDiscovery
+from crda_spec.spec.counterfactual import Counterfactual, CrossfitTeacher, SingleTeacher
+from crda_spec.spec.dataset import ColumnContract, ColumnSplit, CsvSource, Dataset, FractionSplit, MissingDrop
+from crda_spec.spec.gate import WilcoxonGate
+from crda_spec.spec.load import read_draft
+from crda_spec.spec.partition import Partition
+from crda_spec.spec.perturbation import JitterPolicy, Perturbation, ResamplePolicy, ScalePolicy
+from crda_spec.spec.regressor import EarlyStopping, LinearRegressor, MlpRegressor, RidgeRegressor, XgboostRegressor
+from crda_spec.spec.render import redact_url, render, resolved
+from crda_spec.spec.run import RunSpec
+from crda_spec.spec.tune import NoTuning, RandomizedTuning
+
+# All that a YAML file can hold: no lone surrogates and no control characters but tab and line ends.
+CHARACTERS = st.characters(exclude_categories=("Cs", "Cc"), include_characters="\n\t", exclude_characters="\ufeff")
+TEXT = st.text(CHARACTERS, max_size=12) | st.sampled_from(
+    [
+        "no",
+        "1e3",
+        "09",
+        "0x1F",
+        "~",
+        "null",
+        ".INF",
+        "2024-01-01",
+        "12:30",
+        "${HOME}",
+        "$$",
+        "$${",
+        "a: b",
+        "# no",
+        "'",
+        "- a",
+        "=",
+        "<<",
+    ]
+)
+NAMES = TEXT.filter(bool)
+POSITIVE = st.floats(min_value=1e-6, max_value=9)
+FRACTION = st.floats(min_value=0.001, max_value=0.999)
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXT
+META = st.dictionaries(TEXT, st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3), max_leaves=5), max_size=3)
+
+CONTRACTS = st.builds(
+    ColumnContract,
+    type=st.sampled_from([None, "continuous", "integer"]),
+    unit=st.none() | TEXT,
+    min=st.none() | st.floats(-9, 0),
+    max=st.none() | st.floats(0, 9),
+)
+POLICIES = st.one_of(
+    st.builds(ScalePolicy, kind=st.just("scale"), reach=POSITIVE, share=st.sampled_from(["row", "cell"])),
+    st.builds(JitterPolicy, kind=st.just("jitter"), sd=POSITIVE),
+    st.builds(ResamplePolicy, kind=st.just("resample"), weights=st.sampled_from(["empirical", "uniform"])),
+)
+STOPPING = st.none() | st.builds(EarlyStopping, rounds=st.integers(1, 50), validation=FRACTION)
+REGRESSORS = st.one_of(
+    st.just(LinearRegressor(kind="linear")),
+    st.builds(RidgeRegressor, kind=st.just("ridge"), alpha=POSITIVE),
+    st.builds(XgboostRegressor, kind=st.just("xgboost"), max_depth=st.integers(1, 9), early_stopping=STOPPING),
+    st.builds(
+        MlpRegressor,
+        kind=st.just("mlp"),
+        hidden_layer_sizes=st.lists(st.integers(1, 99), min_size=1, max_size=3).map(tuple),
+        early_stopping=STOPPING,
+    ),
+)
+CAUSAL = st.one_of(
+    st.builds(Causal, discovery=st.builds(PcDiscovery, kind=st.just("pc"), alpha=FRACTION)),
+    st.builds(
+        Causal,
+        graph=st.builds(
+            EdgesGraph,
+            kind=st.just("edges"),
+            edges=st.lists(NAMES, min_size=1, max_size=3).map(tuple),
+            latent=st.lists(NAMES, max_size=2).map(tuple),
+        ),
+    ),
+)
+MARKS = st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXT
+
+
+@st.composite
+def specs(draw: st.DrawFn) -> RunSpec:
+    """Specs that no check of their parts complains about; the columns they name need not exist."""
+    target, first, second, mark = draw(st.lists(NAMES, min_size=4, max_size=4, unique=True))
+    split = FractionSplit(kind="fraction", test=draw(FRACTION))
+    by_column = ColumnSplit(kind="column", column=mark, test=tuple(draw(st.lists(MARKS, min_size=1, max_size=3))))
+    dataset = Dataset(
+        source=CsvSource(kind="csv", path=draw(NAMES), delimiter=draw(st.sampled_from([",", ";", "\t"]))),
+        target=target,
+        features=draw(st.sampled_from([None, (first,), (first, second)])),
+        columns={first: draw(CONTRACTS)},
+        missing=MissingDrop(kind="drop"),
+        split=draw(st.sampled_from([split, by_column])),
+    )
+    teacher = draw(st.sampled_from([SingleTeacher(kind="single"), CrossfitTeacher(kind="crossfit", folds=4)]))
+    return RunSpec(
+        version=1,
+        name=draw(st.from_regex(r"\A[A-Za-z0-9][A-Za-z0-9._-]{0,9}\Z")),
+        description=draw(TEXT),
+        meta=draw(META),
+        recipe=draw(st.sampled_from(["paper", "distilled"])),
+        seed=draw(st.integers(0, 2**32 - 1)),
+        dataset=dataset,
+        causal=draw(CAUSAL),
+        partition=Partition(perturb=draw(st.sampled_from([None, (first,)])), keep=(second,)),
+        regressor=draw(REGRESSORS),
+        counterfactual=Counterfactual(teacher=teacher, retention=draw(FRACTION)),
+        perturbation=Perturbation(default=draw(POLICIES), features=draw(st.dictionaries(NAMES, POLICIES, max_size=2))),
+        gate=WilcoxonGate(kind="wilcoxon", folds=draw(st.integers(12, 30)), alpha=draw(FRACTION)),
+        tune=draw(st.sampled_from([NoTuning(kind="none"), RandomizedTuning(kind="randomized", trials=3)])),
+    )
+
+
+@given(spec=specs())
+@example(
+    spec=RunSpec(
+        version=1,
+        name="1e3",
+        description="$${a} ${b} $",
+        dataset=Dataset(source=CsvSource(kind="csv", path="09"), target="1.0"),
+    )
+)
+def test_what_is_rendered_loads_to_the_same_spec(tmp_path_factory: pytest.TempPathFactory, spec: RunSpec) -> None:
+    file = tmp_path_factory.mktemp("render") / "spec.yaml"
+    file.write_bytes(render(spec).encode())
+    draft = read_draft(file, environ={"HOME": "/root", "b": "filled in"})
+    assert draft.complaints == []
+    assert draft.spec == spec
+
+
+@given(spec=specs())
+def test_the_resolved_spec_is_plain_json(spec: RunSpec) -> None:
+    assert RunSpec.model_validate_json(json.dumps(resolved(spec))) == spec
+
+
+@pytest.mark.parametrize(
+    "file", sorted((Path(__file__).parents[2] / "specs").glob("*.yaml")), ids=lambda file: file.stem
+)
+def test_rendering_a_rendered_spec_changes_nothing(file: Path, tmp_path: Path) -> None:
+    draft = read_draft(file, environ={})
+    assert draft.spec is not None
+    again = tmp_path / "spec.yaml"
+    again.write_text(render(draft.spec, draft), encoding="utf-8")
+    second = read_draft(again, environ={})
+    assert second.spec == draft.spec
+    assert render(second.spec, second) == again.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql://ada:secret@db/houses", "postgresql://ada:***@db/houses"),
+        ("postgresql+psycopg://ada:se:cr/et@db/houses", "postgresql+psycopg://ada:***@db/houses"),
+        ("postgresql://:secret@db/houses", "postgresql://:***@db/houses"),
+        ("postgresql://ada@db:5432/houses", "postgresql://ada@db:5432/houses"),
+        ("postgresql://db/houses?user=ada&password=secret&ssl=1", "postgresql://db/houses?user=ada&password=***&ssl=1"),
+        ("mssql+pyodbc:///?odbc_connect=PWD%3Dsecret", "mssql+pyodbc:///?odbc_connect=***"),
+        ("sqlite:///houses.db", "sqlite:///houses.db"),
+        ("postgresql://ada:${PASSWORD}@db/houses", "postgresql://ada:${PASSWORD}@db/houses"),
+        ("postgresql://ada:${PASSWORD:-secret}@db/houses", "postgresql://ada:***@db/houses"),
+        ("postgresql://ada:x${PASSWORD}@db/houses", "postgresql://ada:***@db/houses"),
+        ("${URL:-postgresql://ada:secret@db/houses}", "${URL:-postgresql://ada:***@db/houses}"),
+        ("${URL}", "${URL}"),
+    ],
+)
+def test_a_url_is_shown_without_its_secrets(url: str, shown: str) -> None:
+    assert redact_url(url) == shown
+
+
+SQL = """version: 1
+name: houses
+dataset:
+  source:
+    kind: sql
+    url: {url}
+    query: SELECT * FROM houses
+  target: price
+"""
+
+
+@pytest.mark.parametrize(
+    ("url", "rendered"),
+    [
+        pytest.param("postgresql://ada:secret@db/h", "postgresql://ada:***@db/h", id="literal"),
+        pytest.param("${DB}", "${DB}", id="whole-url-from-the-environment"),
+        pytest.param("postgresql://ada:${PW}@${HOST:-db}/h", "postgresql://ada:${PW}@${HOST:-db}/h", id="parts"),
+        pytest.param(
+            "postgresql://ada:secret@${HOST:-db}/h", "postgresql://ada:***@${HOST:-db}/h", id="literal-and-env"
+        ),
+        pytest.param("postgresql://ada:pa$$ss@db/h", "postgresql://ada:***@db/h", id="escaped-dollar"),
+    ],
+)
+def test_no_secret_reaches_the_rendered_spec(tmp_path: Path, url: str, rendered: str) -> None:
+    file = tmp_path / "spec.yaml"
+    file.write_text(SQL.format(url=url), encoding="utf-8")
+    draft = read_draft(file, environ={"DB": "postgresql://ada:secret@db/h", "PW": "secret"})
+    assert draft.spec is not None
+    assert resolved(draft.spec, draft)["dataset"]["source"]["url"] == rendered
+    assert f"url: {rendered}\n" in render(draft.spec, draft)
+    assert "secret" not in render(draft.spec, draft)
+
+
+def test_an_overridden_url_is_masked_although_the_file_names_a_variable(tmp_path: Path) -> None:
+    file = tmp_path / "spec.yaml"
+    file.write_text(SQL.format(url="${DB}"), encoding="utf-8")
+    override = "dataset.source.url=postgresql://ada:secret@db/h"
+    draft = read_draft(file, overrides=[override], environ={"DB": "sqlite:///h.db"})
+    assert draft.spec is not None
+    assert resolved(draft.spec, draft)["dataset"]["source"]["url"] == "postgresql://ada:***@db/h"
