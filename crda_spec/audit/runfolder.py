@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from crda_spec.audit.canonical import sha256_of
-from crda_spec.errors import Complaint, OutputError, show
+from crda_spec.errors import Complaint, OutputError
 
 
 def check_destination(folder: Path) -> None:
@@ -19,7 +19,7 @@ def check_destination(folder: Path) -> None:
     while not above.exists():
         above = above.parent
     if not above.is_dir() or not os.access(above, os.W_OK):
-        raise _refused(folder, f"{show(str(above))} is not a folder one may write to", "choose another with --out")
+        raise _refused(folder, f"'{above}' is not a folder one may write to", "choose another with --out")
 
 
 def write_run(folder: Path, files: Mapping[str, bytes]) -> None:
@@ -49,5 +49,5 @@ def file_hashes(files: Mapping[str, bytes]) -> dict[str, str]:
 
 
 def _refused(folder: Path, why: str, hint: str) -> OutputError:
-    what = f"cannot write the run to {show(str(folder))}: {why}"
+    what = f"cannot write the run to '{folder}': {why}"
     return OutputError(Complaint(code="cannot-write", path="output.dir", what=what, hint=hint))

@@ -38,7 +38,6 @@ class Catboost:
             thread_count=1,
             allow_const_label=True,
             allow_writing_files=False,
-            logging_level="Silent",
         )
         watch = None if design.validation_x is None else (design.validation_x, design.validation_y)
         rounds = self.stopping.rounds if self.stopping is not None and watch is not None else None

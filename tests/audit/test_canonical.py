@@ -38,7 +38,8 @@ def test_the_order_of_keys_does_not_matter(value):
 def test_the_bytes():
     value = {"b": (1, np.float64(0.1)), "a": Pair(np.array([[1, 2]]), np.True_), "ü": None, 3: np.int64(4)}
     assert canonical_json(value) == (
-        '{\n  "3": 4,\n  "a": {\n    "left": [\n      [\n        1,\n        2\n      ]\n    ],\n    "right": true\n  },\n'
+        '{\n  "3": 4,\n  "a": {\n    "left": [\n      [\n        1,\n        2\n      ]\n    ],\n'
+        '    "right": true\n  },\n'
         '  "b": [\n    1,\n    0.1\n  ],\n  "ü": null\n}\n'
     )
 

@@ -25,6 +25,7 @@ from crda_spec.pipeline import run
 class Nobody:
     @contextmanager
     def stage(self, name, total):
+        del name, total
         yield self
 
     def advance(self):
@@ -69,7 +70,6 @@ def test_what_was_kept_is_the_source_rows_and_what_moved_is_named(finished, ledg
         assert made[name].tolist() == source[name].tolist()
     for name in certificate.perturbed:
         assert made[name].tolist() != source[name].tolist()
-    assert (source["price"] - source["price"].where(False, made["_crda_noise"].to_numpy())).notna().all()
     assert sorted(set(made["_crda_source_row"])) == sorted(real.index)
 
 

@@ -56,8 +56,9 @@ def test_an_interruption_leaves_nothing(tmp_path):
 
 
 def test_a_failure_while_writing_leaves_nothing_and_says_why(tmp_path):
-    assert message(write_run, tmp_path / "run", {"first": b"1", "n" * 300: b"2"}) == (
-        f"output.dir: cannot write the run to '{tmp_path / 'run'}': file name too long; choose another folder with --out"
+    folder = tmp_path / "run"
+    assert message(write_run, folder, {"first": b"1", "n" * 300: b"2"}) == (
+        f"output.dir: cannot write the run to '{folder}': file name too long; choose another folder with --out"
     )
     assert list(tmp_path.iterdir()) == []
 

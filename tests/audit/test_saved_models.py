@@ -31,7 +31,6 @@ def test_a_saved_model_predicts_the_same_bits(kind, tmp_path):
     x = np.concatenate([training_rows().x, training_rows(n=31).x[::-1] * 1.1, np.full((1, 4), np.nan)])
     assert again.kind == kind
     assert again.predict(x).tobytes() == model.predict(x).tobytes()
-    assert model_files(again) == model_files(model)
 
 
 @pytest.mark.parametrize("kind", ["knn", "svr", "kernel_ridge"])

@@ -110,10 +110,10 @@ def test_without_a_declared_graph_there_is_none(folder):
             id="absent-test-source",
         ),
         pytest.param(
-            "  groups: town\n  split: {kind: source, source: {kind: synthetic, equations: {price: '1', area: price}}}\n",
+            "  groups: town\n  split: {kind: source, source: {kind: synthetic, equations: {price: '1', area: '2'}}}\n",
             "spec.yaml:7:33: dataset.split.source: the test source has no column 'rooms', 'town'; "
             "it needs the training source's columns\n"
-            "    7 |   split: {kind: source, source: {kind: synthetic, equations: {price: '1', area: price}}}\n"
+            "    7 |   split: {kind: source, source: {kind: synthetic, equations: {price: '1', area: '2'}}}\n"
             "      |                                 ^",
             id="test-source-without-columns",
         ),

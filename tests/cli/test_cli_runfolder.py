@@ -11,10 +11,14 @@ from pathlib import Path
 
 import pytest
 
-CSV = "x1,x2,kind,y\n" + "".join(
-    f"{row * 37 % 101 / 10},{row * 53 % 89 / 10},{'abc'[row % 3]},{row * 37 % 101 / 5 + row * 53 % 89 / 20 + row * 71 % 13 / 9}\n"
-    for row in range(80)
-)
+
+def line_of(row: int) -> str:
+    """One line of a table that is neither random nor regular."""
+    first, second, noise = row * 37 % 101 / 10, row * 53 % 89 / 10, row * 71 % 13 / 9
+    return f"{first},{second},{'abc'[row % 3]},{2 * first + second / 2 + noise}\n"
+
+
+CSV = "x1,x2,kind,y\n" + "".join(line_of(row) for row in range(80))
 SPEC = """version: 1
 name: tiny
 seed: 4

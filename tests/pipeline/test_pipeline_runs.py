@@ -184,7 +184,8 @@ def test_groups_never_straddle(tmp_path):
     """Patients with one to eight rows each: neither the test set nor a fold tears one apart."""
     rng = np.random.default_rng(0)
     patients = rng.permutation(np.repeat(np.arange(24), rng.integers(1, 9, 24)))
-    rows = [f"p{patient},{a},{b},{a + b}" for patient, (a, b) in zip(patients, rng.normal(size=(len(patients), 2)))]
+    values = rng.normal(size=(len(patients), 2))
+    rows = [f"p{patient},{a},{b},{a + b}" for patient, (a, b) in zip(patients, values, strict=True)]
     (tmp_path / "rows.csv").write_text("\n".join(["patient,a,b,y", *rows]) + "\n")
     (tmp_path / "spec.yaml").write_text(GROUPED)
     plan = build_plan(*load_spec(tmp_path / "spec.yaml"))

@@ -4,6 +4,9 @@ import pytest
 
 from crda_spec.spec.run import RECIPES
 
+KINDS = "xgboost, mlp, linear, ridge, kernel_ridge, random_forest, hist_gradient_boosting, svr, knn, catboost, plugin"
+NO_TAGS = "write plain text, numbers, lists and key: value lines; a spec never constructs objects"
+
 
 def test_an_override_wins_over_the_file_and_is_recorded(load):
     spec, draft = load("seed: 3\n", "seed=5", "gate.folds=12", "dataset.source.rows=90")
@@ -89,8 +92,10 @@ def test_a_value_with_an_equals_sign_is_taken_whole(load):
         ),
         (
             "partition.keep.first=age",
-            "--set partition.keep.first=age: partition.keep is ['rooms'], with no key 'first' inside; "
-            "set partition.keep as a whole",
+            (
+                "--set partition.keep.first=age: partition.keep is ['rooms'], with no key 'first' inside; "
+                "set partition.keep as a whole"
+            ),
         ),
         (
             "gate.fold=12",
@@ -106,8 +111,7 @@ def test_a_value_with_an_equals_sign_is_taken_whole(load):
         ),
         (
             "meta.a=!!python/name:os.system",
-            "--set meta.a=!!python/name:os.system: the tag '!!python/name:os.system' is not allowed; "
-            "write plain text, numbers, lists and key: value lines; a spec never constructs objects",
+            f"--set meta.a=!!python/name:os.system: the tag '!!python/name:os.system' is not allowed; {NO_TAGS}",
         ),
         (
             "meta.a=a: b: c",
@@ -245,12 +249,12 @@ def test_a_value_that_came_through_an_alias_is_shown_where_it_is_written(complai
         ("regressor: {kind: mlp, hidden_layer_sizes: []}", "regressor.hidden_layer_sizes: must not be empty"),
         (
             "regressor: {alpha: 1}",
-            "regressor: the key 'kind' is missing; choose one of xgboost, mlp, linear, ridge, kernel_ridge, random_forest, hist_gradient_boosting, svr, knn, catboost, plugin",
+            f"regressor: the key 'kind' is missing; choose one of {KINDS}",
         ),
         ("regressor: ridge", "regressor: expected a mapping (key: value lines), got 'ridge' (text)"),
         (
             "regressor: {kind: 3}",
-            "regressor.kind: unknown kind '3'; kinds: xgboost, mlp, linear, ridge, kernel_ridge, random_forest, hist_gradient_boosting, svr, knn, catboost, plugin",
+            f"regressor.kind: unknown kind '3'; kinds: {KINDS}",
         ),
         ("seed: 1.5", "seed: expected a whole number, got 1.5 (a number)"),
         ("seed: true", "seed: expected a whole number, got True (true or false)"),

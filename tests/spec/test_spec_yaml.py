@@ -189,9 +189,9 @@ def test_a_control_character_is_shown_in_its_line():
     ("written", "value"),
     [
         ("${WHERE}/a.csv", "/data/a.csv"),
-        ("${WHERE:-/tmp}/a.csv", "/data/a.csv"),
-        ("${NOWHERE:-/tmp}/a.csv", "/tmp/a.csv"),
-        ("${EMPTY:-/tmp}/a.csv", "/tmp/a.csv"),
+        ("${WHERE:-/srv}/a.csv", "/data/a.csv"),
+        ("${NOWHERE:-/srv}/a.csv", "/srv/a.csv"),
+        ("${EMPTY:-/srv}/a.csv", "/srv/a.csv"),
         ("${NOWHERE:-}", ""),
         ("$$5", "$5"),
         ("$${WHERE}", "${WHERE}"),
