@@ -3,7 +3,7 @@
 import pickle
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crda_spec.errors import (
@@ -18,6 +18,9 @@ from crda_spec.errors import (
     did_you_mean,
     show,
 )
+
+settings.register_profile("house", deadline=None)  # a busy machine is no failure
+settings.load_profile("house")
 
 FOLDS = Complaint(
     code="too-many-folds",

@@ -17,9 +17,9 @@ RECORD_VERSION = 1
 _PACKAGES = ("crda-spec", "numpy", "pandas", "scikit-learn", "scipy", "xgboost", "pyarrow", "networkx", "pgmpy")
 
 
-def versions() -> dict[str, str]:
-    """What the numbers depend on, beside spec and data."""
-    return {"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}}
+def versions(*others: str) -> dict[str, str]:
+    """What the numbers depend on, beside spec and data; `others` are packages that only this run used."""
+    return {"python": platform.python_version(), **{name: version(name) for name in (*_PACKAGES, *others)}}
 
 
 def certificate_record(certificate: Certificate) -> dict[str, Any]:
@@ -41,7 +41,7 @@ def make_record(
         "name": spec["name"],
         "seed": seed,
         "spec": {"sha256": sha256_of(spec_yaml), "resolved": plain(spec), "origins": dict(origins)},
-        "versions": versions(),
+        "versions": versions(*(("catboost",) if result.settings["kind"] == "catboost" else ())),
         "data": {
             **plain(result.data),
             "features": plain(result.split.train.features),

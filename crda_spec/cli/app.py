@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Annotated
 
 import typer
 
-from crda_spec import __version__
+from crda_spec.cli.options import ShowVersion
 from crda_spec.cli.render import render
 from crda_spec.cli.run import run
 from crda_spec.cli.schema import schema
@@ -35,18 +34,8 @@ app.command("schema")(schema)
 run_app.command()(run)
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"crda-spec {__version__}")
-        raise typer.Exit
-
-
 @app.callback()
-def _root(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit.")
-    ] = False,
-) -> None:
+def _root(version: ShowVersion = False) -> None:
     """Counterfactual residual data augmentation for tabular regression: declared, certified, gated, audited."""
 
 

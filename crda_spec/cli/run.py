@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crda_spec.cli.options import AsJson, Overrides, SpecFile
+from crda_spec.cli.options import AsJson, Overrides, ShowVersion, SpecFile
 from crda_spec.errors import CrdaError
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ def run(
     ] = False,
     as_json: AsJson = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only the verdict and the run's folder.")] = False,
+    version: ShowVersion = False,  # noqa: ARG001 - its callback does the work
 ) -> None:
     """Certify, augment, gate and audit as the spec says; writes runs/<name>/<id>/.
 

@@ -20,6 +20,9 @@ from crda_spec.records import Array, Column, ColumnType, IntArray
 Value = bool | int | float | str
 
 
+_REPAIR = "repair the cells, or change the column's contract"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnRule:
     """What one column was declared to be; None where nothing was declared."""
@@ -133,7 +136,7 @@ class ColumnCheck:
         path, place = f"dataset.columns.{self.name}", Place(file=self.raw.description)
         self.complaints.append(Complaint(code=code, path=path, place=place, what=what, hint=hint))
 
-    def _complain_of(self, code: str, what: str, bad: IntArray, shown: ObjectArray, hint: str = "") -> None:
+    def _complain_of(self, code: str, what: str, bad: IntArray, shown: ObjectArray, hint: str = _REPAIR) -> None:
         """One complaint for all rows at `bad`, if there are any."""
         if len(bad):
             count = counted(len(bad), "value")

@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -164,6 +165,12 @@ def test_the_record_says_all_that_was_found(finished):
     assert set(made["clipped"]) == set(made["policies"]) == set(made["moved"])
     assert record["versions"] == versions()
     assert record["spec"]["sha256"] == hashlib.sha256((finished.folder / "spec.yaml").read_bytes()).hexdigest()
+
+
+def test_a_package_that_only_some_runs_use_is_recorded_by_those(finished):
+    catboost = replace(finished.result, settings={"kind": "catboost"})
+    record = make_record(catboost, spec={"name": "n"}, spec_yaml="", origins={}, seed=0)
+    assert set(record["versions"]) - set(versions()) == {"catboost"}
 
 
 def test_every_file_is_there_with_the_hash_that_the_record_names(finished):

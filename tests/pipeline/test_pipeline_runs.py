@@ -60,9 +60,9 @@ def everything(result):
     ],
 )
 def test_one_worker_and_two_leave_the_same_bytes(tmp_path, regressor):
-    one, two = (run_spec(tmp_path, bidding(regressor), f"execution.jobs={jobs}") for jobs in (1, 2))
-    assert everything(one) == everything(two)
-    assert one.verdict == two.verdict
+    one, two, auto = (run_spec(tmp_path, bidding(regressor), f"execution.jobs={jobs}") for jobs in (1, 2, "auto"))
+    assert everything(one) == everything(two) == everything(auto)
+    assert one.verdict == two.verdict == auto.verdict
     assert one.fits == 2 + 2 * 6
 
 

@@ -5,11 +5,12 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from regressor_parts import Mean, Spy, line, numbered, row_numbers
+from regressor_parts import Mean, Spy, line, numbered, row_numbers, table
 
 from crda_spec.build import build_plan
 from crda_spec.check import load_spec
 from crda_spec.errors import SpecError
+from crda_spec.records import Column
 from crda_spec.regressors import Fitter, Ridge
 from crda_spec.regressors.encoding import fit_encoder
 from crda_spec.regressors.teachers import CrossfitTeacher, SingleTeacher
@@ -74,11 +75,15 @@ def test_every_trial_is_scored_on_the_same_folds_with_the_same_seeds():
 
 
 def test_groups_stay_whole_in_the_search():
-    groups = np.repeat(np.arange(10), 3)
+    """The patient is also a category, so that every design shows whose rows it was trained on."""
+    patient = np.random.default_rng(0).permutation(np.repeat(np.arange(10), 3))
+    column = Column(name="patient", type="category", labels=tuple("abcdefghij"))
+    train = table(patient[:, None], np.arange(30), columns=(column,), groups=patient)
     spy = Spy()
-    tune(spy, search({}, trials=1, folds=5), numbered(30, groups=groups), fill="median", seed=0, index=())
+    tune(spy, search({}, trials=1, folds=5), train, fill="median", seed=0, index=())
+    assert len(spy.designs) == 5
     for design in spy.designs:
-        assert len(design.y) % 3 == 0
+        assert sorted(design.x.sum(axis=0)) == [0.0] * 2 + [3.0] * 8
 
 
 SPEC = """
