@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from crda_spec.check import declared_graph, header_of
+from crda_spec.check import declared_graph, header_of, searched_space
 from crda_spec.counterfactual.act import Acting
 from crda_spec.counterfactual.partition import (
     Choice,
@@ -34,7 +34,6 @@ from crda_spec.regressors.teachers import CrossfitTeacher, SingleTeacher, Teache
 from crda_spec.regressors.tune import RandomSearch
 from crda_spec.scm.independence import Pearson
 from crda_spec.seeds import integer_seed
-from crda_spec.spaces import SPACES
 from crda_spec.spec.base import Strict
 from crda_spec.spec.causal import PcDiscovery
 from crda_spec.spec.dataset import ColumnSplit, Dataset, FractionSplit, MissingImpute, SourceSplit
@@ -125,9 +124,7 @@ def _search(spec: RunSpec, draft: Draft) -> RandomSearch | None:
     """The paper's search; a setting that the user wrote is the user's, and is not searched."""
     if spec.tune.kind == "none":
         return None
-    space = {
-        name: prior for name, prior in SPACES[spec.regressor.kind].items() if f"regressor.{name}" not in draft.origins
-    }
+    space = searched_space(spec.regressor.kind, draft)
     return RandomSearch(space=space, trials=spec.tune.trials, folds=spec.tune.folds)
 
 
@@ -150,7 +147,11 @@ def _loader(spec: RunSpec, source: Source, folder: Path) -> Callable[[], tuple[S
         assembly = _assembly(spec.dataset)
         assembled = assemble(source.read(), assembly, seed=spec.seed)
         split = _split(spec, assembled, assembly, folder)
-        complaints = [*_policy_complaints(spec, split.train), *_fold_complaints(spec, split.train)]
+        complaints = [
+            *_policy_complaints(spec, split.train),
+            *_fold_complaints(spec, split.train),
+            *_factor_complaints(spec, split.train),
+        ]
         if complaints:
             raise SpecError(complaints)
         return split, assembled.report
@@ -241,3 +242,13 @@ def _fold_complaints(spec: RunSpec, train: Table) -> list[Complaint]:
 def _fold_hint(available: int, noun: str, fewest: int, why: str) -> str:
     """What to try: fewer folds, unless so few would be of no use."""
     return f"use at most {available} folds" if available >= fewest else f"more {noun}s are needed{why}"
+
+
+def _factor_complaints(spec: RunSpec, train: Table) -> list[Complaint]:
+    """A factor so small that it makes no row."""
+    factor, rows = spec.counterfactual.factor, len(train)
+    if round(factor * rows) >= 1:
+        return []
+    what = f"{factor:g} new rows for each of {counted(rows, 'training row')} make none"
+    hint = f"use a factor of at least {1 / rows:.2g}"
+    return [Complaint(code="no-new-rows", path="counterfactual.factor", what=what, hint=hint)]

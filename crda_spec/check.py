@@ -19,12 +19,14 @@ from crda_spec.errors import Complaint, CrdaError, SpecError, did_you_mean, show
 from crda_spec.scm.certificate import certify
 from crda_spec.scm.formats.edges import from_edges
 from crda_spec.scm.graph import CausalGraph
-from crda_spec.spaces import SPACES, TAKES_NO_WEIGHTS
+from crda_spec.spaces import SPACES, TAKES_NO_WEIGHTS, Space
 from crda_spec.spec.causal import Causal
 from crda_spec.spec.dataset import ColumnSplit, Dataset, Source, SourceSplit
 from crda_spec.spec.load import Draft, read_draft
 from crda_spec.spec.partition import Partition
 from crda_spec.spec.run import RunSpec
+
+LEDGER_PREFIX = "_crda_"  # of the columns that augmented.parquet adds; audit/tables.py writes them
 
 
 def load_spec(
@@ -33,7 +35,7 @@ def load_spec(
     """The spec, checked against its data's header and its graph; SpecError with all complaints otherwise."""
     draft = read_draft(file, overrides=overrides, environ=os.environ if environ is None else environ)
     parts = draft.parts
-    for complaint in _regressor_complaints(parts):
+    for complaint in _regressor_complaints(draft, parts):
         draft.complain(complaint)
     if "dataset" in parts:
         _check_data(draft, parts["dataset"], parts)
@@ -48,6 +50,12 @@ def feature_names(dataset: Dataset, header: Sequence[str]) -> tuple[str, ...]:
         return dataset.features
     other = {dataset.target, dataset.groups, _split_column(dataset)}
     return tuple(name for name in header if name not in other)
+
+
+def searched_space(kind: str, draft: Draft) -> Space:
+    """What tuning searches: the regressor's space without the settings that the user wrote."""
+    written = draft.tree.value.get("regressor", {})
+    return {name: prior for name, prior in SPACES[kind].items() if name not in written}
 
 
 def declared_graph(causal: Causal, dataset: Dataset, header: Sequence[str]) -> CausalGraph | None:
@@ -151,6 +159,11 @@ def _name_complaints(dataset: Dataset, header: Sequence[str]) -> Iterator[Compla
     for path, name in named:
         if name not in header:
             yield _unknown(path, name, header, "the data have no column", "columns")
+    ledger = [name for name in (*feature_names(dataset, header), dataset.target) if name.startswith(LEDGER_PREFIX)]
+    if ledger:
+        what = f"{show(ledger[0])} is a column of our own ledger, so this table was augmented before"
+        hint = f"list dataset.features without {LEDGER_PREFIX} columns, or rename them"
+        yield Complaint(code="ledger-column", path="dataset.features", what=what, hint=hint)
 
 
 def _feature_complaints(parts: Mapping[str, Any], features: Sequence[str]) -> Iterator[Complaint]:
@@ -190,7 +203,7 @@ def _check_graph(draft: Draft, dataset: Dataset, parts: Mapping[str, Any], heade
             draft.complain(Complaint(code="not-certified", path=f"partition.perturb.{position}", what=what, hint=hint))
 
 
-def _regressor_complaints(parts: Mapping[str, Any]) -> Iterator[Complaint]:
+def _regressor_complaints(draft: Draft, parts: Mapping[str, Any]) -> Iterator[Complaint]:
     regressor, tune = parts.get("regressor"), parts.get("tune")
     counterfactual = parts.get("counterfactual")
     if regressor is None:
@@ -198,6 +211,10 @@ def _regressor_complaints(parts: Mapping[str, Any]) -> Iterator[Complaint]:
     if tune is not None and tune.kind != "none" and regressor.kind not in SPACES:
         what = f"the regressor {show(regressor.kind)} has no search space"
         yield Complaint(code="nothing-to-tune", path="tune.kind", what=what, hint="use tune: {kind: none}")
+    elif tune is not None and tune.kind != "none" and not searched_space(regressor.kind, draft):
+        what = "every setting that could be searched is written in the spec"
+        hint = "remove one from `regressor`, or use tune: {kind: none}"
+        yield Complaint(code="nothing-to-tune", path="tune.kind", what=what, hint=hint)
     if counterfactual is not None and counterfactual.weight != 1 and regressor.kind in TAKES_NO_WEIGHTS:
         what = f"the regressor {show(regressor.kind)} takes no row weights, got {counterfactual.weight:g}"
         yield Complaint(code="no-weights", path="counterfactual.weight", what=what, hint="use weight: 1")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -10,8 +11,9 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from crda_spec.counterfactual.procedure import Procedure, augment, fit_augmented
+from crda_spec.errors import Complaint, DataError
 from crda_spec.gate.tests import Alternative, wilcoxon_p_value
-from crda_spec.records import Array, FoldResult, IntArray, Table, Verdict
+from crda_spec.records import Array, FoldResult, IntArray, Table, Verdict, VerdictReason
 
 Metric = Literal["mse", "mae"]
 
@@ -52,6 +54,7 @@ def run_fold(
         x, y = train.x[held], train.y[held]
         plain_loss = loss(y - augmentation.plain.predict(x), metric)
         augmented_loss = plain_loss if augmented is augmentation.plain else loss(y - augmented.predict(x), metric)
+    _check_finite(number, plain_loss, augmented_loss)
     made = augmentation.counterfactuals
     result = FoldResult(
         fold=number,
@@ -65,21 +68,33 @@ def run_fold(
     return FoldOutcome(result=result, fits=augmentation.fitter.fits, seconds=augmentation.fitter.seconds)
 
 
+def _check_finite(number: int, plain: float, augmented: float) -> None:
+    """A model that has run away is an error that says so, not a verdict."""
+    for arm, value in (("plain", plain), ("augmented", augmented)):
+        if not math.isfinite(value):
+            what = f"the {arm} model of gate fold {number} predicts numbers that are not finite"
+            hint = "lower its learning rate, or look for extreme values in the data"
+            raise DataError(Complaint(code="diverged", path="regressor", what=what, hint=hint))
+
+
 def judge(gate: WilcoxonGate, outcomes: Sequence[FoldOutcome]) -> Verdict:
     """The verdict on the paired fold losses."""
     results = tuple(outcome.result for outcome in outcomes)
     plain = np.array([result.plain for result in results])
     augmented = np.array([result.augmented for result in results])
-    p_value = wilcoxon_p_value(augmented - plain, gate.alternative)
+    difference = augmented - plain
+    p_value = wilcoxon_p_value(difference, gate.alternative)
     effect = percent_change(float(plain.mean()), float(augmented.mean()))
-    accepted = p_value < gate.alpha and effect < 0
-    reason: Literal["improved", "worse", "not_significant"] = "improved"
-    if not accepted:
-        reason = "worse" if effect > 0 else "not_significant"
+    falls = wilcoxon_p_value(difference, "less") < 0.5  # two-sided, a small p-value may speak against augmentation
+    accepted = p_value < gate.alpha and effect < 0 and falls
+    reason: Literal["improved", "worse", "not_significant"] = "improved" if accepted else "not_significant"
+    disaster = p_value < gate.alpha and effect > 0  # most folds gain a little, one or two lose it all and more
+    if disaster or wilcoxon_p_value(-difference, "less") < gate.alpha:
+        reason = "worse"
     return Verdict(
         decision="accepted" if accepted else "rejected",
         reason=reason,
-        sentence=_sentence(gate, results, p_value, effect, accepted=accepted),
+        sentence=_sentence(gate, results, p_value, effect, reason),
         test=f"wilcoxon, {gate.alternative}",
         metric=gate.metric,
         alpha=gate.alpha,
@@ -114,7 +129,7 @@ def percent_change(before: float, after: float) -> float:
 
 
 def _sentence(
-    gate: WilcoxonGate, results: Sequence[FoldResult], p_value: float, effect: float, *, accepted: bool
+    gate: WilcoxonGate, results: Sequence[FoldResult], p_value: float, effect: float, reason: VerdictReason
 ) -> str:
     better = sum(result.augmented < result.plain for result in results)
     name = gate.metric.upper()
@@ -122,7 +137,7 @@ def _sentence(
     aside = f" In {idle} {'fold' if idle == 1 else 'folds'} no feature could be perturbed." if idle else ""
     compared = f"{'<' if p_value < gate.alpha else '>='} {gate.alpha:g}"
     folds = f"held-out {name} fell in {better} of {len(results)} folds, {effect:+.1f} % on average"
-    if accepted:
+    if reason == "improved":
         return f"Augmentation helps: {folds} (p = {p_value:.4g} {compared}): use the augmented model.{aside}"
-    lead = "Augmentation hurts" if effect > 0 else "No convincing gain"
+    lead = "Augmentation hurts" if reason == "worse" else "No convincing gain"
     return f"{lead}: {folds} (p = {p_value:.4g} {compared}): keep the plain model.{aside}"

@@ -12,6 +12,8 @@ from crda_spec.data.contract import Assembly, ColumnRule
 from crda_spec.data.raw import RawTable
 from crda_spec.errors import DataError
 
+REPAIR = "; repair the cells, or change the column's contract"
+
 
 def raw_of(cells, *, lines: bool = False, **others) -> RawTable:
     """A table with the column `a` and a target `y` that counts up."""
@@ -121,13 +123,13 @@ NUMBERS = [str(number) for number in range(20)]
         pytest.param(
             ["1", "x", "y"],
             ColumnRule(type="continuous"),
-            "2 values of 'a' are not numbers: row 2 (line 3): 'x', row 3: 'y'",
+            f"2 values of 'a' are not numbers: row 2 (line 3): 'x', row 3: 'y'{REPAIR}",
             id="declared-number",
         ),
         pytest.param(
             ["1", "x"],
             ColumnRule(type="integer"),
-            "1 value of 'a' is not a whole number: row 2 (line 3): 'x'",
+            f"1 value of 'a' is not a whole number: row 2 (line 3): 'x'{REPAIR}",
             id="declared-integer",
         ),
         pytest.param(
@@ -161,13 +163,13 @@ NUMBERS = [str(number) for number in range(20)]
             [str(-number) for number in range(8)],
             ColumnRule(minimum=0),
             "7 values of 'a' are below the minimum 0: row 2 (line 3): -1, row 3: -2, row 4: -3, row 5: -4, row 6: -5 "
-            "and 2 more",
+            f"and 2 more{REPAIR}",
             id="below",
         ),
         pytest.param(
             pd.Series([1.0, 2.5]),
             ColumnRule(maximum=2),
-            "1 value of 'a' is above the maximum 2: row 2 (line 3): 2.5",
+            f"1 value of 'a' is above the maximum 2: row 2 (line 3): 2.5{REPAIR}",
             id="above",
         ),
         pytest.param(
@@ -179,7 +181,7 @@ NUMBERS = [str(number) for number in range(20)]
         pytest.param(
             ["1", "3", "4"],
             ColumnRule(values=(1, 2)),
-            "2 values of 'a' are not among the allowed values 1, 2: row 2 (line 3): 3, row 3: 4",
+            f"2 values of 'a' are not among the allowed values 1, 2: row 2 (line 3): 3, row 3: 4{REPAIR}",
             id="allowed-numbers",
         ),
         pytest.param(
@@ -198,13 +200,13 @@ NUMBERS = [str(number) for number in range(20)]
         pytest.param(
             ["yes", "maybe"],
             ColumnRule(type="boolean"),
-            "1 value of 'a' is neither true/yes/1 nor false/no/0: row 2 (line 3): 'maybe'",
+            f"1 value of 'a' is neither true/yes/1 nor false/no/0: row 2 (line 3): 'maybe'{REPAIR}",
             id="not-boolean",
         ),
         pytest.param(
             pd.Series([0, 2]),
             ColumnRule(type="boolean"),
-            "1 value of 'a' is neither true/yes/1 nor false/no/0: row 2 (line 3): 2",
+            f"1 value of 'a' is neither true/yes/1 nor false/no/0: row 2 (line 3): 2{REPAIR}",
             id="two-is-no-boolean",
         ),
         pytest.param(
@@ -271,7 +273,7 @@ def test_breaches_of_a_contract(cells, rule, expected):
 
 
 def test_without_lines_rows_are_named_by_number():
-    expected = "t: dataset.columns.a: 1 value of 'a' is above the maximum 2: row 2: 3"
+    expected = f"t: dataset.columns.a: 1 value of 'a' is above the maximum 2: row 2: 3{REPAIR}"
     assert complaint(["1", "3"], ColumnRule(maximum=2)) == expected
 
 
@@ -309,11 +311,11 @@ def test_every_column_complains_at_once():
     with pytest.raises(DataError) as caught:
         assemble(raw, Assembly(target="y", columns=columns), seed=0)
     assert str(caught.value) == (
-        "t: dataset.columns.a: 1 value of 'a' is below the minimum 0: row 2: -2\n"
+        f"t: dataset.columns.a: 1 value of 'a' is below the minimum 0: row 2: -2{REPAIR}\n"
         "t: dataset.columns.b: 1 value of 'b' is not among the allowed values: row 2: 'v'; known: u\n"
         "t: dataset.columns.c: 1 value of 'c' is infinite: row 1: inf; "
         "write a number, or leave the cell empty and set dataset.missing\n"
-        "t: dataset.columns.y: 1 value of 'y' is above the maximum 1: row 2: 1.5\n"
+        f"t: dataset.columns.y: 1 value of 'y' is above the maximum 1: row 2: 1.5{REPAIR}\n"
         "4 problems"
     )
     assert [one.code for one in caught.value.complaints] == [
@@ -329,4 +331,4 @@ def test_a_contract_holds_for_a_column_that_is_not_used():
     assembly = Assembly(target="y", features=("a",), columns={"b": ColumnRule(minimum=0)})
     with pytest.raises(DataError) as caught:
         assemble(raw, assembly, seed=0)
-    assert str(caught.value) == "t: dataset.columns.b: 1 value of 'b' is below the minimum 0: row 2: -1.0"
+    assert str(caught.value) == f"t: dataset.columns.b: 1 value of 'b' is below the minimum 0: row 2: -1.0{REPAIR}"

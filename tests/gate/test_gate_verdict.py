@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from crda_spec.gate.gate import FoldOutcome, WilcoxonGate, abstain, judge, loss, percent_change
+from crda_spec.errors import DataError
+from crda_spec.gate.gate import FoldOutcome, WilcoxonGate, _check_finite, abstain, judge, loss, percent_change
 from crda_spec.records import FoldResult
 
 
@@ -71,6 +72,33 @@ def test_a_significant_test_with_a_worse_mean_is_not_accepted():
     assert verdict.sentence == (
         "Augmentation hurts: held-out MSE fell in 9 of 10 folds, +25.5 % on average (p = 0.04199 < 0.05): "
         "keep the plain model."
+    )
+
+
+def test_a_little_worse_is_no_evidence_of_harm():
+    verdict = judge(WilcoxonGate(), outcomes([(1.0, 1.01), (1.0, 0.992), (1.0, 1.007), (1.0, 0.995), (1.0, 1.004)]))
+    assert (verdict.decision, verdict.reason) == ("rejected", "not_significant")
+    assert verdict.sentence == (
+        "No convincing gain: held-out MSE fell in 2 of 5 folds, +0.2 % on average (p = 0.6875 >= 0.05): "
+        "keep the plain model."
+    )
+
+
+def test_two_sided_a_lucky_mean_does_not_turn_losing_ranks_into_a_gain():
+    """Nine folds a little worse and one far better: two-sided the ranks are significant, but against augmentation."""
+    pairs = [(augmented, plain) for plain, augmented in BETTER[1:]] + [(6.0, 1.0)]
+    verdict = judge(WilcoxonGate(alternative="two-sided", alpha=0.1), outcomes(pairs))
+    assert verdict.p_value < 0.1
+    assert verdict.effect_percent < 0
+    assert (verdict.decision, verdict.reason) == ("rejected", "worse")
+
+
+def test_a_model_that_runs_away_is_an_error_with_its_fold():
+    with pytest.raises(DataError) as caught:
+        _check_finite(3, 1.0, float("inf"))
+    assert str(caught.value) == (
+        "regressor: the augmented model of gate fold 3 predicts numbers that are not finite; "
+        "lower its learning rate, or look for extreme values in the data"
     )
 
 

@@ -14,6 +14,7 @@ from crda_spec.audit.tables import augmented_parquet
 from crda_spec.build import build_plan
 from crda_spec.check import load_spec
 from crda_spec.counterfactual.partition import Partitioner
+from crda_spec.errors import SpecError
 from crda_spec.gate.gate import loss
 from crda_spec.pipeline import run
 from crda_spec.records import Table
@@ -147,14 +148,9 @@ regressor: {kind: linear}
 
 
 def test_so_few_new_rows_that_there_are_none(tmp_path):
-    result = run_spec(tmp_path, bidding("ridge"), "counterfactual.factor=0.001", "execution.jobs=1")
-    assert len(result.counterfactuals) == 0
-    assert (result.verdict.decision, result.verdict.reason, result.verdict.p_value) == (
-        "rejected",
-        "not_significant",
-        1.0,
-    )
-    assert result.score.change_percent == 0.0
+    with pytest.raises(SpecError) as caught:
+        run_spec(tmp_path, bidding("ridge"), "counterfactual.factor=0.001", "execution.jobs=1")
+    assert [(one.code, one.path) for one in caught.value.complaints] == [("no-new-rows", "counterfactual.factor")]
 
 
 @dataclass(frozen=True)
