@@ -8,6 +8,7 @@ from collections.abc import Callable
 import typer
 
 from crda_spec.cli.options import ShowVersion
+from crda_spec.cli.plan import plan
 from crda_spec.cli.render import render
 from crda_spec.cli.run import run
 from crda_spec.cli.schema import schema
@@ -29,6 +30,7 @@ run_app = typer.Typer(name="crda-run", add_completion=False, context_settings=_S
 
 app.command("run")(run)
 app.command("validate")(validate)
+app.command("plan")(plan)
 app.command("render")(render)
 app.command("schema")(schema)
 run_app.command()(run)

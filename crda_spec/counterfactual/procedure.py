@@ -34,6 +34,12 @@ class Procedure:
     retention: float
     weight: float
 
+    @property
+    def fits(self) -> int:
+        """Models fitted for one set of training rows: tuning, the plain one, the teacher's, the augmented one."""
+        tuning = 0 if self.search is None else self.search.trials * self.search.folds
+        return tuning + 1 + self.teacher.fits + 1
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Augmentation:

@@ -18,6 +18,11 @@ class TeacherRule(Protocol):
 
     kind: ClassVar[str]
 
+    @property
+    def fits(self) -> int:
+        """How many models it fits, beside the plain one."""
+        ...
+
     def teach(self, train: Table, fitter: Fitter, plain: FittedModel, *, seed: int, index: tuple[int, ...]) -> Teacher:
         """`plain` is the model already fitted on all of `train`, so that it need not be fitted twice."""
         ...
@@ -28,6 +33,7 @@ class SingleTeacher:
     """The paper's g: the plain model itself."""
 
     kind: ClassVar[str] = "single"
+    fits: ClassVar[int] = 0
 
     def teach(self, train: Table, fitter: Fitter, plain: FittedModel, *, seed: int, index: tuple[int, ...]) -> Teacher:
         """Costs no fit."""
@@ -41,6 +47,11 @@ class CrossfitTeacher:
 
     kind: ClassVar[str] = "crossfit"
     folds: int = 5
+
+    @property
+    def fits(self) -> int:
+        """One member a fold."""
+        return self.folds
 
     def teach(self, train: Table, fitter: Fitter, plain: FittedModel, *, seed: int, index: tuple[int, ...]) -> Teacher:
         """Costs `folds` fits."""
