@@ -18,7 +18,7 @@ from crda_spec.counterfactual.procedure import Augmentation, Procedure, augment,
 from crda_spec.data.folds import folds
 from crda_spec.gate.gate import FoldOutcome, WilcoxonGate, abstain, judge, run_fold
 from crda_spec.gate.score import score
-from crda_spec.records import DataReport, RunResult, Split, Table, Verdict
+from crda_spec.records import DataReport, FeatureVerdict, RunResult, Split, Table, Verdict
 from crda_spec.seeds import stream
 
 _WORTH_WORKERS = 8.0  # seconds of work left, below which starting worker processes costs more than it saves
@@ -33,6 +33,32 @@ class Plan:
     gate: WilcoxonGate
     seed: int
     jobs: int | None = None  # None: one per core
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outlook:
+    """What a run will do and cost, as far as that is known before anything is fitted."""
+
+    train_rows: int
+    test_rows: int
+    synthetic_rows: int
+    features: tuple[FeatureVerdict, ...]  # empty when residuals will decide
+    fits_per_set: int
+    fits_at_most: int  # one set a gate fold, and all training rows
+
+
+def foresee(plan: Plan) -> Outlook:
+    """Reads and checks the data, asks the graph, counts the fits."""
+    split, _ = plan.load()
+    train, procedure = split.train, plan.procedure
+    return Outlook(
+        train_rows=len(train),
+        test_rows=len(split.test),
+        synthetic_rows=round(procedure.acting.factor * len(train)),
+        features=procedure.partitioner.foreseen(train.names),
+        fits_per_set=procedure.fits,
+        fits_at_most=procedure.fits * (plan.gate.folds + 1),
+    )
 
 
 class Step(Protocol):

@@ -22,7 +22,7 @@ from crda_spec.errors import Complaint, OutputError
 from crda_spec.regressors import FittedModel
 from crda_spec.regressors.catboost import load_catboost
 from crda_spec.regressors.encoding import Encoder
-from crda_spec.regressors.mlp import Network
+from crda_spec.regressors.network import Network
 from crda_spec.regressors.xgboost import Booster
 
 # Types of scikit-learn's own that a saved estimator of ours may contain, beside those that skops trusts by itself.

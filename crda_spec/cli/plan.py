@@ -34,21 +34,12 @@ def plan(spec: SpecFile, overrides: Overrides = None, as_json: AsJson = False) -
 
 def _content(spec: RunSpec, draft: Draft) -> dict[str, Any]:
     from crda_spec.build import build_plan
-    from crda_spec.counterfactual.partition import DeclaredPartitioner
-    from crda_spec.scm.certificate import certify
+    from crda_spec.pipeline import foresee
 
-    planned = build_plan(spec, draft)
-    split, _ = planned.load()
-    procedure, gate, choice = planned.procedure, planned.gate, spec.partition
-    partitioner = procedure.partitioner
-    verdicts = certify(partitioner.graph, split.train.names) if isinstance(partitioner, DeclaredPartitioner) else ()
+    outlook, choice = foresee(build_plan(spec, draft)), spec.partition
     return {
         "name": spec.name,
-        "rows": {
-            "train": len(split.train),
-            "test": len(split.test),
-            "synthetic": round(procedure.acting.factor * len(split.train)),
-        },
+        "rows": {"train": outlook.train_rows, "test": outlook.test_rows, "synthetic": outlook.synthetic_rows},
         "features": [
             {
                 "name": one.name,
@@ -57,13 +48,13 @@ def _content(spec: RunSpec, draft: Draft) -> dict[str, Any]:
                 "status": one.status,
                 "reason": one.reason,
             }
-            for one in verdicts
+            for one in outlook.features
         ],
-        "decided_by": "the declared graph" if verdicts else "PC and the screen, from the residuals of each fold",
-        "max_features": spec.partition.max_features,
-        "screen": spec.partition.screen.model_dump(mode="json"),
+        "decided_by": "the declared graph" if outlook.features else "PC and the screen, from residuals",
+        "max_features": choice.max_features,
+        "screen": choice.screen.model_dump(mode="json"),
         "gate": spec.gate.model_dump(mode="json"),
-        "fits": {"per_fold": procedure.fits, "at_most": procedure.fits * (gate.folds + 1)},
+        "fits": {"per_fold": outlook.fits_per_set, "at_most": outlook.fits_at_most},
     }
 
 

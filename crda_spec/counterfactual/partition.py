@@ -54,6 +54,10 @@ class Partitioner(Protocol):
         """The certificate; an empty X_P is an answer, not an error."""
         ...
 
+    def foreseen(self, features: Sequence[str]) -> tuple[FeatureVerdict, ...]:
+        """What is known of each feature before anything is fitted; empty when only residuals can tell."""
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclaredPartitioner:
@@ -62,6 +66,10 @@ class DeclaredPartitioner:
     graph: CausalGraph
     screening: Screening
     choice: Choice
+
+    def foreseen(self, features: Sequence[str]) -> tuple[FeatureVerdict, ...]:
+        """The graph's verdicts; the choice among features that may move waits for the ranking."""
+        return certify(self.graph, features)
 
     def partition(self, train: Table, abduction: Abduction) -> Certificate:
         """Certifies each feature, warns where the residual disagrees, then chooses."""
@@ -90,6 +98,11 @@ class DiscoveredPartitioner:
     max_depth: int
     screening: Screening
     choice: Choice
+
+    def foreseen(self, features: Sequence[str]) -> tuple[FeatureVerdict, ...]:
+        """Nothing: the filters need residuals."""
+        del features
+        return ()
 
     def partition(self, train: Table, abduction: Abduction) -> Certificate:
         """Filters each feature, then chooses."""

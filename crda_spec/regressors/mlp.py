@@ -1,8 +1,8 @@
-"""A multi-layer perceptron (scikit-learn's), with early stopping on rows that we choose.
+"""A multi-layer perceptron, with early stopping on real rows that are the same in both arms.
 
 scikit-learn's own early stopping draws its validation rows from everything it is given, so in the augmented arm it
-would watch synthetic rows, and perturbed copies of the rows it watches would be trained on. Driving it epoch by epoch
-keeps the watched rows real, and the same in both arms.
+would watch synthetic rows, and perturbed copies of the rows it watches would be trained on. Our own loop watches the
+rows that `fit.py` sets aside.
 """
 
 from __future__ import annotations
@@ -11,29 +11,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from sklearn.neural_network import MLPRegressor
 
-from crda_spec.records import Array
 from crda_spec.regressors._protocol import Design, Stopping
+from crda_spec.regressors.network import Network, Trainer, initial_network
+from crda_spec.seeds import stream
 
 _PATIENCE = 20  # epochs without a better training loss, when there is no early stopping
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Network:
-    """Trained weights and nothing else: small to save, and quick to ask once an epoch."""
-
-    weights: tuple[Array, ...]
-    biases: tuple[Array, ...]
-
-    def predict(self, x: Array) -> Array:
-        """x: (m, p). Returns (m,)."""
-        hidden = x
-        for layer, (weights, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
-            hidden = hidden @ weights + bias
-            if layer < len(self.weights) - 1:
-                hidden = np.maximum(hidden, 0.0)
-        return np.asarray(hidden[:, 0], dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,33 +35,23 @@ class Mlp:
 
     def train(self, design: Design, *, seed: int) -> Network:
         """Trains until the watched rows (or the training loss) stop improving for a while; keeps the best weights."""
-        trainer = MLPRegressor(
-            hidden_layer_sizes=self.hidden_layer_sizes,
-            alpha=self.alpha,
-            learning_rate_init=self.learning_rate_init,
-            batch_size=min(self.batch_size, len(design.y)),
-            max_iter=1,
-            random_state=seed,
-        )
+        rng = stream(seed, "network")
+        sizes = (design.x.shape[1], *self.hidden_layer_sizes, 1)
+        start = initial_network(sizes, rng=rng)
+        trainer = Trainer(start, learning_rate=self.learning_rate_init, penalty=self.alpha)
+        # Weights with mean 1 over all rows, not within a batch: a batch of light rows must make a small step.
+        weight = None if design.weight is None else design.weight / design.weight.mean()
         patience = self.stopping.rounds if self.stopping is not None else _PATIENCE
-        best, best_loss, waited = None, np.inf, 0
+        best, best_loss, waited = start, np.inf, 0
         for _ in range(self.max_iter):
-            trainer.partial_fit(design.x, design.y, sample_weight=design.weight)
-            loss = float(trainer.loss_)
+            order = rng.permutation(len(design.y))
+            loss = trainer.epoch(design.x, design.y, weight, order, self.batch_size)
             if self.stopping is not None and design.validation_x is not None and design.validation_y is not None:
-                now = Network(tuple(trainer.coefs_), tuple(trainer.intercepts_))
-                loss = float(np.mean((now.predict(design.validation_x) - design.validation_y) ** 2))
+                error = trainer.network().predict(design.validation_x) - design.validation_y
+                loss = float(error @ error) / len(error)
             waited = 0 if loss < best_loss - self.tol else waited + 1
-            if best is None or loss < best_loss:
-                best, best_loss = _copy(trainer), loss
+            if loss < best_loss:
+                best, best_loss = trainer.snapshot(), loss
             if waited >= patience:
                 break
-        assert best is not None  # noqa: S101 - there is at least one epoch
         return best
-
-
-def _copy(trainer: MLPRegressor) -> Network:
-    """The weights as they are now; training goes on in place."""
-    return Network(
-        tuple(layer.copy() for layer in trainer.coefs_), tuple(layer.copy() for layer in trainer.intercepts_)
-    )

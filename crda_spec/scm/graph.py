@@ -177,7 +177,7 @@ def _upright(edge: Edge) -> Edge:
     """A bidirected edge with its ends in the order of their names; a directed one as it is."""
     if edge.ends == (edge.tail, edge.head):
         return edge
-    return Edge(edge.head, edge.tail, edge.mark, edge.path, edge.at[::-1])
+    return Edge(edge.head, edge.tail, edge.mark, edge.path, edge.at[::-1], edge.place)
 
 
 def _feature_complaints(graph: CausalGraph, features: Collection[str]) -> Iterable[Complaint]:

@@ -7,46 +7,26 @@ that every format is held to the same rules and says the same words.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from crda_spec.errors import Complaint, did_you_mean, show
+from crda_spec.errors import Complaint, Place, did_you_mean, show
 from crda_spec.scm.cycles import find_cycles
+from crda_spec.scm.edge import Edge
+
+__all__ = ["MAX_EDGES", "MAX_NODES", "Edge", "GraphPieces", "complaints_about", "free_name"]
 
 MAX_NODES = 10_000  # nodes that edges may name; columns without an edge do not count
 MAX_EDGES = 100_000
 
-Mark = Literal["->", "<->"]
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Edge:
-    """One edge and where it was written: `tail -> head`, or `tail <-> head` for a hidden common cause.
-
-    `path` is the place inside the spec (`causal.graph.edges.3`); `at` holds the characters, counted from 1, at which
-    the names of tail and head start in that text, 0 where there is no text. Neither takes part in comparisons.
-    """
-
-    tail: str
-    head: str
-    mark: Mark = "->"
-    path: str = field(default="", compare=False)
-    at: tuple[int, int] = field(default=(0, 0), compare=False)
-
-    def __str__(self) -> str:
-        return f"{self.tail} {self.mark} {self.head}"
-
-    @property
-    def ends(self) -> tuple[str, str]:
-        """Tail and head; of a bidirected edge, which has neither, the ends in the order of their names."""
-        swap = self.mark == "<->" and self.head < self.tail
-        return (self.head, self.tail) if swap else (self.tail, self.head)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphPieces:
-    """What a graph is made from. `features` are the columns that the model sees; `path` is the graph's place."""
+    """What a graph is made from. `features` are the columns that the model sees; `path` is the graph's place.
+
+    A graph that was read from a file brings along the file's `place`, every node that it names (`declared`, with the
+    place of its first mention) and how that format says that nobody measured a node (`say_latent`).
+    """
 
     columns: tuple[str, ...]
     target: str
@@ -55,6 +35,9 @@ class GraphPieces:
     latents: tuple[str, ...] = ()
     noise_parents: tuple[str, ...] = ()
     path: str = "causal.graph"
+    place: Place | None = field(default=None, compare=False)
+    declared: Mapping[str, Place | None] = field(default_factory=dict, compare=False)
+    say_latent: str = "list it under latent"
 
     @classmethod
     def of(
@@ -81,7 +64,10 @@ class GraphPieces:
 
     def noise_edges(self, noise: str) -> tuple[Edge, ...]:
         """The declared edges into the noise node, and the one from there to the target."""
-        into = (Edge(name, noise, path=f"{self.path}.noise.{i}") for i, name in enumerate(self.noise_parents))
+        into = (
+            Edge(name, noise, path=f"{self.path}.noise.{i}", place=self.declared.get(name))
+            for i, name in enumerate(self.noise_parents)
+        )
         return (*into, Edge(noise, self.target, path=f"{self.path}.noise"))
 
     def noise_name(self) -> str:
@@ -102,15 +88,18 @@ def complaints_about(pieces: GraphPieces, *, complete: bool = True) -> tuple[Com
 
     complete: False when some edges could not be read, so that what is absent may be among those.
     """
-    too_large = tuple(_size(pieces))
-    if too_large:
-        return too_large
+    found = list(_size(pieces)) or _all(pieces, complete=complete)
+    # What stands in a graph file stands nowhere in the spec.
+    return tuple(replace(one, path="") if one.place is not None else one for one in found)
+
+
+def _all(pieces: GraphPieces, *, complete: bool) -> list[Complaint]:
     found = [*_roles(pieces), *_latents(pieces), *_unknown_nodes(pieces)]
     clean, wrong = _clean_edges(pieces)
     found += [*wrong, *_noise(pieces), *_cycles(pieces, clean)]
     if complete:
         found += _absent(pieces)
-    return tuple(found)
+    return found
 
 
 def _size(pieces: GraphPieces) -> Iterator[Complaint]:
@@ -122,6 +111,7 @@ def _size(pieces: GraphPieces) -> Iterator[Complaint]:
                 what=f"the graph has {count} {what}, and at most {limit} are allowed",
                 hint="leave out what is not tied to the target",
                 path=pieces.path,
+                place=pieces.place,
             )
 
 
@@ -155,13 +145,14 @@ def _roles(pieces: GraphPieces) -> Iterator[Complaint]:
 def _latents(pieces: GraphPieces) -> Iterator[Complaint]:
     columns, seen = set(pieces.columns), set[str]()
     for position, name in enumerate(pieces.latents):
-        path = f"{pieces.path}.latent.{position}"
+        path, place = f"{pieces.path}.latent.{position}", pieces.declared.get(name)
         if name in columns:
             yield Complaint(
                 code="latent-is-column",
                 what=f"{show(name)} is declared latent, but it is a column of the data",
                 hint="remove it from the latent nodes; a column that is no feature counts as unmeasured anyway",
                 path=path,
+                place=place,
             )
         if name in seen:
             yield Complaint(
@@ -171,7 +162,7 @@ def _latents(pieces: GraphPieces) -> Iterator[Complaint]:
 
 
 def _unknown_nodes(pieces: GraphPieces) -> Iterator[Complaint]:
-    """One complaint per unknown name, at the first edge that uses it."""
+    """One complaint per unknown name, at its first mention."""
     nodes = (*pieces.columns, *(name for name in pieces.latents if name not in pieces.columns))
     known = set(nodes)
     uses = Counter(name for edge in pieces.edges for name in {edge.tail, edge.head} if name not in known)
@@ -181,13 +172,24 @@ def _unknown_nodes(pieces: GraphPieces) -> Iterator[Complaint]:
             if count:
                 where = f"character {at}: " if at else ""
                 more = "" if count == 1 else f" ({count} edges name it)"
-                hint = did_you_mean(name, nodes, otherwise="the nodes are")
-                yield Complaint(
-                    code="unknown-node",
-                    what=f"{where}{show(name)} is neither a column of the data nor a latent node{more}",
-                    hint=f"{hint}{'' if hint.endswith('?') else ';'} if nobody measured it, list it under latent",
-                    path=edge.path,
-                )
+                yield _unknown(pieces, nodes, name, where=where, more=more, path=edge.path)
+                known.add(name)
+    for name in pieces.declared:
+        if name not in known:
+            yield _unknown(pieces, nodes, name, more=" (no edge names it)", path=pieces.path)
+
+
+def _unknown(
+    pieces: GraphPieces, nodes: Sequence[str], name: str, *, path: str, where: str = "", more: str = ""
+) -> Complaint:
+    hint = did_you_mean(name, nodes, otherwise="the nodes are")
+    return Complaint(
+        code="unknown-node",
+        what=f"{where}{show(name)} is neither a column of the data nor a latent node{more}",
+        hint=f"{hint}{'' if hint.endswith('?') else ';'} if nobody measured it, {pieces.say_latent}",
+        path=path,
+        place=pieces.declared.get(name),
+    )
 
 
 def _clean_edges(pieces: GraphPieces) -> tuple[list[Edge], list[Complaint]]:
@@ -216,40 +218,45 @@ def _self_edge(edge: Edge) -> Complaint:
             what=f"{edge} gives {show(edge.tail)} a hidden cause in common with itself",
             hint="a <-> ties two different nodes",
             path=edge.path,
+            place=edge.place,
         )
     return Complaint(
         code="self-loop",
         what=f"{edge} makes {show(edge.tail)} its own cause",
         hint="remove the edge; an earlier value of the same quantity is another node",
         path=edge.path,
+        place=edge.place,
     )
 
 
 def _again(edge: Edge, first: Edge) -> Complaint:
-    where = f", first at {first.path}" if first.path and first.path != edge.path else ""
-    return Complaint(code="duplicate-edge", what=f"{edge} is written twice{where}", hint="remove one", path=edge.path)
+    where = f", first at {first.where}" if first.where and first.where != edge.where else ""
+    what = f"{edge} is written twice{where}"
+    return Complaint(code="duplicate-edge", what=what, hint="remove one", path=edge.path, place=edge.place)
 
 
 def _contradiction(edge: Edge, opposite: Edge) -> Complaint:
-    where = f" at {opposite.path}" if opposite.path and opposite.path != edge.path else ""
+    where = f" at {opposite.where}" if opposite.where and opposite.where != edge.where else ""
     return Complaint(
         code="contradictory-edges",
         what=f"{edge} contradicts {opposite}{where}: together they are the cycle {opposite} -> {edge.head}",
         hint=f"keep one; for a hidden common cause write {edge.tail} <-> {edge.head}",
         path=edge.path,
+        place=edge.place,
     )
 
 
 def _noise(pieces: GraphPieces) -> Iterator[Complaint]:
     features, seen = set(pieces.features), set[str]()
     for position, name in enumerate(pieces.noise_parents):
-        path = f"{pieces.path}.noise.{position}"
+        path, place = f"{pieces.path}.noise.{position}", pieces.declared.get(name)
         if name not in features:
             yield Complaint(
                 code="noise-parent-not-feature",
                 what=f"the noise of {pieces.target} is said to depend on {show(name)}, which is not a feature",
                 hint=did_you_mean(name, pieces.features, otherwise="the features are"),
                 path=path,
+                place=place,
             )
         if name in seen:
             yield Complaint(
@@ -271,6 +278,7 @@ def _cycles(pieces: GraphPieces, clean: list[Edge]) -> Iterator[Complaint]:
             what=f"the edges form a cycle: {' -> '.join(nodes)}{through}",
             hint=f"remove or turn one of them; {edges[closing]} closes it",
             path=edges[closing].path,
+            place=edges[closing].place,
         )
 
 
@@ -282,6 +290,7 @@ def _absent(pieces: GraphPieces) -> Iterator[Complaint]:
             what=f"no edge names the target {show(pieces.target)}",
             hint=f"write what causes it, such as {next(iter(pieces.features), 'x')} -> {pieces.target}",
             path=f"{pieces.path}.edges",
+            place=pieces.place,
         )
     for position, name in enumerate(pieces.latents):
         if name not in named:
@@ -290,4 +299,5 @@ def _absent(pieces: GraphPieces) -> Iterator[Complaint]:
                 what=f"no edge names the latent {show(name)}",
                 hint=did_you_mean(name, sorted(named), otherwise="the edges name") or "write what it causes",
                 path=f"{pieces.path}.latent.{position}",
+                place=pieces.declared.get(name),
             )

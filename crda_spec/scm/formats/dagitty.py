@@ -1,0 +1,157 @@
+r"""DAGitty's text: `dag { dose [exposure] u [latent] u -> dose -> recovery; a <-> b }` (Textor et al. 2016).
+
+Names are bare (letters, digits, `_`, `.`) or in double quotes, where only `\"` is an escape, as in DAGitty itself; so
+a name that ends with a backslash, or holds a control character, cannot be written. Comments (`#`, `//`, `/* */`) are
+read over. Only a `dag` is read: a pdag, mag or pag has edges without a direction, and those are no causal claim.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from crda_spec.errors import show
+from crda_spec.scm.edge import Mark
+from crda_spec.scm.formats._draft import Draft
+from crda_spec.scm.formats._protocol import ReadGraph, Role, surrogates, unwritable
+from crda_spec.scm.formats._source import Source
+from crda_spec.scm.formats._statements import Attribute, Document, Setting, parse
+from crda_spec.scm.formats._tokens import Dialect, Token
+from crda_spec.scm.formats._walk import Walker
+
+ROLE_WORDS: dict[str, Role] = {
+    "exposure": "exposure",
+    "outcome": "outcome",
+    "latent": "latent",
+    "unobserved": "latent",
+    "adjusted": "adjusted",
+    "selected": "selected",
+}
+NODE_WORDS = (*ROLE_WORDS, "pos")
+EDGE_WORDS = ("pos", "beta")
+UNDIRECTED = ("--", "@-@", "@->", "<-@", "@--", "--@")
+CLASSES = ("pdag", "mag", "pag", "graph")
+
+_BARE = re.compile(r"[A-Za-z0-9_.]+")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_ESCAPED = re.compile(r'\\(?:(")|\n)')
+
+
+def arrow_hint(arrow: str) -> tuple[str, str]:
+    """Why an arrow is refused, and what to write."""
+    if arrow in UNDIRECTED:
+        what = f"{show(arrow)} does not say which of the two is the cause, so it is not a causal claim"
+        return what, "write ->, <- or, for a hidden common cause, <->"
+    return f"{show(arrow)} is not an arrow", "write ->, <- or <->"
+
+
+DIALECT = Dialect(
+    token=re.compile(
+        r"""
+        (?P<skip>\s+|\#[^\n]*|//[^\n]*|/\*.*?\*/)
+      | (?P<quoted>"(?:[^"\\\n]|\\"|\\\n|\\)*+")
+      | (?P<arrow>[-~@<>]{2,}|=>|[<>~@])
+      | (?P<word>-?[\w.]+)
+      | (?P<sign>[{}\[\]=;,+])
+      | (?P<bad>'[^'\n]*'?|"[^\n]*|/\*.*|.)
+        """,
+        re.VERBOSE | re.DOTALL,
+    ),
+    arrows=frozenset({"->", "<-", "<->"}),
+    arrow_hint=arrow_hint,
+    unquote=lambda text: _ESCAPED.sub(lambda match: match.group(1) or "", text),
+)
+
+
+class _Walker(Walker):
+    def node(self, name: Token, attributes: tuple[Attribute, ...]) -> None:
+        if not self.draft.node(name.text, name.at):
+            return
+        for attribute in attributes:
+            word, key = attribute.key.text, attribute.key
+            if word in ROLE_WORDS:
+                if attribute.value is not None:
+                    self.complain(key, f"{show(word)} takes no value", f"write [{word}]")
+                self.draft.role(ROLE_WORDS[word], name.text, key.at)
+            elif word == "pos":
+                self.draft.position(name.text, attribute.value.text if attribute.value else "", key.at)
+            else:
+                self.unknown(key, "a node", NODE_WORDS)
+
+    def edge(self, arrow: Token, attributes: tuple[Attribute, ...]) -> tuple[bool, Mark] | None:
+        for attribute in attributes:
+            if attribute.key.text in EDGE_WORDS:
+                self.draft.dropped[f"the {attribute.key.text} of an edge"] += 1
+            else:
+                self.unknown(attribute.key, "an edge", EDGE_WORDS)
+        return arrow.text == "<-", "<->" if arrow.text == "<->" else "->"
+
+    def setting(self, setting: Setting) -> None:
+        if setting.key.text == "bb":
+            self.draft.dropped["the bounding box"] += 1
+        else:
+            self.unknown(setting.key, "a graph", ("bb",))
+
+
+@dataclass(frozen=True, slots=True)
+class Dagitty:
+    """Reads and writes DAGitty's text. It has no word for noise that depends on features."""
+
+    name: str = "dagitty"
+    loses: frozenset[Role] = frozenset({"noise"})
+
+    def read(self, text: str, *, file: str) -> ReadGraph:
+        """See `Format.read`."""
+        source = Source(text, file)
+        draft = Draft(source)
+        if source.is_readable():
+            document = parse(source, DIALECT)
+            _check_head(source, document)
+            _Walker(draft).walk(document.statements)
+        return draft.read(self.name, say_latent="mark it [latent]")
+
+    def write(self, graph: ReadGraph) -> str:
+        """See `Format.write`."""
+        unwritable([(name, why) for name in graph.nodes if (why := _cannot_hold(name))], kind="DAGitty")
+        played = graph.roles_by_node()
+        lines = ["dag {"]
+        for name in graph.nodes:
+            said: list[str] = [role for role in played[name] if role not in self.loses]
+            if name in graph.positions:
+                x, y = graph.positions[name]
+                said.append(f'pos="{x!r},{y!r}"')
+            lines.append(f"{_written(name)} [{','.join(said)}]" if said else _written(name))
+        lines += [f"{_written(edge.tail)} {edge.mark} {_written(edge.head)}" for edge in graph.edges]
+        return "\n".join([*lines, "}\n"])
+
+
+def _check_head(source: Source, document: Document) -> None:
+    words = list(document.head)
+    if words and words[0].text.lower() == "strict":
+        words.pop(0)
+    kind = words[0].text.lower() if words else ""
+    at = words[0].at if words else 0
+    if kind in CLASSES:
+        what = f"a {kind} can have edges without a direction, and those are not a causal claim"
+        source.complain("graph-not-causal", at, what, "decide on the direction of each edge and write dag { ... }")
+    elif kind == "digraph":
+        source.complain(
+            "graph-syntax", at, "a digraph is DOT, not DAGitty", "read the graph as dot, or write dag { ... }"
+        )
+    elif kind != "dag":
+        source.complain("graph-syntax", at, "the graph does not start with dag {", "write dag { a -> b }")
+    for extra in words[2:]:
+        source.complain("graph-syntax", extra.at, f"{extra} stands before the brace", "write dag { a -> b }")
+
+
+def _cannot_hold(name: str) -> str:
+    if _CONTROL.search(name):
+        return "it holds a line break or another control character"
+    return "it ends with a backslash, which would hide the closing quote" if name.endswith("\\") else surrogates(name)
+
+
+def _written(name: str) -> str:
+    return name if _BARE.fullmatch(name) else '"' + name.replace('"', '\\"') + '"'
+
+
+DAGITTY = Dagitty()

@@ -1,0 +1,51 @@
+"""The text formats by name, and the two functions that use them. Needs nothing but the standard library."""
+
+from __future__ import annotations
+
+from crda_spec.errors import Complaint, GraphError, did_you_mean, show
+from crda_spec.scm.formats._protocol import Format, ReadGraph, Role, Written, described
+from crda_spec.scm.formats.dagitty import DAGITTY
+from crda_spec.scm.formats.dot import DOT
+from crda_spec.scm.formats.gml import GML
+from crda_spec.scm.formats.graphml import GRAPHML
+from crda_spec.scm.graph import CausalGraph
+
+_ALL: tuple[Format, ...] = (DAGITTY, DOT, GML, GRAPHML)
+FORMATS: dict[str, Format] = {one.name: one for one in _ALL}
+
+
+def read_graph(text: str, kind: str, *, file: str) -> ReadGraph:
+    """What the text says. Complaints about it are in the result; `ReadGraph.graph` raises them.
+
+    kind: one of FORMATS.  file: the text's name, for the places in complaints.
+    """
+    return _format(kind).read(text, file=file)
+
+
+def write_graph(graph: CausalGraph | ReadGraph, kind: str) -> Written:
+    """The graph as text, and what the format could not hold; GraphError for names that it cannot write."""
+    chosen = _format(kind)
+    content = described(graph) if isinstance(graph, CausalGraph) else graph
+    if content.complaints:
+        raise GraphError(content.complaints)
+    return Written(chosen.write(content), tuple(_lost(content, role, kind) for role in _unsaid(content, chosen)))
+
+
+def _format(kind: str) -> Format:
+    if kind not in FORMATS:
+        raise GraphError(
+            Complaint(
+                code="unknown-format",
+                what=f"there is no graph format {show(kind)}",
+                hint=did_you_mean(kind, list(FORMATS), otherwise="the formats are"),
+            )
+        )
+    return FORMATS[kind]
+
+
+def _unsaid(graph: ReadGraph, chosen: Format) -> list[Role]:
+    return sorted(role for role in chosen.loses if graph.having(role))
+
+
+def _lost(graph: ReadGraph, role: Role, kind: str) -> str:
+    return f"{kind} has no word for the role {role}, which these nodes have: {', '.join(graph.having(role))}"
