@@ -133,7 +133,7 @@ def _partitioner(spec: RunSpec, draft: Draft) -> Partitioner:
     screening = Screening(screen=Pearson(), threshold=screen.threshold, alpha=screen.alpha)
     choice = Choice(max_features=spec.partition.max_features, perturb=spec.partition.perturb, keep=spec.partition.keep)
     header = header_of(spec.dataset.source, draft.file.parent, target=spec.dataset.target)
-    graph = declared_graph(spec.causal, spec.dataset, header)
+    graph = declared_graph(spec.causal, spec.dataset, header, draft.file.parent)
     if graph is not None:
         return DeclaredPartitioner(graph=graph, screening=screening, choice=choice)
     discovery = spec.causal.discovery or PcDiscovery(kind="pc")

@@ -9,18 +9,21 @@ from __future__ import annotations
 import importlib.util
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from crda_spec.data import headers
 from crda_spec.data.equations.parse import check_hidden, read_equations
+from crda_spec.data.files import read_bytes
 from crda_spec.data.worlds import DECLARED
-from crda_spec.errors import Complaint, CrdaError, SpecError, did_you_mean, show
-from crda_spec.scm.certificate import certify
-from crda_spec.scm.formats.edges import from_edges
+from crda_spec.errors import Complaint, CrdaError, GraphError, SpecError, did_you_mean, show
+from crda_spec.records import DrawnGraph, FeatureVerdict
+from crda_spec.scm.certificate import certify, drawn
+from crda_spec.scm.formats import from_edges, read_graph, to_edges, write_graph
 from crda_spec.scm.graph import CausalGraph
 from crda_spec.spaces import SPACES, TAKES_NO_WEIGHTS, Space
-from crda_spec.spec.causal import Causal
+from crda_spec.spec.causal import Causal, EdgesGraph
 from crda_spec.spec.dataset import ColumnSplit, Dataset, Source, SourceSplit
 from crda_spec.spec.load import Draft, read_draft
 from crda_spec.spec.partition import Partition
@@ -58,18 +61,67 @@ def searched_space(kind: str, draft: Draft) -> Space:
     return {name: prior for name, prior in SPACES[kind].items() if name not in written}
 
 
-def declared_graph(causal: Causal, dataset: Dataset, header: Sequence[str]) -> CausalGraph | None:
+def declared_graph(causal: Causal, dataset: Dataset, header: Sequence[str], folder: Path) -> CausalGraph | None:
     """The expert's graph on these columns, None when there is none; GraphError with all that is wrong with it."""
-    if causal.graph is None:
+    graph = causal.graph
+    if graph is None:
         return None
-    return from_edges(
-        causal.graph.edges,
-        columns=header,
-        target=dataset.target,
-        features=feature_names(dataset, header),
-        latents=causal.graph.latent,
-        noise_parents=causal.graph.noise,
+    columns, features = tuple(header), feature_names(dataset, header)
+    if isinstance(graph, EdgesGraph):
+        return from_edges(
+            graph.edges,
+            columns=columns,
+            target=dataset.target,
+            features=features,
+            latents=graph.latent,
+            noise_parents=graph.noise,
+        )
+    text, file = _graph_text(graph.path, graph.text, folder)
+    return read_graph(text, graph.kind, file=file).graph(
+        columns=columns, target=dataset.target, features=features, latents=graph.latent, noise_parents=graph.noise
     )
+
+
+def _graph_text(path: str | None, text: str | None, folder: Path) -> tuple[str, str]:
+    """The graph's text and what messages call its file."""
+    if path is None:
+        return text or "", "causal.graph.text"
+    data = read_bytes(folder / path, path, key="causal.graph.path")
+    try:
+        return data.decode("utf-8-sig"), Path(path).name
+    except UnicodeDecodeError as error:
+        what = f"{show(path)} is not UTF-8 text: byte {error.start} is 0x{data[error.start]:02x}"
+        complaint = Complaint(code="not-utf8", path="causal.graph.path", what=what, hint="save the graph as UTF-8")
+        raise GraphError(complaint) from None
+
+
+@dataclass(frozen=True, slots=True)
+class KnownGraph:
+    """A declared graph and what it says of each feature."""
+
+    graph: CausalGraph
+    verdicts: tuple[FeatureVerdict, ...]
+    drawn: DrawnGraph
+
+    def exported(self, form: str) -> tuple[bytes, tuple[str, ...]]:
+        """The graph in another language, and what that language cannot say."""
+        if form == "edges":
+            return "".join(f"{line}\n" for line in to_edges(self.graph)).encode(), ()
+        written = write_graph(self.graph, form)
+        return written.text.encode(), written.lost
+
+
+def known_graph(spec: RunSpec, draft: Draft) -> KnownGraph:
+    """The spec's graph with its verdicts; SpecError when the spec declares none."""
+    folder = draft.file.parent
+    header = header_of(spec.dataset.source, folder, target=spec.dataset.target)
+    graph = declared_graph(spec.causal, spec.dataset, header, folder)
+    if graph is None:
+        hint = "declare one under causal.graph; what discovery finds is drawn in a run's graph.svg"
+        complaint = Complaint(code="no-graph", path="causal", what="the spec declares no graph", hint=hint)
+        raise SpecError(draft.placed(complaint))
+    features = feature_names(spec.dataset, header)
+    return KnownGraph(graph, certify(graph, features), drawn(graph, features))
 
 
 def header_of(source: Source, folder: Path, *, target: str, path: str = "dataset.source") -> tuple[str, ...]:
@@ -185,8 +237,11 @@ def _unknown(path: str, name: str, known: Sequence[str], what: str, otherwise: s
 
 
 def _check_graph(draft: Draft, dataset: Dataset, parts: Mapping[str, Any], header: Sequence[str]) -> None:
+    written = parts["causal"].graph
+    if written is not None and written.kind != "edges" and (written.path is None) == (written.text is None):
+        return  # there is no saying which of the two is meant
     try:
-        graph = declared_graph(parts["causal"], dataset, header)
+        graph = declared_graph(parts["causal"], dataset, header, draft.file.parent)
     except CrdaError as error:
         for complaint in error.complaints:
             draft.complain(complaint)

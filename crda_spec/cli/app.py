@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import typer
 
+from crda_spec.cli.graph import graph
 from crda_spec.cli.options import ShowVersion
 from crda_spec.cli.plan import plan
 from crda_spec.cli.render import render
@@ -30,6 +31,7 @@ run_app = typer.Typer(name="crda-run", add_completion=False, context_settings=_S
 
 app.command("run")(run)
 app.command("validate")(validate)
+app.command("graph")(graph)
 app.command("plan")(plan)
 app.command("render")(render)
 app.command("schema")(schema)

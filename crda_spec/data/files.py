@@ -30,16 +30,14 @@ def require_file(path: Path, written: str = "", *, key: str = "dataset.source.pa
     raise DataError(Complaint(code="file-not-found", path=key, what=f"there is no file '{shown}'", hint=hint))
 
 
-def read_bytes(path: Path, written: str = "") -> bytes:
-    """The whole file, or a DataError that says what to try."""
-    require_file(path, written)
+def read_bytes(path: Path, written: str = "", *, key: str = "dataset.source.path") -> bytes:
+    """The whole file, or a DataError that says what to try; `key` is the place inside the spec that names it."""
+    require_file(path, written, key=key)
     try:
         return path.read_bytes()
     except OSError as error:
         what = f"'{written or path.name}' cannot be read: {error.strerror}"
-        raise DataError(
-            Complaint(code="unreadable-file", path="dataset.source.path", what=what, hint="check its permissions")
-        ) from error
+        raise DataError(Complaint(code="unreadable-file", path=key, what=what, hint="check its permissions")) from error
 
 
 def check_names(names: tuple[str, ...], description: str, *, line: int = 0) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from crda_spec.spec.base import ColumnName, Fraction, Strict
+from crda_spec.spec.base import ColumnName, FilePath, Fraction, Strict
 
 EdgeText = Annotated[
     str,
@@ -15,13 +15,9 @@ EdgeText = Annotated[
 ]
 
 
-class EdgesGraph(Strict):
-    """A graph written as arrows."""
+class _AnyGraph(Strict):
+    """What every way to write a graph shares."""
 
-    kind: Literal["edges"] = Field(description="The graph is written here, as arrows between columns.")
-    edges: tuple[EdgeText, ...] = Field(
-        min_length=1, description="The arrows: a -> b, a <-> b, a -> b -> c, {a b} -> c."
-    )
     latent: tuple[ColumnName, ...] = Field(
         (), description="Nodes of the graph that are not columns: nobody measured them."
     )
@@ -30,7 +26,52 @@ class EdgesGraph(Strict):
     )
 
 
-Graph = EdgesGraph
+class EdgesGraph(_AnyGraph):
+    """A graph written as arrows."""
+
+    kind: Literal["edges"] = Field(description="The graph is written here, as arrows between columns.")
+    edges: tuple[EdgeText, ...] = Field(
+        min_length=1, description="The arrows: a -> b, a <-> b, a -> b -> c, {a b} -> c."
+    )
+
+
+class _WrittenGraph(_AnyGraph):
+    """A graph in another tool's language, in a file or right here."""
+
+    path: FilePath | None = Field(None, description="The graph's file; give either this or text.")
+    text: str | None = Field(
+        None, min_length=1, description="The graph itself, as a block of text (`text: |`); give either this or path."
+    )
+
+
+class DagittyGraph(_WrittenGraph):
+    """A DAGitty model."""
+
+    kind: Literal["dagitty"] = Field(description="DAGitty text, as dagitty.net shows it: dag { a -> b; u [latent] }.")
+
+
+class DotGraph(_WrittenGraph):
+    """A Graphviz digraph."""
+
+    kind: Literal["dot"] = Field(description="A Graphviz digraph; dashed nodes are latent, dir=both is a <-> b.")
+
+
+class GmlGraph(_WrittenGraph):
+    """A GML graph."""
+
+    kind: Literal["gml"] = Field(description="GML, as networkx and yEd write it; a node's latent 1 is unmeasured.")
+
+
+class GraphmlGraph(_WrittenGraph):
+    """A GraphML graph."""
+
+    kind: Literal["graphml"] = Field(description="GraphML; a node's data key `latent` says that nobody measured it.")
+
+
+Graph = Annotated[
+    EdgesGraph | DagittyGraph | DotGraph | GmlGraph | GraphmlGraph,
+    Field(discriminator="kind"),
+]
 
 
 class PcDiscovery(Strict):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from crda_spec.errors import Complaint, show
-from crda_spec.spec.causal import Causal
+from crda_spec.spec.causal import Causal, EdgesGraph
 from crda_spec.spec.counterfactual import Counterfactual
 from crda_spec.spec.dataset import ColumnContract, ColumnSplit, Dataset, SourceSplit, SyntheticSource
 from crda_spec.spec.execution import Execution
@@ -94,6 +94,11 @@ def _causal(causal: Causal) -> Iterator[Complaint]:
         yield _bad("causal", "both graph and discovery are given", "keep one; the graph, if an expert stands behind it")
     if causal.graph is None and causal.discovery is None:
         yield _bad("causal", "neither graph nor discovery is given", "remove `causal` to discover with PC")
+    if causal.graph is not None and not isinstance(causal.graph, EdgesGraph):
+        path, text = causal.graph.path, causal.graph.text
+        if (path is None) == (text is None):
+            what = "both path and text are given" if path else "neither path nor text is given"
+            yield _bad("causal.graph", what, "give exactly one of them")
 
 
 def _partition(partition: Partition) -> Iterator[Complaint]:

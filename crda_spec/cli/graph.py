@@ -1,0 +1,88 @@
+"""`crda-spec graph`: the declared graph as a picture, or in another tool's language."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from crda_spec.cli.options import Overrides, SpecFile
+from crda_spec.errors import Complaint, OutputError, SpecError, did_you_mean, show
+
+if TYPE_CHECKING:
+    from crda_spec.check import KnownGraph
+
+
+class GraphFormat(StrEnum):
+    """What the graph can be written as."""
+
+    svg = "svg"
+    edges = "edges"
+    dagitty = "dagitty"
+    dot = "dot"
+    gml = "gml"
+    graphml = "graphml"
+
+
+def graph(
+    spec: SpecFile,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Write to this file; its ending tells the format.")
+    ] = None,
+    form: Annotated[
+        GraphFormat | None, typer.Option("--format", help="The format; svg when neither this nor --out tells.")
+    ] = None,
+    overrides: Overrides = None,
+) -> None:
+    """Draw the declared graph with its verdicts (svg), or export it (edges, dagitty, dot, gml, graphml).
+
+    Prints to the screen unless --out names a file. No system graphviz is needed.
+    """
+    from crda_spec.check import known_graph, load_spec
+
+    chosen = form or _by_ending(out)
+    found, draft = load_spec(spec, overrides=overrides or ())
+    known = known_graph(found, draft)
+    data, lost = _written(known, chosen)
+    if out is None:
+        sys.stdout.write(data.decode())
+    else:
+        try:
+            out.write_bytes(data)
+        except OSError as error:
+            what = f"cannot write {show(str(out))}: {(error.strerror or str(error)).lower()}"
+            raise OutputError(Complaint(code="cannot-write", what=what, hint="choose another file")) from error
+        sys.stderr.write(f"{out}\n")
+    for loss in lost:
+        sys.stderr.write(f"note: {loss}\n")
+
+
+def _by_ending(out: Path | None) -> GraphFormat:
+    endings = {
+        ".svg": GraphFormat.svg,
+        ".txt": GraphFormat.edges,
+        ".dag": GraphFormat.dagitty,
+        ".dagitty": GraphFormat.dagitty,
+        ".dot": GraphFormat.dot,
+        ".gv": GraphFormat.dot,
+        ".gml": GraphFormat.gml,
+        ".graphml": GraphFormat.graphml,
+    }
+    if out is None:
+        return GraphFormat.svg
+    if out.suffix.lower() not in endings:
+        what = f"the ending of {show(out.name)} tells no format"
+        hint = did_you_mean(out.suffix.lower(), list(endings), otherwise="endings")
+        raise SpecError(Complaint(code="unknown-ending", what=what, hint=f"{hint}; or say --format"))
+    return endings[out.suffix.lower()]
+
+
+def _written(known: KnownGraph, form: GraphFormat) -> tuple[bytes, tuple[str, ...]]:
+    if form is GraphFormat.svg:
+        from crda_spec.report.graph_svg import graph_svg
+
+        return graph_svg(known.drawn, known.verdicts).encode(), ()
+    return known.exported(form.value)

@@ -1,0 +1,68 @@
+"""`crda-spec graph`: a picture, or the graph in any language, which a spec then takes back."""
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+import yaml
+
+CLINIC = Path(__file__).parents[2] / "examples" / "clinic"
+ENDINGS = {"dagitty": "dag", "dot": "dot", "gml": "gml", "graphml": "graphml"}
+
+
+def verdicts(command, spec):
+    return json.loads(command("crda-spec", "plan", spec, "--json").out)["features"]
+
+
+@pytest.mark.parametrize("kind", ENDINGS)
+@pytest.mark.parametrize("inline", [False, True], ids=["file", "text"])
+def test_what_was_exported_certifies_the_same_features(kind, inline, command, tmp_path):
+    file = tmp_path / f"clinic.{ENDINGS[kind]}"
+    done = command("crda-spec", "graph", CLINIC / "spec.yaml", "--out", file)
+    assert (done.code, done.err) == (0, f"{file}\n")
+    spec = yaml.safe_load((CLINIC / "spec.yaml").read_text())
+    spec["dataset"]["source"]["path"] = str(CLINIC / "patients.csv")
+    spec["causal"]["graph"] = {"kind": kind, **({"text": file.read_text()} if inline else {"path": file.name})}
+    copy = tmp_path / "spec.yaml"
+    copy.write_text(yaml.safe_dump(spec))
+    assert verdicts(command, copy) == verdicts(command, CLINIC / "spec.yaml")
+
+
+def test_svg_is_the_default_and_well_formed(command):
+    text = command("crda-spec", "graph", CLINIC / "spec.yaml").out
+    root = ET.fromstring(text)  # noqa: S314 - our own text
+    assert root.tag.endswith("svg")
+    assert "severity" in text
+
+
+def test_edges_are_printed_one_a_line(command):
+    lines = command("crda-spec", "graph", CLINIC / "spec.yaml", "--format", "edges").out.splitlines()
+    assert "severity -> dose" in lines
+    assert len(lines) == 8
+
+
+def test_a_format_that_cannot_say_everything_says_what_it_loses(command):
+    specs = CLINIC.parents[1] / "specs"
+    done = command("crda-spec", "graph", specs / "home_energy.yaml", "--format", "dagitty")
+    assert done.code == 0
+    assert done.err.startswith("note: ")
+    assert "noise" in done.err
+
+
+def test_wrong_uses(command, tmp_path):
+    unknown = command("crda-spec", "graph", CLINIC / "spec.yaml", "--out", tmp_path / "clinic.pgn")
+    assert (unknown.code, unknown.err) == (
+        2,
+        (
+            "the ending of 'clinic.pgn' tells no format; "
+            "endings: .svg, .txt, .dag, .dagitty, .dot, .gv, .gml, .graphml; or say --format\n"
+        ),
+    )
+    specs = CLINIC.parents[1] / "specs"
+    none = command("crda-spec", "graph", specs / "paper_synthetic_discovery.yaml")
+    assert none.code == 2
+    assert "causal: the spec declares no graph; declare one under causal.graph" in none.err
+    nowhere = command("crda-spec", "graph", CLINIC / "spec.yaml", "--out", tmp_path / "no" / "clinic.svg")
+    assert nowhere.code == 2
+    assert nowhere.err.endswith("no such file or directory; choose another file\n")
