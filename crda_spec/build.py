@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -146,7 +147,7 @@ def _loader(spec: RunSpec, source: Source, folder: Path) -> Callable[[], tuple[S
     def load() -> tuple[Split, DataReport]:
         assembly = _assembly(spec.dataset)
         assembled = assemble(source.read(), assembly, seed=spec.seed)
-        split = _split(spec, assembled, assembly, folder)
+        split, report = _split(spec, assembled, assembly, folder)
         complaints = [
             *_policy_complaints(spec, split.train),
             *_fold_complaints(spec, split.train),
@@ -154,7 +155,7 @@ def _loader(spec: RunSpec, source: Source, folder: Path) -> Callable[[], tuple[S
         ]
         if complaints:
             raise SpecError(complaints)
-        return split, assembled.report
+        return split, report
 
     return load
 
@@ -181,13 +182,13 @@ def _assembly(dataset: Dataset) -> Assembly:
     )
 
 
-def _split(spec: RunSpec, assembled: Assembled, assembly: Assembly, folder: Path) -> Split:
+def _split(spec: RunSpec, assembled: Assembled, assembly: Assembly, folder: Path) -> tuple[Split, DataReport]:
     rule, table = spec.dataset.split, assembled.table
     if isinstance(rule, FractionSplit):
-        return split_fraction(table, rule.test, seed=spec.seed)
+        return split_fraction(table, rule.test, seed=spec.seed), assembled.report
     if isinstance(rule, ColumnSplit):
         marks = assembled.extra[rule.column]
-        return split_by_values(table, marks, rule.test, group_names=assembled.group_names)
+        return split_by_values(table, marks, rule.test, group_names=assembled.group_names), assembled.report
     assert isinstance(rule, SourceSplit)  # noqa: S101 - the union has three members
     seed = integer_seed(spec.seed, "dataset-test")
     second = build_source(rule.source, folder, target=spec.dataset.target, seed=seed)
@@ -196,7 +197,13 @@ def _split(spec: RunSpec, assembled: Assembled, assembly: Assembly, folder: Path
     except DataError as error:
         raise DataError(one.moved("dataset.source", "dataset.split.source") for one in error.complaints) from error
     test = assemble(raw, assembly, seed=spec.seed, like=assembled)
-    return split_by_tables(table, test.table, group_names=test.group_names)
+    report = replace(
+        assembled.report,
+        test_source=test.report.source,
+        test_sha256=test.report.sha256,
+        notes=(*assembled.report.notes, *(f"test rows: {note}" for note in test.report.notes)),
+    )
+    return split_by_tables(table, test.table, group_names=test.group_names), report
 
 
 def _policy_complaints(spec: RunSpec, train: Table) -> list[Complaint]:

@@ -19,7 +19,7 @@ from crda_spec.data.files import read_bytes
 from crda_spec.data.worlds import DECLARED
 from crda_spec.errors import Complaint, CrdaError, GraphError, SpecError, did_you_mean, show
 from crda_spec.records import DrawnGraph, FeatureVerdict
-from crda_spec.scm.certificate import certify, drawn
+from crda_spec.scm.certificate import certify_named, drawn
 from crda_spec.scm.formats import from_edges, read_graph, to_edges, write_graph
 from crda_spec.scm.graph import CausalGraph
 from crda_spec.spaces import SPACES, TAKES_NO_WEIGHTS, Space
@@ -121,7 +121,7 @@ def known_graph(spec: RunSpec, draft: Draft) -> KnownGraph:
         complaint = Complaint(code="no-graph", path="causal", what="the spec declares no graph", hint=hint)
         raise SpecError(draft.placed(complaint))
     features = feature_names(spec.dataset, header)
-    return KnownGraph(graph, certify(graph, features), drawn(graph, features))
+    return KnownGraph(graph, certify_named(graph, features), drawn(graph, features))
 
 
 def header_of(source: Source, folder: Path, *, target: str, path: str = "dataset.source") -> tuple[str, ...]:
@@ -229,6 +229,24 @@ def _feature_complaints(parts: Mapping[str, Any], features: Sequence[str]) -> It
     for path, name in named:
         if name not in features:
             yield _unknown(path, name, features, "there is no feature", "features")
+    yield from _idle_policies(parts)
+
+
+def _idle_policies(parts: Mapping[str, Any]) -> Iterator[Complaint]:
+    """Policies of features that the partition never lets move: a key that would be read and ignored."""
+    if "partition" not in parts or "perturbation" not in parts:
+        return
+    partition: Partition = parts["partition"]
+    for name in parts["perturbation"].features:
+        where = ""
+        if name in partition.keep:
+            where = "partition.keep holds it fixed"
+        elif partition.perturb is not None and name not in partition.perturb:
+            where = "partition.perturb does not name it"
+        if where:
+            what = f"{show(name)} never moves: {where}"
+            path = f"perturbation.features.{name}"
+            yield Complaint(code="idle-policy", path=path, what=what, hint="remove the policy, or let the feature move")
 
 
 def _unknown(path: str, name: str, known: Sequence[str], what: str, otherwise: str) -> Complaint:
@@ -246,16 +264,22 @@ def _check_graph(draft: Draft, dataset: Dataset, parts: Mapping[str, Any], heade
         for complaint in error.complaints:
             draft.complain(complaint)
         return
-    wanted = parts["partition"].perturb if "partition" in parts else None
+    wanted = [(f"partition.perturb.{at}", name) for at, name in enumerate(_perturb(parts))]
+    if "perturbation" in parts:
+        wanted += [(f"perturbation.features.{name}", name) for name in parts["perturbation"].features]
     features = feature_names(dataset, header)
     if graph is None or not wanted or any(name not in header for name in features):
         return
-    verdicts = {verdict.name: verdict for verdict in certify(graph, features)}
-    for position, name in enumerate(wanted):
+    verdicts = {verdict.name: verdict for verdict in certify_named(graph, features)}
+    for path, name in wanted:
         if name in verdicts and not verdicts[name].perturbable:
             what = f"the graph does not let {show(name)} move: {verdicts[name].reason.rstrip('.')}"
-            hint = "take it off the list, or correct the graph if it is wrong"
-            draft.complain(Complaint(code="not-certified", path=f"partition.perturb.{position}", what=what, hint=hint))
+            hint = "leave it fixed, or correct the graph if it is wrong"
+            draft.complain(Complaint(code="not-certified", path=path, what=what, hint=hint))
+
+
+def _perturb(parts: Mapping[str, Any]) -> tuple[str, ...]:
+    return (parts["partition"].perturb or ()) if "partition" in parts else ()
 
 
 def _regressor_complaints(draft: Draft, parts: Mapping[str, Any]) -> Iterator[Complaint]:

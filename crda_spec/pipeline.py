@@ -6,19 +6,22 @@ split -> fit g -> abduct -> partition -> act -> predict -> gate -> refit -> scor
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+import numpy as np
 from joblib import Parallel, cpu_count, delayed
 from threadpoolctl import threadpool_limits
 
-from crda_spec.counterfactual.procedure import Augmentation, Procedure, augment, fit_augmented
+from crda_spec.counterfactual.procedure import Augmentation, Procedure, augment, fit_augmented, student_seed
 from crda_spec.data.folds import folds
+from crda_spec.errors import Complaint, DataError
 from crda_spec.gate.gate import FoldOutcome, WilcoxonGate, abstain, judge, run_fold
 from crda_spec.gate.score import score
-from crda_spec.records import DataReport, FeatureVerdict, RunResult, Split, Table, Verdict
+from crda_spec.records import DataReport, FeatureVerdict, IntArray, RunResult, Split, Table, Verdict, read_only
+from crda_spec.regressors.fit import watched_rows
 from crda_spec.seeds import stream
 
 _WORTH_WORKERS = 8.0  # seconds of work left, below which starting worker processes costs more than it saves
@@ -101,20 +104,29 @@ def run(plan: Plan, *, progress: Progress) -> RunResult:
     train = split.train
     with clock.stage("abduct, partition, act, predict"), threadpool_limits(limits=1):
         augmentation = augment(plan.procedure, train, seed=seed, index=whole)
+    held: tuple[IntArray, ...] = ()
     if augmentation.counterfactuals is None:
         outcomes: list[FoldOutcome] = []
         verdict = abstain(plan.gate)
     else:
-        with clock.stage("gate", plan.gate.folds) as step:
-            outcomes = _gate_folds(plan, train, step)
+        held = folds(len(train), plan.gate.folds, rng=stream(seed, "gate-folds"), groups=train.groups)
+        with clock.stage("gate", len(held)) as step:
+            outcomes = _gate_folds(plan, train, held, step)
         verdict = judge(plan.gate, outcomes)
     with clock.stage("refit and score"), threadpool_limits(limits=1):
-        return _finish(plan, split, report, augmentation, verdict, outcomes, clock)
+        result = _finish(plan, split, report, augmentation, verdict, outcomes, _fold_numbers(len(train), held))
+    return replace(result, timings=clock.seconds)
 
 
-def _gate_folds(plan: Plan, train: Table, step: Step) -> list[FoldOutcome]:
+def _fold_numbers(rows: int, held: Sequence[IntArray]) -> IntArray:
+    numbers = np.zeros(rows, dtype=np.int64)
+    for number, positions in enumerate(held, start=1):
+        numbers[positions] = number
+    return read_only(numbers)
+
+
+def _gate_folds(plan: Plan, train: Table, held: Sequence[IntArray], step: Step) -> list[FoldOutcome]:
     """The folds, on as many workers as pay; their order and bytes do not depend on the workers."""
-    held = folds(len(train), plan.gate.folds, rng=stream(plan.seed, "gate-folds"), groups=train.groups)
     tasks = [
         delayed(run_fold)(plan.procedure, train, rows, number, metric=plan.gate.metric, seed=plan.seed)
         for number, rows in enumerate(held, start=1)
@@ -140,25 +152,33 @@ def _finish(
     augmentation: Augmentation,
     verdict: Verdict,
     outcomes: list[FoldOutcome],
-    clock: _Clock,
+    gate_fold: IntArray,
 ) -> RunResult:
     """Refits with the synthetic rows, scores both models on the test rows, and picks the one the gate chose."""
     augmented = None
     if augmentation.counterfactuals is not None:
         augmented = fit_augmented(augmentation, split.train, seed=plan.seed, index=(0,))
     tested = score(split.test, augmentation.plain, augmented, metric=plan.gate.metric, seed=plan.seed)
+    if not np.isfinite(tested.plain):
+        what = "the plain model predicts numbers that are not finite on the test rows"
+        hint = "lower its learning rate, or look for extreme values in the data"
+        raise DataError(Complaint(code="diverged", path="regressor", what=what, hint=hint))
     fitter = augmentation.fitter
+    seed = student_seed(plan.seed, (0,))
     return RunResult(
         data=report,
         split=split,
         certificate=augmentation.certificate,
+        teacher=augmentation.teacher,
         abduction=augmentation.abduction,
         counterfactuals=augmentation.counterfactuals,
+        watched=read_only(watched_rows(split.train, fitter.regressor.stopping, seed=seed)),
+        gate_fold=gate_fold,
         verdict=verdict,
         score=tested,
         model=augmented if verdict.accepted and augmented is not None else augmentation.plain,
         settings=augmentation.settings,
-        timings=clock.seconds,
+        timings={},
         fit_seconds=fitter.seconds + sum(outcome.seconds for outcome in outcomes),
         fits=fitter.fits + sum(outcome.fits for outcome in outcomes),
     )

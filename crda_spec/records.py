@@ -223,6 +223,7 @@ class Action:
     moved: tuple[str, ...]
     policies: Mapping[str, str]  # what was done to each moved feature, in words
     clipped: Mapping[str, int]  # how many proposals had to be brought back inside the column's contract
+    unmoved: int = 0  # rows that came out as their source: missing cells stay missing, and some draws change nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -253,7 +254,7 @@ class FoldResult:
     synthetic_rows: int
 
 
-VerdictReason = Literal["improved", "not_significant", "worse", "no_perturbable_features"]
+VerdictReason = Literal["improved", "not_significant", "worse", "unstable_partition", "no_perturbable_features"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -309,6 +310,8 @@ class DataReport:
     dropped_duplicates: int
     missing_cells: int
     notes: tuple[str, ...] = ()
+    test_source: str | None = None  # the second source, when the test rows come from one
+    test_sha256: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -318,8 +321,11 @@ class RunResult:
     data: DataReport
     split: Split
     certificate: Certificate
+    teacher: Teacher
     abduction: Abduction
     counterfactuals: Counterfactuals | None
+    watched: IntArray  # positions of the training rows that early stopping sets aside in the final fits
+    gate_fold: IntArray  # (n,) the gate fold that holds each training row out, counted from 1; 0 without a gate
     verdict: Verdict
     score: TestScore
     model: Predictor  # the final one: augmented if accepted, else plain

@@ -65,7 +65,7 @@ def load_model(folder: Path) -> FittedModel:
         fill=np.array(raw["fill"]),
         center=np.array(raw["center"]),
         scale=np.array(raw["scale"]),
-        labels=tuple(raw["labels"]),
+        labels=tuple(tuple(codes) for codes in raw["labels"]),
         target_center=raw["target_center"],
         target_scale=raw["target_scale"],
     )

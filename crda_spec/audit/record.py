@@ -76,4 +76,5 @@ def _counterfactuals(made: Counterfactuals | None) -> dict[str, Any] | None:
         "moved": list(made.action.moved),
         "policies": dict(made.action.policies),
         "clipped": dict(made.action.clipped),
+        "unmoved": made.action.unmoved,
     }

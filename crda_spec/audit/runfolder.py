@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,13 +14,18 @@ from crda_spec.errors import Complaint, OutputError
 
 def check_destination(folder: Path) -> None:
     """Complains before the work starts, not after, when the folder cannot be written."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    if folder.exists() and not folder.is_dir():
+        raise _refused(folder, "it is a file", "choose another folder with --out")
+    if folder.exists() and any(folder.iterdir()):
         raise _refused(folder, "it already exists and is not empty", "choose another folder with --out")
     above = folder.absolute().parent
     while not above.exists():
         above = above.parent
-    if not above.is_dir() or not os.access(above, os.W_OK):
-        raise _refused(folder, f"'{above}' is not a folder one may write to", "choose another with --out")
+    try:
+        Path(tempfile.mkdtemp(prefix=".partial-", dir=above)).rmdir()  # the only sure way to know
+    except OSError as error:
+        why = f"'{above}' is not a folder one may write to"
+        raise _refused(folder, why, "choose another with --out") from error
 
 
 def write_run(folder: Path, files: Mapping[str, bytes]) -> None:

@@ -12,14 +12,24 @@ import pyarrow.parquet as pq
 
 from crda_spec.records import Array, Column, FoldResult, RunResult
 
-LEDGER = ("_crda_synthetic", "_crda_source_row", "_crda_prediction", "_crda_noise", "_crda_retention", "_crda_weight")
+LEDGER = (
+    "_crda_synthetic",
+    "_crda_source_row",
+    "_crda_prediction",
+    "_crda_noise",
+    "_crda_retention",
+    "_crda_weight",
+    "_crda_trained",
+)
 
 
 def augmented_parquet(result: RunResult) -> bytes:
     """The real training rows, then the synthetic ones, each with its ledger.
 
-    `_crda_source_row` is the row's position in the source, counted from 0: its own for a real row, that of the row
-    it was made from for a synthetic one, whose y is prediction + retention * noise.
+    `_crda_source_row` is the row's number in the source, counted from 1 as in messages: its own for a real row, that of
+    the row it was made from for a synthetic one, whose y is prediction + retention * noise. `_crda_trained` says
+    whether the augmented model was trained on the row: early stopping sets real rows aside, and with them all rows made
+    from them.
     """
     train, made = result.split.train, result.counterfactuals
     x, y, extra = train.x, train.y, 0
@@ -35,11 +45,12 @@ def augmented_parquet(result: RunResult) -> bytes:
     columns.append(_decoded(y, train.target, counterfactual=True))
     columns += [
         pa.array(synthetic),
-        pa.array(source),
+        pa.array(source + 1),
         _optional(np.concatenate([nothing, made.prediction]) if made is not None else nothing),
         _optional(np.concatenate([nothing, made.noise]) if made is not None else nothing),
         _optional(np.concatenate([nothing, np.full(extra, made.retention)]) if made is not None else nothing),
         pa.array(np.where(synthetic, made.weight if made is not None else 1.0, 1.0)),
+        pa.array(~np.isin(source, train.row_ids[result.watched])),
     ]
     table = pa.table(columns, names=[*train.names, train.target.name, *LEDGER])
     sink = io.BytesIO()
@@ -62,6 +73,19 @@ def _decoded(values: Array, column: Column, *, counterfactual: bool = False) -> 
 
 def _optional(values: Array) -> pa.Array:
     return pa.array(values, mask=np.isnan(values))
+
+
+def rows_csv(result: RunResult) -> str:
+    """Which rows were trained on, in which gate fold each was held out, and which rows were the test set."""
+    sink = io.StringIO()
+    writer = csv.writer(sink, lineterminator="\n")
+    writer.writerow(["source", "row", "part", "gate_fold"])
+    train, data = result.split.train, result.data
+    for row, fold in zip((train.row_ids + 1).tolist(), result.gate_fold.tolist(), strict=True):
+        writer.writerow([data.source, row, "train", fold or ""])
+    for row in (result.split.test.row_ids + 1).tolist():
+        writer.writerow([data.test_source or data.source, row, "test", ""])
+    return sink.getvalue()
 
 
 def folds_csv(folds: Sequence[FoldResult]) -> str:

@@ -11,8 +11,8 @@ from crda_spec.audit.canonical import canonical_json
 from crda_spec.audit.models import model_files
 from crda_spec.audit.record import certificate_record, make_record
 from crda_spec.audit.runfolder import check_destination, file_hashes, write_run
-from crda_spec.audit.tables import augmented_parquet, folds_csv
-from crda_spec.records import RunResult
+from crda_spec.audit.tables import augmented_parquet, folds_csv, rows_csv
+from crda_spec.records import Predictor, RunResult
 from crda_spec.regressors import FittedModel
 from crda_spec.report.graph_svg import graph_svg
 from crda_spec.report.html import render_html
@@ -39,6 +39,12 @@ def plan_folder(out: Path | None, *, base: Path, name: str) -> Path:
     return folder
 
 
+def _saved(folder: str, model: Predictor) -> dict[str, bytes]:
+    if not isinstance(model, FittedModel):
+        return {}
+    return {f"{folder}/{name}": data for name, data in model_files(model).items()}
+
+
 def finish_run(result: RunResult, *, spec: RunSpec, draft: Draft, folder: Path) -> FinishedRun:
     """Writes the run's files; all but the record's `volatile` part depend on spec, data and versions only."""
     # How the work was spread changes no number, so it may change no byte either: it is kept in `volatile`.
@@ -52,6 +58,7 @@ def finish_run(result: RunResult, *, spec: RunSpec, draft: Draft, folder: Path) 
         "certificate.json": canonical_json(certificate_record(result.certificate)).encode(),
         "augmented.parquet": augmented_parquet(result),
         "folds.csv": folds_csv(result.verdict.folds).encode(),
+        "rows.csv": rows_csv(result).encode(),
         "graph.svg": svg.encode(),
     }
     page = render_html(
@@ -63,8 +70,10 @@ def finish_run(result: RunResult, *, spec: RunSpec, draft: Draft, folder: Path) 
         spec_yaml=spec_yaml,
     )
     files["report.html"] = page.encode()
-    if spec.output.model and isinstance(result.model, FittedModel):
-        files |= {f"model/{name}": data for name, data in model_files(result.model).items()}
+    if spec.output.model:
+        files |= _saved("model", result.model)
+        for number, member in enumerate(result.teacher.members, start=1):
+            files |= _saved(f"teacher/{number}", member)  # what labelled the synthetic rows
     record["files"] = file_hashes(files)
     record["volatile"] = {
         "created": datetime.now(tz=UTC).isoformat(timespec="seconds"),

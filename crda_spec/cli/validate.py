@@ -40,4 +40,4 @@ def validate(spec: SpecFile, overrides: Overrides = None, as_json: AsJson = Fals
     if as_json:
         sys.stdout.write(json.dumps({"valid": True, "name": found.name, "problems": []}, indent=2) + "\n")
     else:
-        sys.stdout.write(f"{spec.name}: valid; run it with: crda-run {spec}\n")
+        sys.stdout.write(f"{spec.name}: valid (rows not read); run it with: crda-run {spec}\n")

@@ -40,7 +40,15 @@ def act(train: Table, moved: Sequence[str], acting: Acting, *, seed: int, index:
         proposal = policy.propose(x[:, position], _feature(train.x[:, position]), shared, rng=rng)
         x[:, position], clipped[column.name] = fit_contract(proposal, column)
         policies[column.name] = policy.describe()
-    return Action(x=x, source=source, moved=tuple(moved), policies=policies, clipped=clipped)
+    same = (x == train.x[source]) | (np.isnan(x) & np.isnan(train.x[source]))
+    return Action(
+        x=x,
+        source=source,
+        moved=tuple(moved),
+        policies=policies,
+        clipped=clipped,
+        unmoved=int(same.all(axis=1).sum()),
+    )
 
 
 def _sources(n: int, factor: float, *, rng: np.random.Generator) -> IntArray:

@@ -23,7 +23,7 @@ from crda_spec.records import (
     IntArray,
     Table,
 )
-from crda_spec.scm.certificate import certify, drawn
+from crda_spec.scm.certificate import certify_named, drawn
 from crda_spec.scm.discovery.pc import neighbours
 from crda_spec.scm.graph import CausalGraph
 from crda_spec.scm.independence import Screen, correlation_matrix
@@ -69,14 +69,14 @@ class DeclaredPartitioner:
 
     def foreseen(self, features: Sequence[str]) -> tuple[FeatureVerdict, ...]:
         """The graph's verdicts; the choice among features that may move waits for the ranking."""
-        return certify(self.graph, features)
+        return certify_named(self.graph, features)
 
     def partition(self, train: Table, abduction: Abduction) -> Certificate:
         """Certifies each feature, warns where the residual disagrees, then chooses."""
         evidence = _screen(train, abduction, self.screening)
         verdicts = [
             replace(verdict, evidence=found.numbers, warning=_disagreement(found) if verdict.perturbable else "")
-            for verdict, found in zip(certify(self.graph, train.names), evidence, strict=True)
+            for verdict, found in zip(certify_named(self.graph, train.names), evidence, strict=True)
         ]
         return Certificate(
             basis="declared",
@@ -106,10 +106,13 @@ class DiscoveredPartitioner:
 
     def partition(self, train: Table, abduction: Abduction) -> Certificate:
         """Filters each feature, then chooses."""
-        tied = self._tied_to_noise(train, abduction.noise)
+        tied, untested = self._tied_to_noise(train, abduction.noise)
         evidence = _screen(train, abduction, self.screening)
+        blind = untested or _blind(evidence)
         verdicts = [
-            self._verdict(name, found, tied=linked)
+            FeatureVerdict(name=name, status="blocked", reason=blind, evidence=found.numbers)
+            if blind
+            else self._verdict(name, found, tied=linked)
             for name, found, linked in zip(train.names, evidence, tied, strict=True)
         ]
         noise = _noise_name(train)
@@ -129,22 +132,27 @@ class DiscoveredPartitioner:
             ),
         )
 
-    def _tied_to_noise(self, train: Table, noise: Array) -> list[bool]:
-        """Whether PC leaves a link between each feature and the residual. The target is never conditioned on:
-        the residual is a function of the features and the target, so with it every test would be degenerate.
+    def _tied_to_noise(self, train: Table, noise: Array) -> tuple[list[bool], str]:
+        """Whether PC leaves a link between each feature and the residual, and why not when it could not test at all.
+
+        The target is never conditioned on: the residual is a function of the features and the target, so with it
+        every test would be degenerate.
         """
         columns, owner = _numbers(train)
         correlation, rows = correlation_matrix(np.column_stack([columns, noise]))
         found = neighbours(correlation, rows, len(owner), alpha=self.alpha, max_depth=self.max_depth)
         linked = {int(owner[position]) for position in found.linked}
-        return [position in linked for position in range(len(train.features))]
+        untested = ""
+        if found.depth_reached < 0:
+            untested = f"PC could not test anything: only {rows} of {len(train)} rows have no missing cell"
+        return [position in linked for position in range(len(train.features))], untested
 
     def _verdict(self, name: str, found: _Evidence, *, tied: bool) -> FeatureVerdict:
         status: FeatureStatus = "screened"
         if tied:
             status, reason = "blocked", f"PC finds it directly tied to the residual ({found.words})"
         elif found.fails:
-            status, reason = "blocked", f"it correlates with the residual ({found.words})"
+            status, reason = "blocked", f"its correlation with the residual is {found.failure} ({found.words})"
         else:
             reason = f"no tie to the residual was found ({found.words})"
         return FeatureVerdict(name=name, status=status, reason=reason, evidence=found.numbers)
@@ -157,7 +165,11 @@ class _Evidence:
     statistic: float
     p_value: float
     rank: float  # tie to the target minus tie to the residual: the paper's ranking
-    fails: bool
+    failure: str  # why the screen keeps the feature fixed, in words; empty when it does not
+
+    @property
+    def fails(self) -> bool:
+        return bool(self.failure)
 
     @property
     def numbers(self) -> dict[str, float]:
@@ -166,6 +178,22 @@ class _Evidence:
     @property
     def words(self) -> str:
         return f"r = {self.statistic:+.2f}, p = {self.p_value:.2g}"
+
+
+_BY_CONSTRUCTION = 1e-9  # correlations below this are rounding, not evidence
+
+
+def _blind(evidence: Sequence[_Evidence]) -> str:
+    """Why the residual's correlations say nothing, if they do not.
+
+    Least squares leaves in-sample residuals without any correlation with any feature, whatever the truth. A screen that
+    must pass has not screened.
+    """
+    if all(abs(found.statistic) < _BY_CONSTRUCTION for found in evidence):
+        return (
+            "a linear fit leaves residuals uncorrelated with every feature by construction: there is nothing to screen"
+        )
+    return ""
 
 
 def _disagreement(found: _Evidence) -> str:
@@ -190,10 +218,16 @@ def _screen(train: Table, abduction: Abduction, screening: Screening) -> list[_E
                 statistic=statistic,
                 p_value=p_value,
                 rank=float(np.abs(target.statistic[mine]).max()) - abs(statistic),
-                fails=abs(statistic) >= screening.threshold or p_value <= screening.alpha,
+                failure=_failure(statistic, p_value, screening),
             )
         )
     return evidence
+
+
+def _failure(statistic: float, p_value: float, screening: Screening) -> str:
+    if p_value <= screening.alpha:
+        return "significant"
+    return f"at least {screening.threshold:g}" if abs(statistic) >= screening.threshold else ""
 
 
 def _numbers(train: Table) -> tuple[Array, IntArray]:
@@ -201,9 +235,9 @@ def _numbers(train: Table) -> tuple[Array, IntArray]:
     parts, owner = [], []
     for position, column in enumerate(train.features):
         values = train.x[:, position]
-        count = len(column.labels or ()) if column.type == "category" else 0
-        if count > 2:
-            known = np.where(np.isnan(values)[:, None], np.nan, values[:, None] == np.arange(count))
+        codes = np.unique(values[~np.isnan(values)]) if column.type == "category" else np.empty(0)
+        if len(codes) > 2:
+            known = np.where(np.isnan(values)[:, None], np.nan, values[:, None] == codes)
             parts.append(known.astype(np.float64))
         else:
             parts.append(values[:, None])

@@ -10,17 +10,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from crda_spec.data.cells import Cells, ObjectArray, UnsupportedCellsError, label_of, read_cells
 from crda_spec.data.contract import Assembly, CheckedColumn, ColumnCheck, ColumnRule
-from crda_spec.data.copies import copy_codes, find_copies
+from crda_spec.data.copies import copy_codes, find_copies, merge_groups
 from crda_spec.data.names import resolve_names
 from crda_spec.data.raw import RawTable
 from crda_spec.data.rows import counted, listed
 from crda_spec.errors import Complaint, DataError, Place
 from crda_spec.records import Array, Column, DataReport, IntArray, Table
 from crda_spec.seeds import stream
+
+_SMALLEST_SPREAD = 1e-100  # squares of smaller numbers underflow
+_COUNTS_ROWS = 20  # with fewer rows, consecutive numbers may well be chance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -109,6 +111,8 @@ class _Work:
             self.complaints.extend(checked.complaints)
             if name not in declared:
                 self.checked[name] = checked
+        if self.like is None:
+            self._check_row_numbers()
         target = self.checked[self.assembly.target]
         if not target.complaints and not target.column.is_numeric:
             what = f"the target '{target.column.name}' is a {target.column.type}, but only numbers can be predicted"
@@ -119,6 +123,19 @@ class _Work:
                 self.excluded[name] = cells
         if self.assembly.groups is not None:
             self.groups = self._plain_cells(self.assembly.groups, "dataset.groups")
+
+    def _check_row_numbers(self) -> None:
+        """An undeclared integer feature that counts the rows is an identifier, and would be free to move."""
+        for name in self.features:
+            checked = self.checked[name]
+            values = checked.values
+            if checked.complaints or checked.column.type != "integer" or not checked.column.inferred:
+                continue
+            distinct = np.unique(values)
+            if len(values) >= _COUNTS_ROWS and len(distinct) == len(values) == distinct[-1] - distinct[0] + 1:
+                what = f"column '{name}' looks like a row number: {distinct[0]:g} to {distinct[-1]:g}, each once"
+                hint = "leave it out of dataset.features, or declare its type: integer"
+                self.complain("identifier", f"dataset.columns.{name}", what, hint)
 
     def _rule(self, name: str) -> tuple[ColumnRule, bool]:
         """The rule of a column and whether it comes from the training table."""
@@ -179,7 +196,7 @@ class _Work:
     def settle_copies(self, keep: IntArray) -> tuple[IntArray, IntArray | None, tuple[str, ...]]:
         """The rows that stay under the rule for copies, their groups and the groups' names."""
         groups, names = self._groups(keep)
-        cells = self._matrix(keep, groups)
+        cells = self._matrix(keep)
         before = np.empty((0, cells.shape[1])) if self.like is None else _used_cells(self.like.table)
         first = find_copies(before, cells)
         own = np.flatnonzero((first >= 0) & (first < np.arange(len(keep))))
@@ -193,6 +210,12 @@ class _Work:
             return keep[stay], None if groups is None else groups[stay], names
         self._complain_copies(keep, own, first, foreign)
         self.stop_at_complaints()
+        if groups is not None and len(own):
+            merged = merge_groups(groups, first)
+            count = len(np.unique(groups)) - len(np.unique(merged))
+            if count:
+                self.notes.append(f"copies bind groups together: {counted(count, 'group')} joined another")
+            return keep, merged, names
         if groups is None and len(own):
             codes = copy_codes(first)
             origins = keep[np.flatnonzero(first == np.arange(len(keep)))]
@@ -210,7 +233,7 @@ class _Work:
             line = self.raw.line_of(int(keep[own[0]]))
             where = "" if line is None else f" (the first on line {line})"
             more = f" and {len(own) - 5} more" if len(own) > 5 else ""
-            what = f"{counted(len(own), 'row')} {verb} an earlier row in every column used{where}: {pairs}{more}"
+            what = f"{counted(len(own), 'row')} {verb} an earlier row in every feature and the target{where}: {pairs}{more}"
             self.complain("duplicates", path, what, "set dataset.duplicates to kind: keep or kind: drop")
         if len(foreign):
             verb = "copies" if len(foreign) == 1 else "copy"
@@ -228,12 +251,9 @@ class _Work:
         codes = np.array([numbers.setdefault(label_of(label), len(numbers)) for label in labels], dtype=np.int64)
         return codes, tuple(numbers)
 
-    def _matrix(self, keep: IntArray, groups: IntArray | None) -> Array:
+    def _matrix(self, keep: IntArray) -> Array:
         names = (*self.features, self.assembly.target)
-        columns: list[npt.NDArray[np.float64]] = [self.checked[name].values[keep] for name in names]
-        if groups is not None:
-            columns.append(groups.astype(np.float64))
-        return np.column_stack(columns)
+        return np.column_stack([self.checked[name].values[keep] for name in names])
 
     def table(self, keep: IntArray, groups: IntArray | None) -> Table:
         """The rows at these positions."""
@@ -255,6 +275,9 @@ class _Work:
         if rows < 2:
             what = f"{counted(rows, 'row')} of {len(self.raw.frame)} can be used, but at least 2 are needed"
             self.complain("too-few-rows", "dataset.source", what, "a regression needs rows to learn from")
+        elif 0 < float(np.std(table.y / np.abs(table.y).max())) * float(np.abs(table.y).max()) < _SMALLEST_SPREAD:
+            what = f"the target '{target}' varies by less than {_SMALLEST_SPREAD:g}: its squares are lost to rounding"
+            self.complain("tiny-spread", "dataset.target", what, "write it in a smaller unit")
         elif table.y.min() == table.y.max():
             value = label_of(float(table.y[0]))
             what = f"the target '{target}' is constant: it is {value} in each of the {rows} rows used"
@@ -278,7 +301,4 @@ def _rule_of(column: Column) -> ColumnRule:
 
 
 def _used_cells(table: Table) -> Array:
-    columns = [table.x, table.y[:, None]]
-    if table.groups is not None:
-        columns.append(table.groups[:, None].astype(np.float64))
-    return np.column_stack(columns)
+    return np.column_stack([table.x, table.y[:, None]])

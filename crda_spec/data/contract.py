@@ -20,6 +20,7 @@ from crda_spec.records import Array, Column, ColumnType, IntArray
 Value = bool | int | float | str
 
 
+_LARGEST = 1e100  # squares of larger numbers, and sums of them, overflow
 _REPAIR = "repair the cells, or change the column's contract"
 
 
@@ -176,6 +177,9 @@ class ColumnCheck:
         hint = "write a number, or leave the cell empty and set dataset.missing"
         self._complain_of("not-finite", f"{_be(infinite)} infinite", infinite, cells.shown, hint)
         finite = np.isfinite(values)
+        huge = np.flatnonzero(finite & (np.abs(values) > _LARGEST))
+        hint = "write the column in a larger unit"
+        self._complain_of("too-large", f"{_be(huge)} beyond {_LARGEST:g}, too large to square", huge, cells.shown, hint)
         if kind == "integer":
             broken = np.flatnonzero(finite & (values != np.round(values)))
             hint = "round them, or declare the column's type: continuous"

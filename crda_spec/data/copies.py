@@ -1,9 +1,11 @@
-"""Rows that agree in every column used. A missing cell agrees with a missing cell."""
+"""Rows that agree in every feature and the target. A missing cell agrees with a missing cell."""
 
 from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from crda_spec.records import Array, IntArray
 
@@ -24,3 +26,16 @@ def find_copies(before: Array, cells: Array) -> IntArray:
 def copy_codes(first: IntArray) -> IntArray:
     """Group numbers that bind each row to its copies, counted in the order of first appearance."""
     return np.unique(first, return_inverse=True)[1].astype(np.int64)
+
+
+def merge_groups(groups: IntArray, first: IntArray) -> IntArray:
+    """Group numbers in which groups that share a copy are one; each keeps the smallest number of its parts.
+
+    groups: (n,) numbers from 0.  first: (n,) the row that each row copies, its own position when it copies none.
+    """
+    size = int(groups.max()) + 1
+    links = coo_array((np.ones(len(groups)), (groups, groups[first])), shape=(size, size))
+    part = connected_components(links, directed=False)[1]
+    smallest = np.full(part.max() + 1, size, dtype=np.int64)
+    np.minimum.at(smallest, part, np.arange(size))
+    return smallest[part][groups]

@@ -86,8 +86,11 @@ def judge(gate: WilcoxonGate, outcomes: Sequence[FoldOutcome]) -> Verdict:
     p_value = wilcoxon_p_value(difference, gate.alternative)
     effect = percent_change(float(plain.mean()), float(augmented.mean()))
     falls = wilcoxon_p_value(difference, "less") < 0.5  # two-sided, a small p-value may speak against augmentation
-    accepted = p_value < gate.alpha and effect < 0 and falls
-    reason: Literal["improved", "worse", "not_significant"] = "improved" if accepted else "not_significant"
+    # Folds in which nothing could move leave the test without a word; a minority of folds may not speak for all.
+    idle = sum(not result.perturbed for result in results)
+    stable = 2 * idle < len(results)
+    accepted = p_value < gate.alpha and effect < 0 and falls and stable
+    reason: VerdictReason = "improved" if accepted else "not_significant" if stable else "unstable_partition"
     disaster = p_value < gate.alpha and effect > 0  # most folds gain a little, one or two lose it all and more
     if disaster or wilcoxon_p_value(-difference, "less") < gate.alpha:
         reason = "worse"
@@ -140,4 +143,6 @@ def _sentence(
     if reason == "improved":
         return f"Augmentation helps: {folds} (p = {p_value:.4g} {compared}): use the augmented model.{aside}"
     lead = "Augmentation hurts" if reason == "worse" else "No convincing gain"
+    if reason == "unstable_partition":
+        lead = "The partition is not stable"
     return f"{lead}: {folds} (p = {p_value:.4g} {compared}): keep the plain model.{aside}"

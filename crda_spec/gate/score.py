@@ -10,6 +10,7 @@ from crda_spec.seeds import stream
 
 RESAMPLES = 2000
 LEVEL = 0.95
+_FEWEST_UNITS = 20
 _MOST_UNITS = 4096  # beyond this, neighbouring rows are resampled in blocks: the same interval at a bounded cost
 
 
@@ -41,9 +42,14 @@ def _row_loss(errors: Array, metric: Metric) -> Array:
     return errors**2 if metric == "mse" else np.abs(errors)
 
 
-def _interval(plain: Array, augmented: Array, groups: IntArray | None, *, seed: int) -> tuple[float, float]:
-    """Percentile bootstrap of the ratio of mean losses; a resample takes the same units in both arms."""
+def _interval(plain: Array, augmented: Array, groups: IntArray | None, *, seed: int) -> tuple[float, float] | None:
+    """Percentile bootstrap of the ratio of mean losses; a resample takes the same units in both arms.
+
+    None below a handful of units: resampling three rows says nothing about a fourth.
+    """
     units = _units(len(plain), groups)
+    if int(units.max()) + 1 < _FEWEST_UNITS:
+        return None
     sums = np.stack([np.bincount(units, plain), np.bincount(units, augmented)], axis=1)  # (units, 2)
     rng = stream(seed, "bootstrap")
     changes = np.empty(RESAMPLES)

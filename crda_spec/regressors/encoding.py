@@ -20,7 +20,7 @@ class Encoder:
     fill: Array  # (d,) what replaces a missing value: median or mean of a number, the most frequent code otherwise
     center: Array  # (d,)
     scale: Array  # (d,) never 0
-    labels: tuple[int, ...]  # number of labels of each column, 0 for a number or boolean
+    labels: tuple[tuple[int, ...], ...]  # the codes of each category that the rows show; empty for a number or boolean
     target_center: float
     target_scale: float
 
@@ -31,8 +31,8 @@ class Encoder:
         if not any(self.labels):
             return scaled
         parts = [
-            (filled[:, [position]] == np.arange(count)).astype(np.float64) if count else scaled[:, [position]]
-            for position, count in enumerate(self.labels)
+            (filled[:, [position]] == np.array(codes)).astype(np.float64) if codes else scaled[:, [position]]
+            for position, codes in enumerate(self.labels)
         ]
         return np.ascontiguousarray(np.concatenate(parts, axis=1))
 
@@ -53,7 +53,7 @@ def fit_encoder(train: Table, *, fill: Fill) -> Encoder:
         fill=filler,
         center=filled.mean(axis=0),
         scale=_spread(filled),
-        labels=_label_counts(train.features),
+        labels=_shown_labels(train.features, filled),
         target_center=float(train.y.mean()),
         target_scale=float(_spread(train.y[:, None])[0]),
     )
@@ -67,8 +67,12 @@ def _spread(columns: Array) -> Array:
     return np.where((np.ptp(columns, axis=0) > 0) & (deviation > 0), deviation, 1.0)
 
 
-def _label_counts(columns: Sequence[Column]) -> tuple[int, ...]:
-    return tuple(len(column.labels or ()) if column.type == "category" else 0 for column in columns)
+def _shown_labels(columns: Sequence[Column], filled: Array) -> tuple[tuple[int, ...], ...]:
+    """Only labels that these rows show: one that only held-out rows have must not even widen the model's input."""
+    return tuple(
+        tuple(np.unique(values).astype(np.int64).tolist()) if column.type == "category" else ()
+        for column, values in zip(columns, filled.T, strict=True)
+    )
 
 
 def _filler(column: Column, values: Array, fill: Fill) -> float:

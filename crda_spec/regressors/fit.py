@@ -58,7 +58,7 @@ def _design(
     train: Table, extra: Counterfactuals | None, encoder: Encoder, stopping: Stopping | None, *, seed: int
 ) -> Design:
     """Early-stopping rows are real rows, the same in both arms, and no synthetic row stems from one of them."""
-    held = _validation_rows(train, stopping, seed=seed)
+    held = watched_rows(train, stopping, seed=seed)
     seen = np.ones(len(train), dtype=bool)
     seen[held] = False
     x, y, weight = train.x[seen], train.y[seen], None
@@ -77,7 +77,7 @@ def _design(
     )
 
 
-def _validation_rows(train: Table, stopping: Stopping | None, *, seed: int) -> IntArray:
+def watched_rows(train: Table, stopping: Stopping | None, *, seed: int) -> IntArray:
     """A seeded part of the rows, whole groups only; none when the model does not stop early or rows are too few."""
     member = np.arange(len(train)) if train.groups is None else np.unique(train.groups, return_inverse=True)[1]
     sizes = np.bincount(member)

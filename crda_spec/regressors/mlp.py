@@ -47,8 +47,9 @@ class Mlp:
             order = rng.permutation(len(design.y))
             loss = trainer.epoch(design.x, design.y, weight, order, self.batch_size)
             if self.stopping is not None and design.validation_x is not None and design.validation_y is not None:
-                error = trainer.network().predict(design.validation_x) - design.validation_y
-                loss = float(error @ error) / len(error)
+                with np.errstate(over="ignore", invalid="ignore"):
+                    error = trainer.network().predict(design.validation_x) - design.validation_y
+                    loss = float(error @ error) / len(error)
             waited = 0 if loss < best_loss - self.tol else waited + 1
             if loss < best_loss:
                 best, best_loss = trainer.snapshot(), loss

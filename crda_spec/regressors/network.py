@@ -84,10 +84,11 @@ class Trainer:
         x, y = x[order], y[order]
         weight = None if weight is None else weight[order]
         total = 0.0
-        for start in range(0, len(y), batch):
-            stop = start + batch
-            rows = None if weight is None else weight[start:stop]
-            total += self._step(x[start:stop], y[start:stop], rows) * len(y[start:stop])
+        with np.errstate(over="ignore", invalid="ignore"):  # a network that runs away has a loss that says so
+            for start in range(0, len(y), batch):
+                stop = start + batch
+                rows = None if weight is None else weight[start:stop]
+                total += self._step(x[start:stop], y[start:stop], rows) * len(y[start:stop])
         return total / len(y)
 
     def _step(self, x: Array, y: Array, weight: Array | None) -> float:

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from crda_spec.data.folds import folds
+from crda_spec.data.rows import counted
+from crda_spec.errors import Complaint, DataError
 from crda_spec.records import Table
 from crda_spec.regressors._protocol import Regressor
 from crda_spec.regressors.encoding import Fill
@@ -53,9 +55,13 @@ def tune(
             model = fitter.fit(train.take(rest), seed=integer_seed(seed, "tune-fit", *index, number))
             squared += float(((train.y[rows] - model.predict(train.x[rows])) ** 2).sum())
         fits, seconds = fits + fitter.fits, seconds + fitter.seconds
+        squared = squared if np.isfinite(squared) else np.inf  # a trial that ran away never wins
         if best is None or squared < best[0]:
             best = squared, chosen
     assert best is not None  # noqa: S101 - there is at least one trial
+    if not np.isfinite(best[0]):
+        what = f"all {counted(search.trials, 'trial')} of the search ended with numbers that are not finite"
+        raise DataError(Complaint(code="diverged", path="tune", what=what, hint="look for extreme values in the data"))
     return Tuned(
         regressor=_with(regressor, best[1]), chosen=best[1], loss=best[0] / len(train), fits=fits, seconds=seconds
     )

@@ -16,10 +16,11 @@ def data_sentence(result: RunResult) -> str:
     """How many rows there were, how they were split, and what was left out."""
     train, test = result.split.train, result.split.test
     groups = "" if train.groups is None else ", groups kept whole"
-    return (
-        f"{count(result.data.rows_read, 'row')} read, {result.data.rows_used} used: {len(train)} to train, "
-        f"{len(test)} to test{groups}; {dropped(result.data)}."
-    )
+    rows = f"{count(result.data.rows_read, 'row')} read, {result.data.rows_used} used"
+    if result.data.test_source is not None:
+        where = shown(result.data.test_source)
+        return f"{rows} to train{groups}, {dropped(result.data)}; {len(test)} to test, from {where}."
+    return f"{rows}: {len(train)} to train, {len(test)} to test{groups}; {dropped(result.data)}."
 
 
 def dropped(data: DataReport) -> str:
@@ -48,9 +49,11 @@ def rows_sentence(made: Counterfactuals, train_rows: int) -> str:
     noise = {0.0: "none of its source's noise", 1.0: "all of its source's noise"}.get(
         made.retention, f"{setting(made.retention)} of its source's noise"
     )
+    still = made.action.unmoved
+    came = f" {still} of them came out as their source row." if still else ""
     return (
         f"{count(len(made), 'synthetic row')} from {count(train_rows, 'training row')}; "
-        f"each carries {noise} and weighs {setting(made.weight)}."
+        f"each carries {noise} and weighs {setting(made.weight)}.{came}"
     )
 
 
@@ -76,7 +79,7 @@ def score_change(score: TestScore) -> str:
         return ""
     text = f"{percent(score.change_percent)} %"
     if score.interval_percent is None:
-        return text
+        return f"{text} (too few test rows for an interval)"
     low, high = score.interval_percent
     return f"{text} ({setting(100 * score.level)} % interval {percent(low)} to {percent(high)})"
 

@@ -53,6 +53,22 @@ def certify(graph: CausalGraph, features: Sequence[str]) -> tuple[FeatureVerdict
     return tuple(inquiry.allowed(name) if name in free else inquiry.blocked(name) for name in features)
 
 
+def certify_named(graph: CausalGraph, features: Sequence[str]) -> tuple[FeatureVerdict, ...]:
+    """The same verdicts, but a feature that no edge names stays fixed.
+
+    A node without edges is, read literally, independent of everything. In an expert's graph it is far more often a
+    column that was forgotten, and a forgotten column must not be the one that moves.
+    """
+    named = {name for edge in graph.edges for name in (edge.tail, edge.head)} | set(graph.noise_parents)
+    forgotten = "no edge of the graph names it, so nothing is known of it: draw it, or leave it out of the features"
+    return tuple(
+        verdict
+        if verdict.name in named or not verdict.perturbable
+        else FeatureVerdict(name=verdict.name, status="blocked", reason=forgotten)
+        for verdict in certify(graph, features)
+    )
+
+
 def drawn(graph: CausalGraph, features: Sequence[str]) -> DrawnGraph:
     """The graph as it is shown: all features, the target, its noise, and whatever else an edge names."""
     graph.measured(features)

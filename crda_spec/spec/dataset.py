@@ -143,7 +143,7 @@ MissingRule = Annotated[MissingError | MissingDrop | MissingImpute, Field(discri
 class DuplicatesError(Strict):
     """Repeated rows are an error."""
 
-    kind: Literal["error"] = Field(description="Two rows that agree in every column used are an error.")
+    kind: Literal["error"] = Field(description="Two rows that agree in every feature and the target are an error.")
 
 
 class DuplicatesKeep(Strict):

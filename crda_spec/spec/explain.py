@@ -6,7 +6,7 @@ import re
 import types
 import typing
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pydantic import BaseModel
@@ -98,6 +98,9 @@ def _one(path: SpecPath, found: list[ErrorDetails], model: type[BaseModel], tree
             place=tree.place(where),
         )
     code, what, hint = _bad_value(found)
+    if code == "wrong-type" and not hint:
+        named = [str(_kind_of(one)) for one in _models_at(model, path, None) if _kind_of(one) is not None]
+        hint = _one_word(error["input"], named)
     return Complaint(code=code, what=what, hint=hint, path=dotted(path), place=tree.place(path))
 
 
@@ -112,9 +115,27 @@ def _key_hint(path: SpecPath, model: type[BaseModel], value: Any) -> str:  # noq
     return f"kind {', '.join(chosen)} has no such key; it belongs to kind {' and '.join(owners)}"
 
 
+def _one_word(value: object, kinds: Sequence[str]) -> str:
+    """The hint for a section that was written as one word: most often the word is its kind."""
+    if not isinstance(value, str) or not kinds:
+        return ""
+    if value in kinds:
+        return f"write {{kind: {value}}}"
+    return did_you_mean(value, list(kinds), otherwise="a mapping with one of the kinds")
+
+
 def _missing(path: SpecPath, model: type[BaseModel], tree: Tree) -> Complaint:
     field = _fields_at(model, path[:-1], tree.value).get(str(path[-1]))
     meaning = (field.description or "").rstrip(".") if field is not None else ""
+    only = _kind_of(_models_at(model, path[:-1], tree.value)[0]) if path[-1] == "kind" else None
+    if only is not None:
+        return Complaint(
+            code="missing-key",
+            what="the key 'kind' is missing",
+            hint=f"write kind: {only}",
+            path=dotted(path),
+            place=tree.place(path[:-1]),
+        )
     return Complaint(
         code="missing-key",
         what=f"the key {show(str(path[-1]))} is missing",

@@ -6,14 +6,16 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from crda_spec.spec.base import Fraction, NonNegative, Positive, Strict
+from crda_spec.spec.base import NonNegative, Positive, Strict
 
 
 class EarlyStopping(Strict):
     """Stop when rows that training does not see stop improving; the same real rows in both arms of a comparison."""
 
     rounds: int = Field(20, ge=1, description="Stop after this many rounds (or epochs) without improvement.")
-    validation: Fraction = Field(0.1, description="The part of the real training rows that training does not see.")
+    validation: float = Field(
+        0.1, gt=0, le=0.5, description="The part of the real training rows that training does not see."
+    )
 
 
 class XgboostRegressor(Strict):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import yaml
@@ -14,8 +15,8 @@ from crda_spec.spec.yaml_tree import SpecPath, resolve_scalar
 
 # What stands for a secret in a URL: user:SECRET@host, and options such as ?password=SECRET.
 _SECRET = re.compile(
-    r"(?P<head>[\w.+-]+://[^:/@]*:)(?P<password>[^@]*)(?=@)"
-    r"|(?P<key>[?&](?:\w*password|passwd|pwd|secret|token|api_?key|odbc_connect)=)(?P<option>[^&]*)",
+    r"(?P<head>[\w.+-]+://[^:/@]*:)(?P<password>[^/?]*)(?=@)"
+    r"|(?P<key>[?&]\w*(?:pass|pwd|secret|token|key|credential|odbc_connect)\w*=)(?P<option>[^&]*)",
     re.IGNORECASE,
 )
 _VARIABLE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}")
@@ -35,11 +36,15 @@ def redact_url(url: str) -> str:
 def resolved(spec: RunSpec, draft: Draft | None = None) -> dict[str, Any]:
     """The spec as plain values, all defaults filled in.
 
-    A database URL that came from the environment is written as it stands in the file; secrets are masked.
+    Text that came from the environment may be a secret or a path of this machine, so it is written as it stands in the
+    file, `${NAME}` and all; numbers from there are filled in. Secrets in a database URL are masked.
     """
     plain: dict[str, Any] = spec.model_dump(mode="json")
-    for path, source in _databases(plain):
-        source["url"] = redact_url(_as_written(draft, path) or source["url"])
+    for path, written in _from_environment(plain, draft):
+        _at(plain, path[:-1])[path[-1]] = written
+    for source in map(partial(_at, plain), _SOURCES):
+        if isinstance(source, dict) and source.get("kind") == "sql":
+            source["url"] = redact_url(source["url"])
     return plain
 
 
@@ -47,28 +52,26 @@ def render(spec: RunSpec, draft: Draft | None = None) -> str:
     """The resolved spec as YAML that loads to the same spec, but for masked secrets."""
     plain = resolved(spec, draft)
     escaped = _escape(plain)
-    for path, source in _databases(escaped):
-        if _as_written(draft, path) is not None:
-            source["url"] = _at(plain, path)["url"]  # its ${NAME} is meant to be filled in again
+    for path, _ in _from_environment(spec.model_dump(mode="json"), draft):
+        _at(escaped, path[:-1])[path[-1]] = _at(plain, path)  # its ${NAME} is meant to be filled in again
     return yaml.dump(escaped, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110)
 
 
-def _databases(plain: dict[str, Any]) -> Iterator[tuple[SpecPath, dict[str, Any]]]:
-    for path in _SOURCES:
-        source = _at(plain, path)
-        if isinstance(source, dict) and source.get("kind") == "sql":
-            yield path, source
+def _from_environment(plain: dict[str, Any], draft: Draft | None) -> Iterator[tuple[SpecPath, str]]:
+    """Every text value with a variable in it: its path, and how it was written."""
+    for path, written in ({} if draft is None else draft.tree.environment).items():
+        if path and isinstance(_at(plain, path), str):
+            yield path, written
 
 
-def _at(plain: dict[str, Any], path: SpecPath) -> Any:  # noqa: ANN401
+def _at(plain: Any, path: SpecPath) -> Any:  # noqa: ANN401
     value: Any = plain
     for part in path:
-        value = value.get(part) if isinstance(value, dict) else None
+        if isinstance(value, list) and isinstance(part, int) and part < len(value):
+            value = value[part]
+        else:
+            value = value.get(part) if isinstance(value, dict) else None
     return value
-
-
-def _as_written(draft: Draft | None, path: SpecPath) -> str | None:
-    return None if draft is None else draft.tree.environment.get((*path, "url"))
 
 
 def _escape(value: Any) -> Any:  # noqa: ANN401 - any plain value

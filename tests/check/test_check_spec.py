@@ -96,7 +96,7 @@ def test_features_are_declared_or_all_columns_without_another_role(folder, more,
 
 def test_without_a_declared_graph_there_is_none(folder):
     spec = checked(folder, spec_text("{kind: csv, path: houses.csv}"))
-    assert declared_graph(spec.causal, spec.dataset, COLUMNS) is None
+    assert declared_graph(spec.causal, spec.dataset, COLUMNS, folder) is None
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Every way in which a source can be wrong, and the whole message."""
 
+import contextlib
 import sqlite3
 
 import openpyxl
@@ -7,8 +8,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from sqlalchemy.exc import OperationalError
 
 from crda_spec.data.catalogue import BENCHMARKS
+from crda_spec.data.database import _engine
+from crda_spec.data.headers import sql_header
 from crda_spec.data.sources import Benchmark, Csv, Excel, Parquet, Sql
 from crda_spec.errors import DataError
 
@@ -246,7 +250,8 @@ def test_broken_sheets(sheet, expected, tmp_path):
         ),
         pytest.param(
             "DELETE FROM houses",
-            "sqlite:///a.db: dataset.source.query: the statement returns no rows; use a SELECT",
+            "sqlite:///a.db: dataset.source.query: the query is not a single SELECT: it says DELETE; "
+            "a source only reads; put a column of such a name in double quotes",
             id="not-a-select",
         ),
         pytest.param(
@@ -328,3 +333,56 @@ def test_a_changed_benchmark_is_refused(tmp_path, monkeypatch):
         "its sha256 is 7df91a716d95…, not 606ed9b37451…; replace it by the original "
         "(UCI 186 (red and white, duplicates dropped)), or read your own version as kind: csv"
     )
+
+
+@pytest.mark.parametrize(
+    ("query", "word"),
+    [
+        ("drop table houses", "DROP"),
+        ("with x as (select 1) delete from houses", "DELETE"),
+        ("insert into houses select * from houses returning *", "INSERT"),
+        ("select * from houses; drop table houses", "DROP"),
+        ("select * into copies from houses", "INTO"),
+        ("/* select */ update houses set price = 0", "UPDATE"),
+        ("pragma user_version = 7", ""),
+        ("select 1; select 2", ""),
+        ("", ""),
+    ],
+)
+def test_a_query_that_could_write_is_refused_and_writes_nothing(tmp_path, query, word):
+    database = tmp_path / "houses.db"
+    with contextlib.closing(sqlite3.connect(database)) as connection:
+        connection.execute("create table houses (area real, price real)")
+        connection.execute("insert into houses values (1, 2)")
+        connection.commit()
+    before = database.read_bytes()
+    for read in (sql_header, lambda url, query, *, folder: Sql(url=url, query=query, folder=folder).read()):
+        with pytest.raises(DataError) as caught:
+            read("sqlite:///houses.db", query, folder=tmp_path)
+        assert str(caught.value) == (
+            "sqlite:///houses.db: dataset.source.query: the query is not a single SELECT"
+            + (f": it says {word}" if word else "")
+            + "; a source only reads; put a column of such a name in double quotes"
+        )
+    assert database.read_bytes() == before
+
+
+def test_words_in_quotes_and_comments_are_not_taken_for_commands(tmp_path):
+    database = tmp_path / "houses.db"
+    with contextlib.closing(sqlite3.connect(database)) as connection:
+        connection.execute('create table houses ("update" real, price real)')
+        connection.execute("insert into houses values (1, 2)")
+        connection.commit()
+    query = "select \"update\", price, 'drop; it' as note -- delete nothing\nfrom houses;"
+    assert sql_header("sqlite:///houses.db", query, folder=tmp_path) == ("update", "price", "note")
+
+
+def test_sqlite_itself_refuses_what_we_might_miss(tmp_path):
+    """The file is opened read-only, whatever the query."""
+    database = tmp_path / "houses.db"
+    with contextlib.closing(sqlite3.connect(database)) as connection:
+        connection.execute("create table houses (price real)")
+    engine = _engine("sqlite:///houses.db", tmp_path)
+    with engine.connect() as connection, pytest.raises(OperationalError, match="readonly database"):
+        connection.exec_driver_sql("drop table houses")
+    engine.dispose()
