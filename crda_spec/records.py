@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
+if TYPE_CHECKING:  # `crda-spec validate` needs these records, and must not wait for numpy
+    import numpy as np
+    import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+Array: TypeAlias = "npt.NDArray[np.float64]"
+IntArray: TypeAlias = "npt.NDArray[np.int64]"
 
 ColumnType = Literal["continuous", "integer", "category", "boolean"]
 
@@ -81,10 +82,10 @@ class Table:
             groups=None if self.groups is None else self.groups[index],
         )
 
-    def positions(self, names: Sequence[str]) -> IntArray:
+    def positions(self, names: Sequence[str]) -> tuple[int, ...]:
         """The columns of x that hold these features."""
         where = {name: position for position, name in enumerate(self.names)}
-        return np.array([where[name] for name in names], dtype=np.int64)
+        return tuple(where[name] for name in names)
 
 
 class Predictor(Protocol):

@@ -51,7 +51,8 @@ def finish_run(result: RunResult, *, spec: RunSpec, draft: Draft, folder: Path) 
     told = spec.model_copy(update={"execution": Execution()})
     origins = {name: origin for name, origin in draft.origins.items() if not name.startswith("execution.")}
     spec_yaml = render(told, draft)
-    record = make_record(result, spec=resolved(told, draft), spec_yaml=spec_yaml, origins=origins, seed=spec.seed)
+    shown = resolved(told, draft)
+    record = make_record(result, spec=shown, spec_yaml=spec_yaml, origins=origins, seed=spec.seed)
     svg = graph_svg(result.certificate.graph, result.certificate.features)
     files: dict[str, bytes] = {
         "spec.yaml": spec_yaml.encode(),
@@ -64,7 +65,7 @@ def finish_run(result: RunResult, *, spec: RunSpec, draft: Draft, folder: Path) 
     page = render_html(
         result,
         name=spec.name,
-        description=spec.description,
+        description=shown["description"],  # as written: what fills it in may be a secret
         svg=svg,
         record_json=canonical_json(record),
         spec_yaml=spec_yaml,

@@ -144,7 +144,8 @@ class DiscoveredPartitioner:
         linked = {int(owner[position]) for position in found.linked}
         untested = ""
         if found.depth_reached < 0:
-            untested = f"PC could not test anything: only {rows} of {len(train)} rows have no missing cell"
+            few = f"only {rows} of {len(train)} rows have no missing cell" if rows < len(train) else f"only {rows} rows"
+            untested = f"PC could not test anything: {few}"
         return [position in linked for position in range(len(train.features))], untested
 
     def _verdict(self, name: str, found: _Evidence, *, tied: bool) -> FeatureVerdict:
@@ -239,6 +240,8 @@ def _numbers(train: Table) -> tuple[Array, IntArray]:
         if len(codes) > 2:
             known = np.where(np.isnan(values)[:, None], np.nan, values[:, None] == codes)
             parts.append(known.astype(np.float64))
+        elif len(codes):  # of two labels one tells the other; as a column of codes it would depend on unused labels
+            parts.append(np.where(np.isnan(values), np.nan, values == codes[-1])[:, None])
         else:
             parts.append(values[:, None])
         owner += [position] * parts[-1].shape[1]

@@ -7,7 +7,7 @@ The order of work: names, contracts, missing cells, copies, sample. Sampling com
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -33,6 +33,7 @@ class Assembled:
     report: DataReport
     extra: Mapping[str, ObjectArray]  # the excluded columns, one value per row of the table
     group_names: tuple[str, ...] = ()  # of each group number, for messages
+    joined: Mapping[int, int] = field(default_factory=dict)  # where copies bind groups: number -> the one it has now
 
 
 def assemble(raw: RawTable, assembly: Assembly, *, seed: int, like: Assembled | None = None) -> Assembled:
@@ -66,7 +67,7 @@ def assemble(raw: RawTable, assembly: Assembly, *, seed: int, like: Assembled | 
         notes=tuple(work.notes),
     )
     extra = {name: cells.plain()[keep] for name, cells in work.excluded.items()}
-    return Assembled(table=table, report=report, extra=extra, group_names=group_names)
+    return Assembled(table=table, report=report, extra=extra, group_names=group_names, joined=work.joined)
 
 
 def _sample(rows: int, size: int, seed: int, notes: list[str]) -> IntArray:
@@ -90,6 +91,7 @@ class _Work:
         self.checked: dict[str, CheckedColumn] = {}
         self.excluded: dict[str, Cells] = {}
         self.groups: Cells | None = None
+        self.joined: dict[int, int] = {}
         self.missing_cells = 0
 
     def complain(self, code: str, path: str, what: str, hint: str = "") -> None:
@@ -212,6 +214,7 @@ class _Work:
         self.stop_at_complaints()
         if groups is not None and len(own):
             merged = merge_groups(groups, first)
+            self.joined = dict(zip(groups.tolist(), merged.tolist(), strict=True))
             count = len(np.unique(groups)) - len(np.unique(merged))
             if count:
                 self.notes.append(f"copies bind groups together: {counted(count, 'group')} joined another")
@@ -233,8 +236,13 @@ class _Work:
             line = self.raw.line_of(int(keep[own[0]]))
             where = "" if line is None else f" (the first on line {line})"
             more = f" and {len(own) - 5} more" if len(own) > 5 else ""
-            what = f"{counted(len(own), 'row')} {verb} an earlier row in every feature and the target{where}: {pairs}{more}"
-            self.complain("duplicates", path, what, "set dataset.duplicates to kind: keep or kind: drop")
+            copied = f"{counted(len(own), 'row')} {verb} an earlier row in every feature and the target"
+            self.complain(
+                "duplicates",
+                path,
+                f"{copied}{where}: {pairs}{more}",
+                "set dataset.duplicates to kind: keep or kind: drop",
+            )
         if len(foreign):
             verb = "copies" if len(foreign) == 1 else "copy"
             what = f"{counted(len(foreign), 'test row')} {verb} a training row: {listed(self.raw, keep[foreign])}"
@@ -245,11 +253,11 @@ class _Work:
         """Group numbers by first appearance, those of the training table first, and the groups' names."""
         if self.groups is None:
             return None, ()
-        known = () if self.like is None else self.like.group_names
+        known, joined = ((), {}) if self.like is None else (self.like.group_names, self.like.joined)
         numbers = {name: number for number, name in enumerate(known)}
         labels = self.groups.labels()[keep].tolist()
-        codes = np.array([numbers.setdefault(label_of(label), len(numbers)) for label in labels], dtype=np.int64)
-        return codes, tuple(numbers)
+        codes = [numbers.setdefault(label_of(label), len(numbers)) for label in labels]
+        return np.array([joined.get(code, code) for code in codes], dtype=np.int64), tuple(numbers)
 
     def _matrix(self, keep: IntArray) -> Array:
         names = (*self.features, self.assembly.target)
@@ -275,7 +283,7 @@ class _Work:
         if rows < 2:
             what = f"{counted(rows, 'row')} of {len(self.raw.frame)} can be used, but at least 2 are needed"
             self.complain("too-few-rows", "dataset.source", what, "a regression needs rows to learn from")
-        elif 0 < float(np.std(table.y / np.abs(table.y).max())) * float(np.abs(table.y).max()) < _SMALLEST_SPREAD:
+        elif 0 < _spread(table.y) < _SMALLEST_SPREAD:
             what = f"the target '{target}' varies by less than {_SMALLEST_SPREAD:g}: its squares are lost to rounding"
             self.complain("tiny-spread", "dataset.target", what, "write it in a smaller unit")
         elif table.y.min() == table.y.max():
@@ -298,6 +306,12 @@ def _rule_of(column: Column) -> ColumnRule:
         maximum=column.maximum,
         values=column.labels if column.type == "category" else column.allowed,
     )
+
+
+def _spread(values: Array) -> float:
+    """The standard deviation, of values whose squares may vanish."""
+    size = float(np.abs(values).max())
+    return float(np.std(values / size)) * size if size > 0 else 0.0
 
 
 def _used_cells(table: Table) -> Array:

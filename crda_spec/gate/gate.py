@@ -39,7 +39,8 @@ class FoldOutcome:
 
 def loss(errors: Array, metric: Metric) -> float:
     """The mean loss of prediction errors."""
-    return float(np.mean(errors**2)) if metric == "mse" else float(np.mean(np.abs(errors)))
+    with np.errstate(over="ignore", invalid="ignore"):  # whoever asks looks whether the loss is finite
+        return float(np.mean(errors**2)) if metric == "mse" else float(np.mean(np.abs(errors)))
 
 
 def run_fold(

@@ -1,7 +1,7 @@
 """A small dense network, trained with Adam: numpy only, on one flat vector of parameters.
 
 scikit-learn's MLPRegressor computes the same numbers (a test shows it, step by step), but spends most of its time
-around the arithmetic: ours takes about a third of its time (`benchmarks/mlp_speed.py`). Owning the loop also lets us
+around the arithmetic: ours is two to five times as fast (`benchmarks/mlp_speed.py`). Owning the loop also lets us
 choose the rows that early stopping watches.
 """
 

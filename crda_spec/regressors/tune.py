@@ -53,7 +53,8 @@ def tune(
         for number, rows in enumerate(held):
             rest = np.setdiff1d(np.arange(len(train)), rows)
             model = fitter.fit(train.take(rest), seed=integer_seed(seed, "tune-fit", *index, number))
-            squared += float(((train.y[rows] - model.predict(train.x[rows])) ** 2).sum())
+            with np.errstate(over="ignore", invalid="ignore"):
+                squared += float(((train.y[rows] - model.predict(train.x[rows])) ** 2).sum())
         fits, seconds = fits + fitter.fits, seconds + fitter.seconds
         squared = squared if np.isfinite(squared) else np.inf  # a trial that ran away never wins
         if best is None or squared < best[0]:

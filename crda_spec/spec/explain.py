@@ -48,16 +48,19 @@ def explain(errors: Iterable[ErrorDetails], model: type[BaseModel], tree: Tree) 
 def _path_of(error: ErrorDetails, value: Any) -> SpecPath:  # noqa: ANN401
     """Pydantic's location without the union tags it mixes in."""
     path: list[str | int] = []
+    tagged = False  # the tag comes right behind the way into the union; a key may have the same name
     for position, part in enumerate(error["loc"]):
         last = position == len(error["loc"]) - 1
+        if not tagged and isinstance(value, dict) and value.get("kind") == part:
+            tagged = True
+            continue
+        tagged = False
         if isinstance(value, dict) and part in value:
             value = value[str(part)]
             path.append(part)
         elif isinstance(value, list) and isinstance(part, int) and part < len(value):
             value = value[part]
             path.append(part)
-        elif isinstance(value, dict) and value.get("kind") == part:
-            continue
         elif last and error["type"] == "missing":
             path.append(part)
         else:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -141,6 +142,10 @@ def _fill_recipe(draft: Draft) -> None:
     draft.tree.value = fill(draft.tree.value, preset, ())
 
 
+# Sections whose keys can be judged one by one. In the others a key that was refused changes what the rest means.
+_CHECKED_IN_PARTS = frozenset({"dataset", "causal", "partition", "perturbation"})
+
+
 def _validate(draft: Draft) -> None:
     value = draft.tree.value
     try:
@@ -148,19 +153,32 @@ def _validate(draft: Draft) -> None:
         draft.spec = RunSpec.model_validate_json(json.dumps(value))
     except ValidationError as error:
         found = error.errors(include_url=False)
-        known = {
-            complaint.place for complaint in draft.complaints
-        }  # a value refused by the YAML reader is refused once
+        # What the YAML reader refused is refused once.
+        known = {complaint.place for complaint in draft.complaints}
         explained = explain(found, RunSpec, draft.tree)
         draft.complaints.extend(complaint for complaint in explained if complaint.place not in known)
+        sound = _without(value, [_path_in(draft.tree, complaint.path) for complaint in explained])
         broken = {one["loc"][0] for one in found if one["loc"]}
-        draft.parts = {
-            name: _section(info, value[name])
-            for name, info in RunSpec.model_fields.items()
-            if name in value and name not in broken
-        }
+        for name, info in RunSpec.model_fields.items():
+            if name in sound and (name not in broken or name in _CHECKED_IN_PARTS):
+                with suppress(ValidationError):
+                    draft.parts[name] = _section(info, sound[name])
     else:
         draft.parts = {name: getattr(draft.spec, name) for name in RunSpec.model_fields}
+
+
+def _without(value: Any, paths: Sequence[SpecPath]) -> Any:  # noqa: ANN401
+    """A copy without the values that were complained about, so that the rest of their sections can be checked too."""
+    copy = json.loads(json.dumps(value))
+    for path in paths:
+        inside = copy
+        for part in path[:-1]:
+            inside = inside.get(part) if isinstance(inside, dict) else None
+        if isinstance(inside, dict):
+            inside.pop(path[-1], None)
+        elif path[:-1] and len(path) > 1:  # an item of a list: the whole list is in doubt
+            copy = _without(copy, [path[:-1]])
+    return copy
 
 
 def _drop_unreadable(draft: Draft) -> None:

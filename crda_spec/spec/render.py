@@ -13,11 +13,12 @@ from crda_spec.spec.load import Draft
 from crda_spec.spec.run import RunSpec
 from crda_spec.spec.yaml_tree import SpecPath, resolve_scalar
 
-# What stands for a secret in a URL: user:SECRET@host, and options such as ?password=SECRET.
+# What stands for a secret in a URL: user:SECRET@host, and options such as ?password=SECRET. A password may hold any
+# character, so all up to the last @ counts as one: rather a host too little than a secret too much.
 _SECRET = re.compile(
-    r"(?P<head>[\w.+-]+://[^:/@]*:)(?P<password>[^/?]*)(?=@)"
+    r"(?P<head>[\w.+-]+://[^:/@]*:)(?P<password>.*)(?=@)"
     r"|(?P<key>[?&]\w*(?:pass|pwd|secret|token|key|credential|odbc_connect)\w*=)(?P<option>[^&]*)",
-    re.IGNORECASE,
+    re.IGNORECASE | re.DOTALL,
 )
 _VARIABLE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}")
 _SOURCES: tuple[SpecPath, ...] = (("dataset", "source"), ("dataset", "split", "source"))
@@ -58,9 +59,12 @@ def render(spec: RunSpec, draft: Draft | None = None) -> str:
 
 
 def _from_environment(plain: dict[str, Any], draft: Draft | None) -> Iterator[tuple[SpecPath, str]]:
-    """Every text value with a variable in it: its path, and how it was written."""
+    """Every text value with a variable in it: its path, and how it was written.
+
+    Not those of `execution`: they change no number, and a run's record leaves them out.
+    """
     for path, written in ({} if draft is None else draft.tree.environment).items():
-        if path and isinstance(_at(plain, path), str):
+        if path and path[0] != "execution" and isinstance(_at(plain, path), str):
             yield path, written
 
 

@@ -151,6 +151,7 @@ class _Reader:
     def _value(self, node: yaml.Node, path: SpecPath) -> Any:  # noqa: ANN401
         place = self.at(node.start_mark)
         self.tree.value_places[path] = place
+        self.tree.environment.pop(path, None)  # of a merged value that this one replaces
         if isinstance(node, yaml.ScalarNode):
             return self._scalar(node, path, place) if self._affordable(place, path) else None
         if node.tag not in (_TAG + "seq", _TAG + "map"):
@@ -223,14 +224,17 @@ class _Reader:
                     "bad-merge", "<< needs a mapping", "point it at an anchor of key: value lines", place, path
                 )
                 continue
-            before = dict(self.tree.value_places), dict(self.tree.key_places)
+            before = dict(self.tree.value_places), dict(self.tree.key_places), dict(self.tree.environment)
             with self._entered(base, self.at(base.start_mark), path) as open_:
                 found = self._mapping(base, path) if open_ else {}
             for key, value in found.items():
                 merged.setdefault(key, value)
-            # What the mapping writes itself keeps its own place, whichever comes first in the text.
+            # What the mapping writes itself keeps its own place and wording, whichever comes first in the text.
             self.tree.value_places.update(before[0])
             self.tree.key_places.update(before[1])
+            for written in before[0]:
+                self.tree.environment.pop(written, None)
+            self.tree.environment.update(before[2])
 
     def _scalar(self, node: yaml.ScalarNode, path: SpecPath, place: Place) -> Any:  # noqa: ANN401
         if node.tag not in _PLAIN_TAGS:

@@ -10,7 +10,7 @@ version: 1
 name: audited
 seed: 2
 dataset:
-  source: {kind: synthetic, world: bidding_war, rows: 90}
+  source: {kind: synthetic, world: bidding_war, rows: 120}
   target: price
 causal:
   graph:

@@ -4,7 +4,6 @@ import csv
 import hashlib
 import io
 import json
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,32 +11,12 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from audit_parts import SPEC
+from audit_runs import ran
 
 from crda_spec.audit.canonical import canonical_json
 from crda_spec.audit.models import load_model
 from crda_spec.audit.record import certificate_record, make_record, versions
 from crda_spec.audit.tables import LEDGER, augmented_parquet, folds_csv
-from crda_spec.build import build_plan
-from crda_spec.check import load_spec
-from crda_spec.cli.finish import finish_run
-from crda_spec.pipeline import run
-
-
-class Nobody:
-    @contextmanager
-    def stage(self, name, total):
-        del name, total
-        yield self
-
-    def advance(self):
-        return None
-
-
-def ran(folder, text):
-    (folder / "spec.yaml").write_text(text)
-    spec, draft = load_spec(folder / "spec.yaml")
-    result = run(build_plan(spec, draft), progress=Nobody())
-    return finish_run(result, spec=spec, draft=draft, folder=folder / "run")
 
 
 @pytest.fixture(scope="module")
@@ -104,8 +83,9 @@ def test_columns_keep_their_types_and_labels(finished):
         "_crda_noise": "double",
         "_crda_retention": "double",
         "_crda_weight": "double",
+        "_crda_trained": "bool",
     }
-    assert tuple(types)[-6:] == LEDGER
+    assert tuple(types)[-7:] == LEDGER
     assert set(table["garage"].to_pylist()) == {"none", "unfinished", "finished"}
 
 
@@ -156,8 +136,8 @@ def test_the_record_says_all_that_was_found(finished):
     assert record["test"]["interval_percent"] == list(result.score.interval_percent)
     assert record["regressor"] == {"kind": "kernel_ridge", "alpha": 0.1, "gamma": None}
     assert record["abduction"]["noise_sd"] == float(np.std(result.abduction.noise))
-    assert record["data"]["train_rows"] + record["data"]["test_rows"] == 90
-    ids = np.sort(np.setdiff1d(np.arange(90), result.split.train.row_ids)).astype("<i8")
+    assert record["data"]["train_rows"] + record["data"]["test_rows"] == 120
+    ids = np.sort(np.setdiff1d(np.arange(120), result.split.train.row_ids)).astype("<i8")
     assert record["data"]["test_row_ids_sha256"] == hashlib.sha256(ids.tobytes()).hexdigest()
     made = record["counterfactuals"]
     assert (made["rows"], made["retention"], made["weight"]) == (len(result.counterfactuals), 0.6, 0.5)
@@ -186,10 +166,13 @@ def test_every_file_is_there_with_the_hash_that_the_record_names(finished):
         "certificate.json",
         "augmented.parquet",
         "folds.csv",
+        "rows.csv",
         "graph.svg",
         "report.html",
         "model/model.json",
         "model/estimator.skops",
+        "teacher/1/model.json",
+        "teacher/1/estimator.skops",
     }
     certificate = json.loads((finished.folder / "certificate.json").read_text())
     assert certificate == json.loads(canonical_json(certificate_record(finished.result.certificate)))

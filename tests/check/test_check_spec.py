@@ -128,6 +128,7 @@ GRAPH = """causal:
     kind: edges
     edges:
       - {edges}
+      - rooms -> price
     latent: [care]
 partition: {{perturb: [area, rooms]}}
 """
@@ -136,15 +137,17 @@ partition: {{perturb: [area, rooms]}}
 def test_a_feature_that_the_graph_ties_to_the_noise_is_refused_with_the_open_path(folder):
     text = spec_text("{kind: csv, path: houses.csv}", GRAPH.format(edges='"area <- care -> price"'))
     assert refused(folder, text) == (
-        "spec.yaml:12:23: partition.perturb.0: the graph does not let 'area' move: the unmeasured care drives both "
-        "area and price: area <- care -> price; take it off the list, or correct the graph if it is wrong\n"
-        "    12 | partition: {perturb: [area, rooms]}\n"
+        "spec.yaml:13:23: partition.perturb.0: the graph does not let 'area' move: the unmeasured care drives both "
+        "area and price: area <- care -> price; leave it fixed, or correct the graph if it is wrong\n"
+        "    13 | partition: {perturb: [area, rooms]}\n"
         "       |                       ^"
     )
 
 
 def test_a_certified_feature_passes(folder):
-    spec = checked(folder, spec_text("{kind: csv, path: houses.csv}", GRAPH.format(edges='"town <- care -> price"')))
+    spec = checked(
+        folder, spec_text("{kind: csv, path: houses.csv}", GRAPH.format(edges='"area -> price <- care -> town"'))
+    )
     assert spec.partition.perturb == ("area", "rooms")
 
 

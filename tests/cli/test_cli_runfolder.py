@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -32,7 +33,8 @@ gate: {{kind: wilcoxon, folds: 5}}
 """
 RIDGE = "{kind: ridge}"
 XGBOOST = "{kind: xgboost, n_estimators: 15, early_stopping: null}"
-FILES = ["augmented.parquet", "certificate.json", "folds.csv", "graph.svg", "record.json", "report.html", "spec.yaml"]
+FILES = ["augmented.parquet", "certificate.json", "folds.csv", "graph.svg", "record.json", "report.html"]
+FILES += ["rows.csv", "spec.yaml"]
 
 
 @pytest.fixture
@@ -63,8 +65,8 @@ def test_the_record_lists_every_other_file_with_its_hash(command, place):
     assert command("crda-run", "spec.yaml", "-q", "--jobs", "1", "--out", "run").code == 0
     run = place / "run"
     written = {str(file.relative_to(run)) for file in run.rglob("*") if file.is_file()}
-    assert sorted(name for name in written if not name.startswith("model/")) == FILES
-    assert any(name.startswith("model/") for name in written)
+    assert sorted(name for name in written if "/" not in name) == FILES
+    assert {name.rpartition("/")[0] for name in written if "/" in name} == {"model", "teacher/1"}
     listed = json.loads((run / "record.json").read_text())["files"]
     assert set(listed) == written - {"record.json"}
     for name, digest in listed.items():
@@ -101,6 +103,27 @@ def test_a_rendered_spec_of_a_run_gives_the_run_again(command, place):
     first, second = contents(place / "first"), contents(place / "second")
     same = [name for name in first if name not in ("record.json", "report.html")]  # these tell who wrote each value
     assert {name: second[name] for name in same} == {name: first[name] for name in same}
+
+
+def test_an_interrupt_in_the_middle_of_a_networks_fit_leaves_nothing(place, script):
+    """Nothing but the signal ends the first fit: it has a million epochs, and as much patience."""
+    stopping = "early_stopping: {rounds: 1000000}"
+    write_spec(place, f"{{kind: mlp, hidden_layer_sizes: [600, 600], max_iter: 1000000, {stopping}}}")
+    line = [script("crda-run"), "spec.yaml", "--jobs", "1", "--out", "run"]
+    before = sorted(path.name for path in place.iterdir())
+    with subprocess.Popen(line, stderr=subprocess.PIPE, text=True, start_new_session=True) as running:
+        assert running.stderr is not None
+        heard = running.stderr.readline()
+        assert heard.startswith("read the data: ")
+        time.sleep(1.5)
+        assert running.poll() is None
+        os.killpg(running.pid, signal.SIGINT)
+        lines = running.stderr.read().splitlines()
+        code = running.wait(timeout=30)
+    assert code == 130
+    assert re.fullmatch(r"abduct, partition, act, predict: stopped, \d+\.\d s", lines[0])
+    assert lines[1:] == ["interrupted; nothing half-written was left behind"]
+    assert sorted(path.name for path in place.iterdir()) == before
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])

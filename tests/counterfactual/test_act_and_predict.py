@@ -188,3 +188,24 @@ def test_a_single_teacher_has_no_out_of_fold_residuals():
     teacher = Teacher(kind="single", members=(_Half(),), in_sample=train.y, out_of_fold=None)
     with pytest.raises(ValueError, match=r"^a single teacher has no out-of-fold predictions$"):
         abduct(train, teacher, residuals="out_of_fold")
+
+
+def test_rows_that_came_out_as_their_source_are_counted():
+    """A constant is not scaled about its mean; a missing cell stays missing; of two values some are redrawn alike."""
+    rng = np.random.default_rng(0)
+    gappy = np.where(np.arange(40) % 4 == 0, np.nan, rng.normal(size=40))
+    x = np.column_stack([np.full(40, 3.0), gappy, rng.normal(size=40), np.arange(40) % 2])
+    train = numbers(x, rng.normal(size=40))
+    acting = Acting(factor=2.0, features={"d": Resample()})
+
+    def unmoved(*moved):
+        return act(train, moved, acting, seed=0, index=()).unmoved
+
+    assert unmoved("a") == 80
+    assert unmoved("b") == 20  # ten rows without a value, twice
+    assert unmoved("a", "b") == 20
+    assert unmoved("c") == 0
+    assert unmoved("b", "c") == 0
+    redrawn = act(train, ["d"], acting, seed=0, index=())
+    assert redrawn.unmoved == np.count_nonzero(redrawn.x[:, 3] == train.x[redrawn.source, 3])
+    assert 0 < redrawn.unmoved < 80

@@ -41,9 +41,12 @@ def test_a_declared_graph_decides(four):
     train, z = four
     certificate = declared(["{a b} -> y", "u -> {c y}"], NAMES, latent=["u"]).partition(train, z)
     assert certificate.basis == "declared"
-    assert statuses(certificate) == {"a": "direct_cause", "b": "direct_cause", "c": "blocked", "d": "irrelevant"}
-    assert certificate.perturbed == ("a", "b", "d")
-    assert certificate.kept == ("c",)
+    assert statuses(certificate) == {"a": "direct_cause", "b": "direct_cause", "c": "blocked", "d": "blocked"}
+    assert certificate.perturbed == ("a", "b")
+    assert certificate.kept == ("c", "d")
+    assert certificate.features[3].reason == (
+        "no edge of the graph names it, so nothing is known of it: draw it, or leave it out of the features"
+    )
     assert certificate.features[2].witness == ("y", "<-", "u", "->", "c")
     assert ("u", "latent") in certificate.graph.nodes
     assert certificate.assumes == (
@@ -113,12 +116,15 @@ def test_without_a_graph_the_two_filters_decide(four):
     certificate = discovered().partition(follows, noise(z.noise + x[:, 1]))
     assert certificate.basis == "discovered"
     assert statuses(certificate) == {"a": "screened", "b": "blocked", "c": "blocked", "d": "screened"}
-    reasons = [verdict.reason.split(" (")[0] for verdict in certificate.features]
-    assert reasons == [
-        "no tie to the residual was found",
-        "PC finds it directly tied to the residual",
-        "it correlates with the residual",
-        "no tie to the residual was found",
+    words = [
+        f"(r = {verdict.evidence['residual_statistic']:+.2f}, p = {verdict.evidence['residual_p_value']:.2g})"
+        for verdict in certificate.features
+    ]
+    assert [verdict.reason for verdict in certificate.features] == [
+        f"no tie to the residual was found {words[0]}",
+        f"PC finds it directly tied to the residual {words[1]}",
+        f"its correlation with the residual is significant {words[2]}",
+        f"no tie to the residual was found {words[3]}",
     ]
     assert certificate.graph == DrawnGraph(
         nodes=(*((name, "feature") for name in NAMES), ("y", "target"), ("Z", "noise")),
@@ -183,15 +189,22 @@ def test_no_evidence_is_ever_nan(awkward, residual):
         assert np.isfinite(numbers_found).all()
 
 
-def test_in_sample_residuals_of_least_squares_break_nothing():
-    """They are orthogonal to every feature, so the correlation matrix of X, Y and Z is singular."""
+def test_in_sample_residuals_of_least_squares_let_nothing_move():
+    """They are orthogonal to every feature, whatever the truth: the matrix of X, Y and Z is singular, and a screen that
+    must pass has not screened.
+    """
     rng = np.random.default_rng(0)
     x = rng.normal(size=(80, 4))
     train = numbers(x, x @ [1.0, 2.0, 0.0, 0.0] + x[:, 0] ** 2 + rng.normal(size=80))
     residual = train.y - Fitter(Linear()).fit(train, seed=0).predict(x)
     certificate = discovered(max_features=2).partition(train, noise(residual))
     assert np.abs([verdict.evidence["residual_statistic"] for verdict in certificate.features]).max() < 1e-9
-    assert statuses(certificate) == {"a": "screened", "b": "screened", "c": "kept", "d": "kept"}
+    assert statuses(certificate) == dict.fromkeys("abcd", "blocked")
+    assert {verdict.reason for verdict in certificate.features} == {
+        "a linear fit leaves residuals uncorrelated with every feature by construction: there is nothing to screen"
+    }
+    one_is_not_so = noise(residual + 1e-3 * x[:, 3])
+    assert discovered(max_features=2).partition(train, one_is_not_so).perturbed == ("a", "b")
 
 
 def residual_of_one_feature(train, column):
@@ -211,7 +224,8 @@ def test_collinear_features_do_not_explain_each_other_into_safety():
     assert neighbours(matrix, rows, 9, alpha=0.05, max_depth=3).linked == ()
     certificate = discovered().partition(train, z)
     assert certificate.perturbed == ("a",)
-    assert all("it correlates with the residual (r = +0." in verdict.reason for verdict in certificate.features[1:])
+    lead = "its correlation with the residual is significant (r = +0."
+    assert all(verdict.reason.startswith(lead) for verdict in certificate.features[1:])
 
 
 @pytest.mark.skipif("CRDA_DATA_DIR" not in os.environ, reason="needs the benchmark tables in CRDA_DATA_DIR")

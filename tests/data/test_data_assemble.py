@@ -217,7 +217,7 @@ COPIES = {"a": [1.0, 1.0, 2.0, 1.0, 2.0], "b": ["u", "u", None, "u", None], "y":
 
 def test_copies_are_errors_by_default():
     assert message(raw_of(first_line=2, **COPIES), target="y", missing="impute") == (
-        "t: dataset.duplicates: 3 rows copy an earlier row in every column used (the first on line 3): "
+        "t: dataset.duplicates: 3 rows copy an earlier row in every feature and the target (the first on line 3): "
         "row 2 copies row 1, row 4 copies row 1, row 5 copies row 3; "
         "set dataset.duplicates to kind: keep or kind: drop"
     )
@@ -241,14 +241,6 @@ def test_dropped_copies_leave_the_first():
     done = assemble(raw_of(**COPIES), Assembly(target="y", missing="impute", duplicates="drop"), seed=0)
     assert done.table.row_ids.tolist() == [0, 2]
     assert done.report.dropped_duplicates == 3
-
-
-def test_rows_of_different_groups_are_no_copies():
-    raw = raw_of(a=[1.0, 1.0], y=[2.0, 2.0], g=["u", "v"])
-    assert "constant" in message(raw, target="y", groups="g")
-    done = assemble(raw_of(a=[1.0, 1.0, 2.0], y=[2.0, 2.0, 3.0], g=[7, 8, 7]), Assembly(target="y", groups="g"), seed=0)
-    assert done.table.groups.tolist() == [0, 1, 0]
-    assert done.group_names == ("7", "8")
 
 
 @given(

@@ -10,6 +10,7 @@ from crda_spec.counterfactual.act import Acting
 from crda_spec.counterfactual.policies import Jitter
 from crda_spec.data.folds import folds
 from crda_spec.gate.gate import WilcoxonGate, judge, run_fold
+from crda_spec.records import Column, Table
 from crda_spec.regressors import Stopping
 from crda_spec.regressors.tune import RandomSearch
 from crda_spec.seeds import stream
@@ -144,3 +145,29 @@ def test_an_augmentation_that_cannot_help_is_accepted_no_more_often_than_the_lev
 def test_the_same_with_a_planted_leak_is_accepted_far_too_often():
     """The mutation of the test above: only the teacher is changed, and the bound is broken."""
     assert accept_rate(60, lambda train: many_rows(train, teacher=LeakyTeacher(train))) > 3 * MOST
+
+
+@pytest.mark.parametrize("only_held", [0.0, 1.0, 2.0])
+@pytest.mark.parametrize("crossfit", [False, True])
+def test_a_label_that_only_held_out_rows_have_does_not_even_widen_the_model(only_held, crossfit):
+    rng = np.random.default_rng(0)
+    held = folds(40, 4, rng=stream(0, "folds"))[0]
+    columns = (Column(name="ward", type="category", labels=("u", "v", "w")), Column(name="a", type="continuous"))
+    others = [code for code in (0.0, 1.0, 2.0) if code != only_held]
+    ward, a, y = rng.choice(others, 40), rng.normal(size=40), rng.normal(size=40)
+
+    def fitted(labels):
+        x = np.column_stack([labels, a])
+        rows = Table(features=columns, target=Column(name="y", type="continuous"), row_ids=np.arange(40), x=x, y=y)
+        watching = Watching()
+        outcome = run_fold(
+            procedure(rows, regressor=watching, **(CROSSFIT if crossfit else {})), rows, held, 1, metric="mse", seed=5
+        )
+        return watching, outcome.result.plain
+
+    strange = ward.copy()
+    strange[held] = only_held
+    (clean, loss), (dirty, other_loss) = fitted(ward), fitted(strange)
+    assert clean.fingerprint() == dirty.fingerprint()
+    assert {design.x.shape[1] for design in dirty.designs} == {3}  # two labels and a number
+    assert loss != other_loss

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from gate_parts import table
+from scipy.stats import binom
 
 from crda_spec.gate.score import _units, score
 from crda_spec.records import HeldOut
@@ -37,7 +38,7 @@ def test_the_numbers():
     found = score(held_out([1.0, -3.0], [2.0, -2.0]), PLAIN, AUGMENTED, metric="mse", seed=0)
     assert (found.metric, found.rows, found.level, found.resamples) == ("mse", 2, 0.95, 2000)
     assert (found.plain, found.augmented, found.change_percent) == (5.0, 4.0, -20.0)
-    assert found.interval_percent == (pytest.approx(-500 / 9), 300.0)
+    assert found.interval_percent is None  # two rows say nothing about a third
     found = score(held_out([1.0, -3.0], [2.0, -2.0]), PLAIN, AUGMENTED, metric="mae", seed=0)
     assert (found.plain, found.augmented, found.change_percent) == (2.0, 2.0, 0.0)
 
@@ -52,13 +53,37 @@ def test_equal_models_differ_by_nothing(metric):
     errors = np.random.default_rng(0).normal(size=50)
     found = score(held_out(errors, errors), PLAIN, PLAIN, metric=metric, seed=0)
     assert (found.change_percent, found.interval_percent) == (0.0, (0.0, 0.0))
-    found = score(held_out(np.zeros(5), np.zeros(5)), PLAIN, AUGMENTED, metric=metric, seed=0)
+    found = score(held_out(np.zeros(20), np.zeros(20)), PLAIN, AUGMENTED, metric=metric, seed=0)
     assert (found.change_percent, found.interval_percent) == (0.0, (0.0, 0.0))
 
 
 def test_a_plain_model_without_errors_can_only_be_made_worse_without_end():
-    found = score(held_out(np.zeros(5), np.ones(5)), PLAIN, AUGMENTED, metric="mse", seed=0)
+    found = score(held_out(np.zeros(20), np.ones(20)), PLAIN, AUGMENTED, metric="mse", seed=0)
     assert (found.change_percent, found.interval_percent) == (float("inf"), (float("inf"), float("inf")))
+
+
+def test_below_twenty_units_there_is_no_interval():
+    plain, augmented = drawn(np.random.default_rng(0), 40)
+
+    def interval(rows, groups=None):
+        test = held_out(plain[:rows], augmented[:rows], groups)
+        return score(test, PLAIN, AUGMENTED, metric="mse", seed=0).interval_percent
+
+    assert interval(19) is None
+    assert interval(20) is not None
+    assert interval(40, np.arange(40) % 19) is None  # groups are the units, however many rows they have
+    assert interval(40, np.arange(40) % 20) is not None
+
+
+def test_with_twenty_rows_the_interval_is_that_of_the_resamples():
+    """Nineteen rows alike and one on which the plain model errs by 10 and the other by 1: drawn k times in a resample
+    of 20, the change is -99 k / (20 - k + 100 k), and k is binomial with 20 draws of chance 1/20.
+    """
+    errors = np.ones(20)
+    wild = np.where(np.arange(20) == 7, 10.0, 1.0)
+    low, high = score(held_out(wild, errors), PLAIN, AUGMENTED, metric="mse", seed=0).interval_percent
+    times = binom.ppf([0.975, 0.025], 20, 1 / 20)
+    assert [low, high] == pytest.approx((-9900.0 * times / (20 + 99 * times)).tolist())
 
 
 def test_the_interval_is_seeded():

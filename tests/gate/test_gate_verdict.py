@@ -155,3 +155,39 @@ def test_losses_and_changes():
         0.0,
         float("inf"),
     ]
+
+
+def test_half_of_the_folds_without_anything_to_move_may_not_speak_for_all():
+    idle = (1, 2, 3, 4, 5)
+    pairs = [(1.0, 1.0) if number in idle else (1.0, 0.9) for number in range(1, 11)]
+    verdict = judge(WilcoxonGate(), outcomes(pairs, idle=idle))
+    assert (verdict.decision, verdict.reason, verdict.p_value) == ("rejected", "unstable_partition", 2**-5)
+    assert verdict.sentence == (
+        "The partition is not stable: held-out MSE fell in 5 of 10 folds, -5.0 % on average (p = 0.03125 < 0.05): "
+        "keep the plain model. In 5 folds no feature could be perturbed."
+    )
+
+
+@pytest.mark.parametrize(
+    ("folds", "idle", "reason"),
+    [(10, 4, "improved"), (10, 5, "unstable_partition"), (11, 5, "improved"), (11, 6, "unstable_partition")],
+)
+def test_the_majority_of_folds_must_have_something_to_move(folds, idle, reason):
+    pairs = [(1.0, 1.0) if number <= idle else (1.0, 0.9) for number in range(1, folds + 1)]
+    verdict = judge(WilcoxonGate(alpha=0.1), outcomes(pairs, idle=range(1, idle + 1)))
+    assert verdict.reason == reason
+    assert verdict.accepted == (reason == "improved")
+
+
+def test_harm_is_named_before_instability():
+    pairs = [(1.0, 1.0)] * 5 + [(1.0, 2.0)] * 5
+    verdict = judge(WilcoxonGate(), outcomes(pairs, idle=range(1, 6)))
+    assert (verdict.decision, verdict.reason) == ("rejected", "worse")
+    assert verdict.sentence == (
+        "Augmentation hurts: held-out MSE fell in 0 of 10 folds, +50.0 % on average (p = 1 >= 0.05): "
+        "keep the plain model. In 5 folds no feature could be perturbed."
+    )
+
+
+def test_a_loss_beyond_all_numbers_is_infinite_without_a_warning():
+    assert loss(np.array([1e200, 1.0]), "mse") == float("inf")

@@ -1,5 +1,6 @@
 """Whole runs: every ending has a reason, and the number of workers changes no byte."""
 
+import hashlib
 import os
 from dataclasses import dataclass, field, replace
 
@@ -86,6 +87,10 @@ def test_a_run_from_top_to_bottom(tmp_path):
     assert [fold.fold for fold in result.verdict.folds] == [1, 2, 3, 4, 5, 6]
     assert sum(fold.held_out_rows for fold in result.verdict.folds) == 90
     assert {fold.synthetic_rows for fold in result.verdict.folds} == {112}
+    assert result.gate_fold.min() == 1
+    assert np.bincount(result.gate_fold)[1:].tolist() == [fold.held_out_rows for fold in result.verdict.folds]
+    assert (result.teacher.kind, result.watched.tolist()) == ("single", [])  # ridge does not stop early
+    assert (result.data.test_source, result.data.test_sha256) == (None, None)
     assert result.verdict.fits == 12
     assert result.fits == 14
     assert 0 < result.fit_seconds < sum(result.timings.values())
@@ -120,31 +125,50 @@ def test_a_graph_that_blocks_everything_ends_in_abstention(tmp_path):
     assert '"counterfactuals": null' in record
 
 
-def test_linear_runs_and_ends_with_a_reason(tmp_path):
+def assert_abstains_for_want_of_anything_to_screen(result):
+    verdict = result.verdict
+    assert (verdict.decision, verdict.reason, verdict.folds) == ("abstained", "no_perturbable_features", ())
+    assert verdict.sentence == "No feature may be perturbed, so nothing was augmented: use the plain model."
+    assert {(one.status, one.reason) for one in result.certificate.features} == {
+        (
+            "blocked",
+            "a linear fit leaves residuals uncorrelated with every feature by construction: there is nothing to screen",
+        )
+    }
+    evidence = [value for verdict in result.certificate.features for value in verdict.evidence.values()]
+    assert np.isfinite(evidence).all()
+    assert (result.fits, result.counterfactuals, result.score.augmented) == (1, None, None)
+    assert result.gate_fold.tolist() == [0] * len(result.split.train)
+
+
+def test_linear_without_a_graph_abstains_with_a_reason(tmp_path):
     """In-sample residuals of least squares are orthogonal to every feature; published code breaks on the matrix."""
     text = bidding("linear")
     start, end = text.index("causal:"), text.index("regressor:")
     for changes in ([], ["partition.max_features=6"], ["dataset.source.rows=24", "gate.folds=5"]):
         result = run_spec(tmp_path, text[:start] + text[end:], *changes, "execution.jobs=1")
         assert result.certificate.basis == "discovered"
-        assert result.verdict.decision in ("rejected", "abstained")
-        assert result.verdict.reason in ("not_significant", "worse", "no_perturbable_features")
-        assert result.verdict.sentence.endswith("plain model.")
-        evidence = [value for verdict in result.certificate.features for value in verdict.evidence.values()]
-        assert np.isfinite(evidence).all()
+        assert_abstains_for_want_of_anything_to_screen(result)
+
+
+def test_linear_with_a_graph_has_something_to_go_by(tmp_path):
+    result = run_spec(tmp_path, bidding("linear"), "execution.jobs=1")
+    assert result.certificate.perturbed == ("area", "rooms")
+    assert result.verdict.decision in ("accepted", "rejected")
 
 
 @pytest.mark.skipif("CRDA_DATA_DIR" not in os.environ, reason="needs the benchmark tables in CRDA_DATA_DIR")
-def test_linear_runs_and_ends_with_a_reason_on_concrete_strength(tmp_path):
+def test_linear_without_a_graph_abstains_with_a_reason_on_concrete_strength(tmp_path):
     text = """
 version: 1
 name: concrete
-dataset: {source: {kind: benchmark, name: concrete_strength}, target: Concrete compressive strength}
+dataset:
+  source: {kind: benchmark, name: concrete_strength}
+  target: Concrete compressive strength
+  duplicates: {kind: keep}
 regressor: {kind: linear}
 """
-    result = run_spec(tmp_path, text, "execution.jobs=1")
-    assert result.verdict.decision in ("rejected", "abstained")
-    assert result.verdict.reason in ("not_significant", "worse", "no_perturbable_features")
+    assert_abstains_for_want_of_anything_to_screen(run_spec(tmp_path, text, "execution.jobs=1"))
 
 
 def test_so_few_new_rows_that_there_are_none(tmp_path):
@@ -198,6 +222,27 @@ def test_groups_never_straddle(tmp_path):
         held_out += train.row_ids[held].tolist()
     assert len(folds) == 6
     assert sorted(held_out) == train.row_ids.tolist()
+
+
+def test_a_second_source_is_reported_with_its_bytes(tmp_path):
+    rng = np.random.default_rng(0)
+    for name, rows in (("rows.csv", 60), ("later.csv", 25)):
+        values = rng.normal(size=(rows, 2))
+        lines = ["a,b,y", *(f"{a},{b},{a + b + rng.normal()}" for a, b in values)]
+        (tmp_path / name).write_text("\n".join(lines) + "\n")
+    text = GROUPED.replace(", groups: patient", ", split: {kind: source, source: {kind: csv, path: later.csv}}")
+    result = run_spec(tmp_path, text)
+    assert (result.data.source, result.data.test_source) == ("rows.csv", "later.csv")
+    for digest, name in ((result.data.sha256, "rows.csv"), (result.data.test_sha256, "later.csv")):
+        assert digest == hashlib.sha256((tmp_path / name).read_bytes()).hexdigest()
+    assert (len(result.split.train), len(result.split.test)) == (60, 25)
+
+
+def test_the_rows_that_early_stopping_watches_are_told(tmp_path):
+    result = run_spec(tmp_path, bidding("mlp, max_iter: 3, early_stopping: {validation: 0.2}"), "execution.jobs=1")
+    assert len(result.watched) == 18
+    assert not result.watched.flags.writeable
+    assert sorted(set(result.watched.tolist())) == result.watched.tolist()
 
 
 def test_another_seed_is_another_run(tmp_path):

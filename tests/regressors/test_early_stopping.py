@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from regressor_parts import Spy, line, numbered, row_numbers, synthetic
 
-from crda_spec.regressors import Catboost, Fitter, Mlp, Stopping, Xgboost
+from crda_spec.regressors import Catboost, Design, Fitter, Mlp, Stopping, Xgboost
 
 
 def designs_of_both_arms(train, extra, *, validation, seed):
@@ -19,7 +19,7 @@ def designs_of_both_arms(train, extra, *, validation, seed):
 
 @given(
     n=st.integers(4, 60),
-    validation=st.floats(0.05, 0.9),
+    validation=st.floats(0.05, 0.5),
     grouped=st.booleans(),
     seed=st.integers(0, 2**31),
     data=st.data(),
@@ -92,3 +92,28 @@ def test_members_stop_when_the_watched_rows_stop_improving(member):
         for stopping in (Stopping(rounds=5), None)
     ]
     assert spread[0] < 0.7 * spread[1]
+
+
+@pytest.mark.parametrize("patience", [1, 5])
+def test_xgboost_stops_after_its_patience_and_is_cut_at_the_best_round(patience):
+    """Against the same trees without early stopping: the losses on the watched rows, round by round."""
+    rng = np.random.default_rng(2)
+    x, watched = rng.normal(size=(80, 3)), rng.normal(size=(40, 3))
+    y, watched_y = (rows[:, 0] + rng.normal(size=len(rows)) for rows in (x, watched))
+    design = Design(x=x, y=y, weight=None, validation_x=watched, validation_y=watched_y)
+    settings = {"n_estimators": 150, "learning_rate": 0.3}
+    whole = Xgboost(stopping=None, **settings).train(design, seed=3).trees
+    losses = [
+        float(np.mean((whole.inplace_predict(watched, iteration_range=(0, rounds)) - watched_y) ** 2))
+        for rounds in range(1, 151)
+    ]
+    stopped = Xgboost(stopping=Stopping(rounds=patience), **settings).train(design, seed=3)
+    best = stopped.trees.num_boosted_rounds()
+    assert 1 <= best < 150 - patience
+    seen = losses[: best + patience]
+    assert int(np.argmin(seen)) + 1 == best
+    assert all(min(losses[last + 1 : last + 1 + patience]) < min(losses[: last + 1]) for last in range(best - 1))
+    cut = whole.inplace_predict(watched, iteration_range=(0, best)).astype(np.float64)
+    assert stopped.predict(watched).tobytes() == cut.tobytes()
+    later = whole.inplace_predict(watched, iteration_range=(0, best + patience)).astype(np.float64)
+    assert stopped.predict(watched).tobytes() != later.tobytes()

@@ -175,6 +175,23 @@ def test_labels_get_columns_and_gaps_their_filling():
     assert encoder.fill.tolist() == [3.0, 2.0, 1.0]
     assert fit_encoder(table(x, [1.0, 2.0, 3.0, 6.0], columns=columns), fill="mean").fill.tolist() == [4.0, 2.0, 1.0]
     encoded = encoder.encode(np.array([[np.nan, np.nan, 0.0]]))
-    np.testing.assert_allclose(encoded, [[(3.0 - 3.75) / encoder.scale[0], 0.0, 0.0, 1.0, -0.75 / encoder.scale[2]]])
+    assert encoder.labels == ((), (0, 2), ())  # no row shows q, so it gets no column
+    np.testing.assert_allclose(encoded, [[(3.0 - 3.75) / encoder.scale[0], 0.0, 1.0, -0.75 / encoder.scale[2]]])
     assert encoded.flags.c_contiguous
     np.testing.assert_allclose(encoder.decode_target(encoder.encode_target(np.array([7.0]))), [7.0])
+
+
+@every_kind
+@pytest.mark.parametrize("unseen", [0.0, 1.0, 2.0])
+def test_a_label_that_no_training_row_has_is_predicted_all_the_same(member, unseen):
+    """Its dummies are all zero, so it stands between the labels that were seen."""
+    rng = np.random.default_rng(6)
+    column = Column(name="ward", type="category", labels=("north", "south", "west"))
+    seen = rng.choice([code for code in (0.0, 1.0, 2.0) if code != unseen], 60)
+    x = np.column_stack([seen, rng.normal(size=60)])
+    train = table(x, 4.0 * (seen == seen.max()) + x[:, 1], columns=(column, Column(name="a", type="continuous")))
+    model = fit(member, train)
+    strange = np.array([[unseen, 0.0], [unseen, 1.0]])
+    assert model.encoder.encode(strange)[:, :2].tolist() == [[0.0, 0.0], [0.0, 0.0]]
+    assert model.encoder.encode(strange).shape == (2, 3)
+    assert (np.abs(model.predict(strange) - train.y.mean()) < 2.0 * np.ptp(train.y)).all()

@@ -9,7 +9,7 @@ from regressor_parts import Mean, Spy, line, numbered, row_numbers, table
 
 from crda_spec.build import build_plan
 from crda_spec.check import load_spec
-from crda_spec.errors import SpecError
+from crda_spec.errors import DataError, SpecError
 from crda_spec.records import Column
 from crda_spec.regressors import Fitter, Ridge
 from crda_spec.regressors.encoding import fit_encoder
@@ -74,6 +74,27 @@ def test_every_trial_is_scored_on_the_same_folds_with_the_same_seeds():
     assert len({seed for _, seed, _ in trials[0]}) == 3
 
 
+@pytest.mark.parametrize("runaway", [float("nan"), float("inf"), 1e200])
+def test_a_setting_that_runs_away_never_wins(runaway):
+    first = set()
+    for seed in range(6):
+        member = Tunable()
+        found = tune(member, search({"level": Choice((runaway, 0.5))}), line(30), fill="median", seed=seed, index=(0,))
+        assert found.chosen == {"level": 0.5}
+        assert np.isfinite(found.loss)
+        first.add(member.notes[0][0] == 0.5)
+    assert first == {True, False}  # also when it is tried first, and nothing is there to compare with
+
+
+def test_a_search_in_which_everything_runs_away_is_an_error():
+    space = {"level": Choice((float("nan"), 1e200))}
+    with pytest.raises(DataError) as caught:
+        tune(Tunable(), search(space), line(30), fill="median", seed=0, index=(0,))
+    assert str(caught.value) == (
+        "tune: all 6 trials of the search ended with numbers that are not finite; look for extreme values in the data"
+    )
+
+
 def test_groups_stay_whole_in_the_search():
     """The patient is also a category, so that every design shows whose rows it was trained on."""
     patient = np.random.default_rng(0).permutation(np.repeat(np.arange(10), 3))
@@ -83,7 +104,7 @@ def test_groups_stay_whole_in_the_search():
     tune(spy, search({}, trials=1, folds=5), train, fill="median", seed=0, index=())
     assert len(spy.designs) == 5
     for design in spy.designs:
-        assert sorted(design.x.sum(axis=0)) == [0.0] * 2 + [3.0] * 8
+        assert design.x.sum(axis=0).tolist() == [3.0] * 8  # eight patients, whole; the other two get no column
 
 
 SPEC = """

@@ -21,6 +21,7 @@ from crda_spec.records import (
     RunResult,
     Split,
     Table,
+    Teacher,
     TestScore,
     Verdict,
 )
@@ -182,6 +183,7 @@ def build_accepted() -> RunResult:
             features=VERDICTS,
             assumes=("The declared graph is the true one.", "The noise is additive."),
         ),
+        teacher=Teacher(kind="single", members=(MeanModel(),), in_sample=np.zeros(320), out_of_fold=None),
         abduction=Abduction(noise=np.zeros(320), residuals="in_sample"),
         counterfactuals=counterfactuals(
             train,
@@ -193,6 +195,8 @@ def build_accepted() -> RunResult:
             },
             {"exercise": 12},
         ),
+        watched=np.arange(32),
+        gate_fold=np.arange(320) % 10 + 1,
         verdict=Verdict(
             decision="accepted",
             reason="improved",

@@ -98,7 +98,26 @@ def test_a_score_without_interval_or_change_is_still_said(build):
     bare = replace(run.score, plain=0.0, augmented=0.5, change_percent=None, interval_percent=None)
     assert "  One model vs one model on 80 test rows: MSE 0 -> 0.5000.\n" in summary(replace(run, score=bare))
     no_interval = replace(run.score, interval_percent=None)
-    assert "MSE 9.876 -> 8.829, -10.6 %.\n" in summary(replace(run, score=no_interval))
+    assert "MSE 9.876 -> 8.829, -10.6 % (too few test rows for an interval)." in " ".join(
+        summary(replace(run, score=no_interval)).split()
+    )
+
+
+def test_rows_that_did_not_move_and_a_second_source_are_said(build):
+    run = build("accepted")
+    still = replace(run.counterfactuals, action=replace(run.counterfactuals.action, unmoved=7))
+    text = " ".join(summary(replace(run, counterfactuals=still)).split())
+    assert (
+        "400 synthetic rows from 320 training rows; each carries all of its source's noise and weighs 1. "
+        "7 of them came out as their source row." in text
+    )
+    assert "came out as" not in summary(run)
+    data = replace(run.data, rows_used=320, test_source="later.csv", test_sha256="1a" * 32)
+    text = " ".join(summary(replace(run, data=data)).split())
+    assert (
+        "412 rows read, 320 used to train, 9 rows dropped for missing values, 3 repeated rows dropped; "
+        "80 to test, from later.csv." in text
+    )
 
 
 def test_partial_retention_and_missing_cells_are_said(build):

@@ -12,7 +12,7 @@ from scm_worlds import World, arrows_hold, expanded, is_open, open_paths, random
 
 from crda_spec.errors import GraphError
 from crda_spec.records import DrawnGraph
-from crda_spec.scm.certificate import certify, drawn, noise_side, perturbable
+from crda_spec.scm.certificate import certify, certify_named, drawn, noise_side, perturbable
 from crda_spec.scm.formats import from_edges
 
 
@@ -196,3 +196,25 @@ def test_certified_features_are_uncorrelated_with_the_noise_given_the_rest_in_a_
             checked[x in free] += 1
             assert tied == (x not in free)
     assert min(checked.values()) > 100
+
+
+@settings(max_examples=60)
+@given(world=worlds())
+def test_only_features_that_no_edge_names_are_held_back(world):
+    """All other verdicts are those of the graph, word for word."""
+    graph = world.graph()
+    named = {end for edge in graph.edges for end in (edge.tail, edge.head)} | set(graph.noise_parents)
+    forgotten = "no edge of the graph names it, so nothing is known of it: draw it, or leave it out of the features"
+    for before, after in zip(certify(graph, world.features), certify_named(graph, world.features), strict=True):
+        if before.name in named:
+            assert after == before
+        else:
+            assert (before.status, after.status, after.reason) == ("irrelevant", "blocked", forgotten)
+
+
+def test_a_parent_of_the_noise_is_named_without_an_edge():
+    names = ("a", "b", "c")
+    graph = from_edges(["a -> y"], columns=(*names, "y"), target="y", features=names, noise_parents=("b",))
+    statuses = [verdict.status for verdict in certify_named(graph, names)]
+    assert statuses == ["direct_cause", "blocked", "blocked"]
+    assert "no edge" not in certify_named(graph, names)[1].reason

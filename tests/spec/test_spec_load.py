@@ -45,8 +45,8 @@ def test_an_override_may_reach_into_a_section_that_the_file_leaves_out(load, ove
 
 def test_the_file_still_has_to_write_the_kind_of_what_it_writes(complaint):
     assert complaint("gate: {alpha: 0.1}\n", "gate.folds=12") == (
-        "spec.yaml:6:7: gate.kind: the key 'kind' is missing; it says: wilcoxon's signed-rank test on the paired "
-        "losses of the folds\n    6 | gate: {alpha: 0.1}\n      |       ^"
+        "spec.yaml:6:7: gate.kind: the key 'kind' is missing; write kind: wilcoxon\n"
+        "    6 | gate: {alpha: 0.1}\n      |       ^"
     )
 
 
@@ -251,7 +251,10 @@ def test_a_value_that_came_through_an_alias_is_shown_where_it_is_written(complai
             "regressor: {alpha: 1}",
             f"regressor: the key 'kind' is missing; choose one of {KINDS}",
         ),
-        ("regressor: ridge", "regressor: expected a mapping (key: value lines), got 'ridge' (text)"),
+        (
+            "regressor: ridge",
+            "regressor: expected a mapping (key: value lines), got 'ridge' (text); write {kind: ridge}",
+        ),
         (
             "regressor: {kind: 3}",
             f"regressor.kind: unknown kind '3'; kinds: {KINDS}",

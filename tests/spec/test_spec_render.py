@@ -61,7 +61,7 @@ POLICIES = st.one_of(
     st.builds(JitterPolicy, kind=st.just("jitter"), sd=POSITIVE),
     st.builds(ResamplePolicy, kind=st.just("resample"), weights=st.sampled_from(["empirical", "uniform"])),
 )
-STOPPING = st.none() | st.builds(EarlyStopping, rounds=st.integers(1, 50), validation=FRACTION)
+STOPPING = st.none() | st.builds(EarlyStopping, rounds=st.integers(1, 50), validation=st.floats(0.001, 0.5))
 REGRESSORS = st.one_of(
     st.just(LinearRegressor(kind="linear")),
     st.builds(RidgeRegressor, kind=st.just("ridge"), alpha=POSITIVE),
@@ -161,9 +161,18 @@ def test_rendering_a_rendered_spec_changes_nothing(file: Path, tmp_path: Path) -
     [
         ("postgresql://ada:secret@db/houses", "postgresql://ada:***@db/houses"),
         ("postgresql+psycopg://ada:se:cr/et@db/houses", "postgresql+psycopg://ada:***@db/houses"),
+        ("postgresql://ada:se@cret@db/houses", "postgresql://ada:***@db/houses"),
+        ("postgresql://ada:se?cr&et@x/y@db/houses", "postgresql://ada:***@db/houses"),
+        ("postgresql://ada:${PASSWORD}@et@db/houses", "postgresql://ada:***@db/houses"),
         ("postgresql://:secret@db/houses", "postgresql://:***@db/houses"),
         ("postgresql://ada@db:5432/houses", "postgresql://ada@db:5432/houses"),
         ("postgresql://db/houses?user=ada&password=secret&ssl=1", "postgresql://db/houses?user=ada&password=***&ssl=1"),
+        ("postgresql://db/h?sslkey=secret&sslmode=require", "postgresql://db/h?sslkey=***&sslmode=require"),
+        ("snowflake://db/h?private_key_passphrase=a%20b", "snowflake://db/h?private_key_passphrase=***"),
+        ("bigquery://p/d?credentials_path=/home/ada/k.json", "bigquery://p/d?credentials_path=***"),
+        ("bigquery://p/d?Credentials_Base64=c2Vj&location=EU", "bigquery://p/d?Credentials_Base64=***&location=EU"),
+        ("mysql://db/h?ssl_key=k&passwd=a=b&charset=utf8", "mysql://db/h?ssl_key=***&passwd=***&charset=utf8"),
+        ("postgresql://ada:secret@db/h?token=${TOKEN}", "postgresql://ada:***@db/h?token=${TOKEN}"),
         ("mssql+pyodbc:///?odbc_connect=PWD%3Dsecret", "mssql+pyodbc:///?odbc_connect=***"),
         ("sqlite:///houses.db", "sqlite:///houses.db"),
         ("postgresql://ada:${PASSWORD}@db/houses", "postgresql://ada:${PASSWORD}@db/houses"),
@@ -208,6 +217,63 @@ def test_no_secret_reaches_the_rendered_spec(tmp_path: Path, url: str, rendered:
     assert resolved(draft.spec, draft)["dataset"]["source"]["url"] == rendered
     assert f"url: {rendered}\n" in render(draft.spec, draft)
     assert "secret" not in render(draft.spec, draft)
+
+
+ENVIRONMENT = """version: 1
+name: houses
+description: "for ${OWNER}, $${OWNER} and $5"
+meta:
+  owner: "${OWNER}"
+  floor: ${FLOOR}
+  teams: [ada, {lead: "${OWNER:-nobody}"}]
+dataset:
+  source:
+    kind: sql
+    url: postgresql://ada:${PW}@db/h
+    query: SELECT * FROM houses WHERE owner = '${OWNER}'
+  target: price
+regressor:
+  kind: ${KIND}
+  alpha: ${ALPHA:-0.5}
+execution:
+  jobs: ${JOBS:-2}
+"""
+
+
+def test_text_from_the_environment_is_rendered_as_written_and_loads_to_the_same_spec(tmp_path: Path) -> None:
+    file, environ = tmp_path / "spec.yaml", {"OWNER": "Grace: ${x} 'H'", "PW": "pw", "FLOOR": "3", "KIND": "ridge"}
+    file.write_text(ENVIRONMENT, encoding="utf-8")
+    draft = read_draft(file, environ=environ)
+    assert draft.spec is not None
+    plain = resolved(draft.spec, draft)
+    assert plain["description"] == "for ${OWNER}, $${OWNER} and $5"
+    assert plain["meta"] == {"owner": "${OWNER}", "floor": 3, "teams": ["ada", {"lead": "${OWNER:-nobody}"}]}
+    assert plain["dataset"]["source"]["url"] == "postgresql://ada:${PW}@db/h"
+    assert plain["dataset"]["source"]["query"] == "SELECT * FROM houses WHERE owner = '${OWNER}'"
+    assert plain["regressor"] == {"kind": "${KIND}", "alpha": 0.5}
+    assert plain["execution"]["jobs"] == 2
+    again = tmp_path / "again.yaml"
+    again.write_text(render(draft.spec, draft), encoding="utf-8")
+    assert "Grace" not in again.read_text(encoding="utf-8")
+    second = read_draft(again, environ=environ)
+    assert second.complaints == []
+    assert second.spec == draft.spec
+    assert render(second.spec, second) == again.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("order", [("own", "merge"), ("merge", "own")], ids="-then-".join)
+def test_a_value_that_is_written_beside_a_merge_is_not_taken_for_the_merged_variable(
+    tmp_path: Path, order: tuple[str, str]
+) -> None:
+    lines = {"own": "    unit: literal\n", "merge": "    <<: *base\n"}
+    text = "version: 1\nname: houses\nmeta:\n  base: &base {unit: '${UNIT}', also: '${UNIT}'}\n  price:\n"
+    file = tmp_path / "spec.yaml"
+    source = "dataset: {source: {kind: csv, path: houses.csv}, target: price}\n"
+    file.write_text(text + "".join(lines[one] for one in order) + source, encoding="utf-8")
+    draft = read_draft(file, environ={"UNIT": "m2"})
+    assert draft.spec is not None
+    assert draft.spec.meta["price"] == {"unit": "literal", "also": "m2"}
+    assert resolved(draft.spec, draft)["meta"]["price"] == {"unit": "literal", "also": "${UNIT}"}
 
 
 def test_an_overridden_url_is_masked_although_the_file_names_a_variable(tmp_path: Path) -> None:
