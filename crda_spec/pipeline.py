@@ -24,7 +24,7 @@ from crda_spec.records import DataReport, FeatureVerdict, IntArray, RunResult, S
 from crda_spec.regressors.fit import watched_rows
 from crda_spec.seeds import stream
 
-_WORTH_WORKERS = 8.0  # seconds of work left, below which starting worker processes costs more than it saves
+_WORTH_WORKERS = 8.0  # seconds of fits, below which starting worker processes costs more than it saves
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +111,7 @@ def run(plan: Plan, *, progress: Progress) -> RunResult:
     else:
         held = folds(len(train), plan.gate.folds, rng=stream(seed, "gate-folds"), groups=train.groups)
         with clock.stage("gate", len(held)) as step:
-            outcomes = _gate_folds(plan, train, held, step)
+            outcomes = _gate_folds(plan, train, held, step, workers=_workers(plan, augmentation))
         verdict = judge(plan.gate, outcomes)
     with clock.stage("refit and score"), threadpool_limits(limits=1):
         result = _finish(plan, split, report, augmentation, verdict, outcomes, _fold_numbers(len(train), held))
@@ -125,21 +125,23 @@ def _fold_numbers(rows: int, held: Sequence[IntArray]) -> IntArray:
     return read_only(numbers)
 
 
-def _gate_folds(plan: Plan, train: Table, held: Sequence[IntArray], step: Step) -> list[FoldOutcome]:
-    """The folds, on as many workers as pay; their order and bytes do not depend on the workers."""
-    tasks = [
+def _workers(plan: Plan, augmentation: Augmentation) -> int:
+    """As many as asked for; left to us, one unless the gate has enough work to pay for starting processes."""
+    if plan.jobs is not None:
+        return min(plan.jobs, plan.gate.folds)
+    fitter = augmentation.fitter
+    expected = fitter.seconds / fitter.fits * plan.procedure.fits * plan.gate.folds
+    return min(cpu_count(), plan.gate.folds) if expected > _WORTH_WORKERS else 1
+
+
+def _gate_folds(plan: Plan, train: Table, held: Sequence[IntArray], step: Step, *, workers: int) -> list[FoldOutcome]:
+    """The folds; their order and bytes do not depend on the number of workers."""
+    tasks = (
         delayed(run_fold)(plan.procedure, train, rows, number, metric=plan.gate.metric, seed=plan.seed)
         for number, rows in enumerate(held, start=1)
-    ]
+    )
     outcomes: list[FoldOutcome] = []
-    workers = min(plan.jobs or cpu_count(), len(tasks))
-    if plan.jobs is None:  # the first fold tells whether starting processes is worth their time
-        started = time.perf_counter()
-        outcomes += Parallel(n_jobs=1)(tasks[:1])
-        step.advance()
-        if (time.perf_counter() - started) * (len(tasks) - 1) < _WORTH_WORKERS:
-            workers = 1
-    for outcome in Parallel(n_jobs=workers, return_as="generator")(tasks[len(outcomes) :]):
+    for outcome in Parallel(n_jobs=workers, return_as="generator")(tasks):
         outcomes.append(outcome)
         step.advance()
     return outcomes
