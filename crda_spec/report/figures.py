@@ -28,6 +28,7 @@ _RULES = (
     + f".{_KIND} line.worse{{stroke-width:1.6;stroke-dasharray:5 3}}.{_KIND} line.mean{{stroke-width:3}}"
 )
 _MOST_BINS = 28
+_LARGEST = 1e150  # a table holds numbers up to 1e100; the span of anything near the largest floats is not finite
 _MOST_BARS = 12
 
 
@@ -42,10 +43,11 @@ def _line(x1: float, y1: float, x2: float, y2: float, look: str) -> str:
 def histograms(before: Array, after: Array, column: Column) -> str:
     """How a number is spread among the training rows (filled) and among the synthetic rows (outlined).
 
-    before: (n,) and after: (m,), in the column's unit; values that are missing or not finite are left out. Both are
-    drawn as a share of their own rows, on the same bins, so that the two shapes can be compared.
+    before: (n,) and after: (m,), in the column's unit; values that are missing, not finite, or far beyond what a table
+    may hold are left out. Both are drawn as a share of their own rows, on the same bins, so that the two shapes can be
+    compared.
     """
-    before, after = before[np.isfinite(before)], after[np.isfinite(after)]
+    before, after = (values[np.abs(values) < _LARGEST] for values in (before, after))
     edges = bin_edges(before, after, whole=column.type == "integer")
     shares = [np.histogram(values, bins=edges)[0] / max(1, len(values)) for values in (before, after)]
     width, height, left, top, bottom = 380.0, 190.0, 14.0, 30.0, 44.0
