@@ -7,7 +7,6 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -38,9 +37,3 @@ def canonical_json(value: Any) -> str:  # noqa: ANN401
 def sha256_of(data: bytes | str) -> str:
     """The hash of bytes, or of text as UTF-8."""
     return hashlib.sha256(data.encode() if isinstance(data, str) else data).hexdigest()
-
-
-def sha256_of_file(path: Path) -> str:
-    """The hash of a file's bytes."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -116,10 +116,10 @@ class DiscoveredPartitioner:
             for name, found, linked in zip(train.names, evidence, tied, strict=True)
         ]
         noise = _noise_name(train)
-        links = [(noise, name, "--") for name, linked in zip(train.names, tied, strict=True) if linked]
+        tied_names = [name for name, linked in zip(train.names, tied, strict=True) if linked]
         graph = DrawnGraph(
             nodes=(*((name, "feature") for name in train.names), (train.target.name, "target"), (noise, "noise")),
-            edges=((noise, train.target.name, "->"), *links),  # type: ignore[arg-type]
+            edges=((noise, train.target.name, "->"), *((noise, name, "--") for name in tied_names)),
         )
         return Certificate(
             basis="discovered",
