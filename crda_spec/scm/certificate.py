@@ -14,12 +14,13 @@ way, the directed way from that collider down to x is itself open.)
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from crda_spec.records import DrawnGraph, FeatureVerdict
+from crda_spec.records import Certificate, DrawnGraph, FeatureVerdict
 from crda_spec.scm.graph import CausalGraph
-from crda_spec.scm.reasons import Tie, listed, sentence
+from crda_spec.scm.reasons import Tie, edge_places, lemma_reasons, lines_of, listed, sentence
+from crda_spec.scm.remedies import noise_positions, remedies
 from crda_spec.scm.separation import reached, shortest_walk
 
 Role = Literal["feature", "target", "latent", "noise", "unused"]
@@ -27,16 +28,13 @@ Role = Literal["feature", "target", "latent", "noise", "unused"]
 
 def noise_side(graph: CausalGraph, features: Collection[str]) -> tuple[str, ...]:
     """L: the noise, then every unmeasured parent of the target in the order of their names."""
-    dag, measured = graph.dag, set(graph.measured(features))
-    parents = dag.parents[dag.index[graph.target]]
-    others = (dag.names[node] for node in parents if node not in measured and dag.names[node] != graph.noise)
-    return (graph.noise, *others)
+    return tuple(graph.dag.names[node] for node in noise_positions(graph, graph.measured(features)))
 
 
 def perturbable(graph: CausalGraph, features: Collection[str]) -> frozenset[str]:
     """X_P*: the largest set of features that may be perturbed together, the rest held fixed."""
     dag, measured = graph.dag, graph.measured(features)
-    tied = reached(dag, graph.positions(noise_side(graph, features)), measured)
+    tied = reached(dag, noise_positions(graph, measured), measured)
     return frozenset(dag.names[node] for node in measured if node not in tied)
 
 
@@ -45,28 +43,84 @@ def certify(graph: CausalGraph, features: Sequence[str]) -> tuple[FeatureVerdict
 
     A blocked feature's witness is a shortest path, open given all other features, from the noise side to the feature.
     It starts at the noise (`Z -> recovery -> relapse`), or at the target when it runs over an unmeasured parent of the
-    target (`recovery <- severity -> dose`). An unknown feature is a GraphError.
+    target (`recovery <- severity -> dose`). Equal graphs get equal verdicts, so where the edges were written is not in
+    them: see `certify_named`. An unknown feature is a GraphError.
     """
-    graph.measured(features)
-    inquiry = _Inquiry(graph, tuple(features))
+    inquiry = _Inquiry.of(graph, features)
     free = inquiry.free()
-    return tuple(inquiry.allowed(name) if name in free else inquiry.blocked(name) for name in features)
+    lemma = lemma_reasons(graph, features, free)
+    return tuple(
+        replace(inquiry.allowed(name), lemma=lemma.get(name, "")) if name in free else inquiry.blocked(name)
+        for name in features
+    )
 
 
 def certify_named(graph: CausalGraph, features: Sequence[str]) -> tuple[FeatureVerdict, ...]:
-    """The same verdicts, but a feature that no edge names stays fixed.
+    """The same verdicts on a graph that somebody wrote: with the lines of each witness, and one more rule.
 
-    A node without edges is, read literally, independent of everything. In an expert's graph it is far more often a
-    column that was forgotten, and a forgotten column must not be the one that moves.
+    A feature that no edge names stays fixed. A node without edges is, read literally, independent of everything. In an
+    expert's graph it is far more often a column that was forgotten, and a forgotten column must not be the one that
+    moves.
     """
     named = {name for edge in graph.edges for name in (edge.tail, edge.head)} | set(graph.noise_parents)
     forgotten = "no edge of the graph names it, so nothing is known of it: draw it, or leave it out of the features"
+    places = edge_places(graph)
     return tuple(
-        verdict
+        replace(verdict, lines=lines_of(verdict.witness, places))
         if verdict.name in named or not verdict.perturbable
-        else FeatureVerdict(name=verdict.name, status="blocked", reason=forgotten)
+        else FeatureVerdict(name=verdict.name, status="undrawn", reason=forgotten)
         for verdict in certify(graph, features)
     )
+
+
+def graph_certificate(graph: CausalGraph, features: Sequence[str]) -> Certificate:
+    """All that a declared graph proves by itself, before any row is seen: verdicts, lemma, remedies, assumptions."""
+    verdicts = certify_named(graph, features)
+    free = tuple(verdict.name for verdict in verdicts if verdict.perturbable)
+    return Certificate(
+        basis="declared",
+        graph=drawn(graph, features),
+        features=verdicts,
+        assumes=(*assumptions(graph.target), *undrawn_assumption(verdicts, graph.target)),
+        noise_side=noise_side(graph, features),
+        largest=free,
+        lemma_holds=lemma_holds(graph, features, free),
+        remedies=remedies(graph, verdicts),
+    )
+
+
+def lemma_holds(graph: CausalGraph, features: Sequence[str], moved: Sequence[str]) -> bool:
+    """Whether the lemma of the paper's appendix holds for every feature that moves, the others held fixed."""
+    return lemma_reasons(graph, features, moved).keys() == set(moved)
+
+
+def assumptions(target: str) -> tuple[str, ...]:
+    """What has to hold, beside the mathematics, for a declared graph's certificate to mean anything."""
+    noise = "the noise depends on no feature but those declared to drive it"
+    return (
+        "the graph is right: an arrow that is not drawn stands for an effect that does not exist",
+        "every common cause of two nodes is drawn, measured or not",
+        f"{target} is a function of its causes plus noise that adds to it, and {noise}",
+        "the rows were not chosen by anything that these nodes cause",
+        "the regressor is accurate where features move: its own error travels with the noise",
+    )
+
+
+def undrawn_assumption(verdicts: Sequence[FeatureVerdict], target: str) -> tuple[str, ...]:
+    """What is assumed of features that the graph does not draw, although they are held fixed beside the others.
+
+    A forgotten column may be an effect of the target; holding such a one fixed would tie every cause of the target to
+    its noise. It cannot be proved harmless, so it is said.
+    """
+    names = [verdict.name for verdict in verdicts if verdict.status == "undrawn"]
+    if not names or not any(verdict.perturbable for verdict in verdicts):
+        return ()
+    verb, again = ("is", "it is") if len(names) == 1 else ("are", "one of them is")
+    sentence = (
+        f"{listed(names)}, which the graph does not draw, {verb} not caused by {target} or by anything unmeasured "
+        f"that drives {target}: if {again}, nothing may move"
+    )
+    return (sentence,)
 
 
 def drawn(graph: CausalGraph, features: Sequence[str]) -> DrawnGraph:
@@ -97,7 +151,18 @@ class _Inquiry:
 
     graph: CausalGraph
     features: tuple[str, ...]
+    measured: frozenset[int]
+    sources: tuple[int, ...]  # the noise side
+    effects: tuple[str, ...]  # the features that the target causes
     _free: dict[frozenset[str], frozenset[str]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, graph: CausalGraph, features: Sequence[str]) -> _Inquiry:
+        """What every verdict needs, found once; the features are checked."""
+        measured = graph.measured(features)
+        below = graph.dag.descendants([graph.dag.index[graph.target]])
+        effects = tuple(name for name, node in zip(features, measured, strict=True) if below[node])
+        return cls(graph, tuple(features), frozenset(measured), tuple(noise_positions(graph, measured)), effects)
 
     def free(self, *, without: Collection[str] = (), adding: Collection[str] = ()) -> frozenset[str]:
         """X_P* for the features, some of them left out or some columns added."""
@@ -125,25 +190,23 @@ class _Inquiry:
     def blocked(self, name: str) -> FeatureVerdict:
         """The witness, what it means, and what would help."""
         dag = self.graph.dag
-        others = frozenset(self.graph.positions(other for other in self.features if other != name))
-        sources = self.graph.positions(noise_side(self.graph, self.features))
-        walk = shortest_walk(dag, sources, [dag.index[name]], others)
+        others = self.measured - {dag.index[name]}
+        walk = shortest_walk(dag, self.sources, [dag.index[name]], others)
         if walk is None:
             raise AssertionError("the sweep and the single query disagree")
         tie = Tie(self.graph, walk, others)
         reason = f"{sentence(tie)}{self._remedy(name, tie)}"
-        return FeatureVerdict(name=name, status="blocked", reason=reason, witness=tie.path.tokens)
+        blockers = tuple(dag.names[node] for node in tie.blockers())
+        return FeatureVerdict(name=name, status="blocked", reason=reason, witness=tie.path.tokens, blockers=blockers)
 
     def _remedy(self, name: str, tie: Tie) -> str:
         """Only what was computed to help is offered."""
         dag = self.graph.dag
-        below = dag.descendants([dag.index[self.graph.target]])
-        effects = [feature for feature in self.features if below[dag.index[feature]]]
-        if name in effects:
+        if name in self.effects:
             also = "" if tie.is_effect else f"; {name} is also caused by {self.graph.target}"
-            return f"{also}{self._without_effects(name, effects)}"
-        openers = [dag.names[node] for node in tie.openers() if below[node]]
-        for out in (openers, effects):
+            return f"{also}{self._without_effects(name)}"
+        openers = [dag.names[node] for node in tie.openers() if dag.names[node] in self.effects]
+        for out in (openers, self.effects):
             if out and name in self.free(without=out):
                 return f"; leaving {listed(out, most=len(out))} out of the features would free {name}"
         for node in tie.walk[:-1]:
@@ -153,13 +216,13 @@ class _Inquiry:
                 return f"; with {column} among the features, {name} would be free"
         return ""
 
-    def _without_effects(self, name: str, effects: list[str]) -> str:
+    def _without_effects(self, name: str) -> str:
         """A feature that the target causes opens the collider at the target: whom would leaving it out free?"""
         freed = sorted(self.free(without=[name]) - self.free())
         if freed:
             return f"; leaving it out of the features would free {listed(freed)}"
-        freed = sorted(self.free(without=effects) - self.free())
+        freed = sorted(self.free(without=self.effects) - self.free())
         if freed:
-            everything = listed(effects, most=len(effects))
+            everything = listed(self.effects, most=len(self.effects))
             return f"; leaving out all that {self.graph.target} causes ({everything}) would free {listed(freed)}"
         return ""

@@ -183,10 +183,13 @@ def _unknown(
     pieces: GraphPieces, nodes: Sequence[str], name: str, *, path: str, where: str = "", more: str = ""
 ) -> Complaint:
     hint = did_you_mean(name, nodes, otherwise="the nodes are")
+    hint = f"{hint}{'' if hint.endswith('?') else ';'} if nobody measured it, {pieces.say_latent}"
+    if name == "Z":
+        hint = f"Z, the noise of {pieces.target}, is added for you: remove it; what it depends on goes under noise"
     return Complaint(
         code="unknown-node",
         what=f"{where}{show(name)} is neither a column of the data nor a latent node{more}",
-        hint=f"{hint}{'' if hint.endswith('?') else ';'} if nobody measured it, {pieces.say_latent}",
+        hint=hint,
         path=path,
         place=pieces.declared.get(name),
     )

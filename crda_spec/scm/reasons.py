@@ -1,15 +1,16 @@
-"""Why a feature is blocked, as a sentence that a domain expert can read.
+"""Why a feature is blocked, or may move, in sentences that a domain expert can read.
 
 Separate from the certificate so that the mathematics stays short: nothing here decides anything.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from crda_spec.records import SourceLine
 from crda_spec.scm.graph import CausalGraph
-from crda_spec.scm.separation import Path, path_along
+from crda_spec.scm.separation import Path, path_along, reached
 
 
 def listed(names: Sequence[str], most: int = 4) -> str:
@@ -58,6 +59,15 @@ class Tie:
         """For each collider the nearest feature that, held fixed, opens it: itself or a descendant."""
         return list(dict.fromkeys(self._opener(node) for node in self.colliders()))
 
+    def blockers(self) -> list[int]:
+        """The unmeasured nodes that, each by itself, would close this walk if they were held fixed, in its order.
+
+        Those are all nodes before the feature that are no colliders; at an unmeasured cause of the target the walk then
+        no longer starts. The target and its noise are left out: no model can hold them fixed.
+        """
+        never = {self.graph.dag.index[self.graph.target], self.graph.dag.index[self.graph.noise], *self.colliders()}
+        return [node for node in self.walk[:-1] if node not in never]
+
     def _opener(self, collider: int) -> int:
         queue = [collider]
         for node in queue:
@@ -73,6 +83,12 @@ class Tie:
             if after in children[node]:
                 return node
         return self.walk[-1]
+
+
+def unmeasured_cause(graph: CausalGraph, name: str) -> str:
+    """What somebody would have to measure: a latent by its name, a hidden common cause by what it drives."""
+    ends = graph.confounders.get(name)
+    return name if ends is None else f"what drives both {listed(ends)}"
 
 
 def sentence(tie: Tie) -> str:
@@ -118,3 +134,54 @@ def _unmeasured(tie: Tie, node: int) -> str:
     if name in tie.graph.latents:
         return f"the unmeasured {name}"
     return f"the column {name} (not a feature)"
+
+
+def lemma_reasons(graph: CausalGraph, features: Collection[str], moved: Collection[str]) -> dict[str, str]:
+    """For each moved feature why the lemma of the paper's appendix holds for it; one for which it fails is left out.
+
+    The lemma: with X_P = `moved` valid and X_R the other features, each x in X_P is a parent of the target Y, or
+    d-separated from Y given (PA(Y) & X_P) | X_R. One sweep from Y decides the second case for all of them. It never
+    looks at the noise side, so that it checks the certificate by another way than the one that made it.
+    """
+    dag, target = graph.dag, graph.dag.index[graph.target]
+    parents = {name for name in moved if target in dag.children[dag.index[name]]}
+    given = sorted(parents.union(features).difference(set(moved) - parents))
+    tied = reached(dag, [target], graph.positions(given))
+    known = f"given {listed(given, most=6)}" if given else "given nothing"
+    reasons = {name: f"{name} is a parent of {graph.target}" for name in parents}
+    for name in set(moved) - parents:
+        if dag.index[name] not in tied:
+            reasons[name] = f"{name} is d-separated from {graph.target} {known}"
+    return reasons
+
+
+def edge_places(graph: CausalGraph) -> dict[str, str]:
+    """Where each edge was written, by the edge as it is read; edges that nobody wrote down are not in it.
+
+    Those are the edge from the noise to the target, which is understood, and edges handed over as objects.
+    """
+    places = {str(edge): edge.where for edge in graph.edges}
+    places |= {f"{name} -> {graph.noise}": _noise_section(graph) for name in graph.noise_parents}
+    return {edge: where for edge, where in places.items() if where}
+
+
+def lines_of(witness: Sequence[str], places: Mapping[str, str]) -> tuple[SourceLine, ...]:
+    """The edges along a path as it is read, each with where somebody wrote it."""
+    found = []
+    for before, arrow, after in zip(witness[:-2:2], witness[1::2], witness[2::2], strict=True):
+        turned = arrow == "<-" or (arrow == "<->" and after < before)
+        tail, head = (after, before) if turned else (before, after)
+        edge = f"{tail} {'<->' if arrow == '<->' else '->'} {head}"
+        if edge in places:
+            found.append(SourceLine(edge=edge, where=places[edge]))
+    return tuple(found)
+
+
+def _noise_section(graph: CausalGraph) -> str:
+    """Where the noise's parents are declared, as far as a graph remembers it: not at which position of their list.
+
+    Those of a graph in another tool's language may stand in its text or in the spec.
+    """
+    if any(edge.place is not None for edge in graph.edges):
+        return "causal.graph"
+    return "causal.graph.noise" if any(edge.path for edge in graph.edges) else ""

@@ -12,7 +12,7 @@ from crda_spec.scm.separation import separated
 
 def test_separation_and_certificate_agree_with_pgmpy():
     answers = set()
-    for world in random_worlds(900, 150):
+    for world in random_worlds(900, 2000):
         oracle, graph = world.oracle(), world.graph()
         hidden = {name for name in oracle.nodes if name not in world.columns}
         theirs = DAG(oracle.edges, latents=hidden & set(nx.utils.flatten(oracle.edges)))

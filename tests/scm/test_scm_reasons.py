@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from crda_spec.records import FeatureVerdict
-from crda_spec.scm.certificate import certify
-from crda_spec.scm.formats import from_edges
+from crda_spec.records import FeatureVerdict, SourceLine
+from crda_spec.scm.certificate import certify, certify_named, lemma_holds
+from crda_spec.scm.formats import from_edges, read_graph
+from crda_spec.scm.graph import CausalGraph, Edge
+from crda_spec.scm.reasons import lemma_reasons
 
 CASES = {
     "direct-cause": (
@@ -170,13 +172,37 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize(("edges", "more", "status", "reason", "witness"), CASES.values(), ids=CASES)
-def test_a_verdict_says_why_in_words_that_an_expert_reads(edges, more, status, reason, witness):
+BLOCKERS = {
+    "confounded": ("severity",),
+    "confounded-by-an-unused-column": ("clinic",),
+    "hidden-cause": ("(dose <-> recovery)",),
+    "confounder-of-a-latent-parent": ("severity", "(dose <-> severity)"),
+    "hidden-mediator": ("level",),
+    "effect-with-a-hidden-cause": ("(dose <-> recovery)",),
+    "collider-with-a-hidden-cause": ("(age <-> recovery)",),
+    "collider-at-a-feature": ("severity",),
+    "collider-above-a-feature": ("severity",),  # frailty is a collider: holding it fixed would only open the path
+}
+LEMMAS = {
+    "direct-cause": "dose is a parent of recovery",
+    "irrelevant": "dose is d-separated from recovery given age",
+    "isolated": "dose is d-separated from recovery given age",
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_verdict_says_why_in_words_that_an_expert_reads(case):
+    edges, more, status, reason, witness = CASES[case]
     features = more.get("features", ["dose", "age"])
     columns = ["dose", "age", "recovery", "clinic", "relapse"]
     graph = from_edges(edges, columns=columns, target="recovery", **{"features": features, **more})
     assert certify(graph, features)[0] == FeatureVerdict(
-        name="dose", status=status, reason=reason, witness=tuple(witness.split())
+        name="dose",
+        status=status,
+        reason=reason,
+        witness=tuple(witness.split()),
+        blockers=BLOCKERS.get(case, ()),
+        lemma=LEMMAS.get(case, ""),
     )
 
 
@@ -202,3 +228,59 @@ def test_a_long_list_is_cut_short():
         "e0 is caused by the target y and carries its noise: Z -> y -> e0; "
         "leaving out all that y causes (e0 and e1) would free c0, c1, c2 and 3 more"
     )
+
+
+def test_every_blocked_feature_names_the_lines_of_its_path():
+    columns = ["dose", "age", "ward", "relapse", "recovery"]
+    graph = from_edges(
+        ["{dose age} -> recovery -> relapse", "ward <-> recovery"],
+        columns=columns,
+        target="recovery",
+        noise_parents=["age"],
+    )
+    found = {one.name: [(line.edge, line.where) for line in one.lines] for one in certify_named(graph, columns[:-1])}
+    assert found == {
+        "dose": [("dose -> recovery", "causal.graph.edges.0")],  # Z -> recovery is understood, nobody wrote it
+        "age": [("age -> Z", "causal.graph.noise")],
+        "ward": [("recovery <-> ward", "causal.graph.edges.1")],
+        "relapse": [("recovery -> relapse", "causal.graph.edges.0")],
+    }
+    assert all(not one.lines for one in certify(graph, columns[:-1]))
+
+
+def test_lines_of_a_graph_file_are_places_in_it():
+    text = "dag {\n  u [latent]\n  u -> dose\n  u -> recovery\n}\n"
+    graph = read_graph(text, "dagitty", file="model.dag").graph(columns=["dose", "recovery"], target="recovery")
+    [verdict] = certify_named(graph, ["dose"])
+    assert [(line.edge, line.where) for line in verdict.lines] == [
+        ("u -> recovery", "model.dag:4:3"),
+        ("u -> dose", "model.dag:3:3"),
+    ]
+
+
+def test_a_noise_parent_of_a_graph_file_is_declared_there_or_in_the_spec():
+    graph = read_graph("digraph { dose -> recovery; }", "dot", file="model.dot").graph(
+        columns=["dose", "recovery"], target="recovery", noise_parents=["dose"]
+    )
+    [verdict] = certify_named(graph, ["dose"])
+    assert verdict.lines == (SourceLine(edge="dose -> Z", where="causal.graph"),)
+
+
+def test_edges_that_nobody_wrote_have_no_lines():
+    graph = CausalGraph.build(
+        [Edge("dose", "recovery")], columns=["dose", "recovery"], target="recovery", noise_parents=["dose"]
+    )
+    assert certify_named(graph, ["dose"])[0].lines == ()
+
+
+def test_the_lemma_fails_where_the_partition_is_not_valid():
+    """It never looks at the noise, so it can tell that something is wrong: age carries what severity does."""
+    graph = from_edges(
+        ["severity -> {age recovery}"], columns=["dose", "age", "recovery"], target="recovery", latents=["severity"]
+    )
+    assert lemma_reasons(graph, ["dose", "age"], ["dose"]) == {"dose": "dose is d-separated from recovery given age"}
+    assert lemma_reasons(graph, ["dose", "age"], ["dose", "age"]) == {
+        "dose": "dose is d-separated from recovery given nothing"
+    }
+    assert lemma_holds(graph, ["dose", "age"], ["dose"])
+    assert not lemma_holds(graph, ["dose", "age"], ["dose", "age"])

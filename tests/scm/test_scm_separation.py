@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from itertools import pairwise
+from time import process_time
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -126,3 +129,17 @@ def test_a_node_in_two_sets_is_an_error():
         "'dose' stands in two of the sets sources, targets and given; name each node once\n"
         "2 problems"
     )
+
+
+def test_five_thousand_nodes_answer_in_milliseconds():
+    """A chain with hidden common causes across it: the longest way there is, and every node is met."""
+    names = [f"n{number}" for number in range(5000)]
+    edges = [f"{a} -> {b}" for a, b in pairwise(names)] + [
+        f"{names[at]} <-> {names[at + 50]}" for at in range(97, 4900, 97)
+    ]
+    graph = from_edges(edges, columns=names, target=names[-1])
+    started = process_time()
+    for _ in range(5):
+        assert open_path(graph, [names[0]], [names[-1]], []) is not None
+        assert separated(graph, [names[0]], [names[90]], [names[5]])
+    assert (process_time() - started) / 10 < 0.1  # about 10 ms; a margin for a busy machine

@@ -1,5 +1,4 @@
-"""Searches for structure in the data, for when no graph is known."""
+"""Searches for structure in the data, for when no graph is known, and expert knowledge that binds them.
 
-from crda_spec.scm.discovery.pc import Neighbours, Skeleton, neighbours, pc_skeleton
-
-__all__ = ["Neighbours", "Skeleton", "neighbours", "pc_skeleton"]
+Nothing is imported here, so that checking what an expert knows (`discovery.knowledge`) loads no numerical library.
+"""

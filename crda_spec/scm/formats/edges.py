@@ -33,6 +33,7 @@ _TOKEN = re.compile(
 )
 _BARE = re.compile(r"(?:(?![-=~]*+[<>])[^\"{},;<>])++", re.DOTALL)
 _ARROWS = ("->", "<-", "<->")
+_PRETTY_ARROWS = {"↔": "<->", "→": "->", "⟶": "->", "⇒": "->", "←": "<-"}  # as word processors write them
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 Kind = Literal["quoted", "unclosed", "arrow", "open", "close", "comma", "semicolon", "bare"]
@@ -176,7 +177,11 @@ class _Reader:
             self._check_side(groups[-1], arrows[-1].at, "after")
         elif not self.complaints:
             what = f"{show(self.text)} has no arrow"
-            self.complain("edge-syntax", 1, what, "write an edge, such as dose -> recovery")
+            pretty = next((sign for sign in _PRETTY_ARROWS if sign in self.text), "")
+            hint = (
+                f"write {_PRETTY_ARROWS[pretty]} for {pretty}" if pretty else "write an edge, such as dose -> recovery"
+            )
+            self.complain("edge-syntax", self.text.find(pretty) + 1, what, hint)
 
     def _misplaced(self, token: _Token) -> None:
         match token.kind:

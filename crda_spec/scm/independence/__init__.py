@@ -1,7 +1,41 @@
-"""Tests of independence: screens of each feature against the residual, and the partial correlation test of PC."""
+"""Tests of independence: screens of each feature, the joint check, and the conditional tests that graphs need."""
+
+from collections.abc import Mapping
 
 from crda_spec.scm.independence._protocol import Screen, ScreenResult
+from crda_spec.scm.independence.distance import Distance
 from crda_spec.scm.independence.fisher_z import fisher_z
+from crda_spec.scm.independence.gcm import Gcm, GcmResult
+from crda_spec.scm.independence.grouped import grouped
+from crda_spec.scm.independence.hsic import Hsic
+from crda_spec.scm.independence.joint import JointCheck, JointResult
+from crda_spec.scm.independence.multiplicity import ADJUSTMENTS, Adjustment, adjust
+from crda_spec.scm.independence.mutual_information import MutualInformation
 from crda_spec.scm.independence.pearson import Pearson, correlation_matrix
+from crda_spec.scm.independence.spearman import Spearman
 
-__all__ = ["Pearson", "Screen", "ScreenResult", "correlation_matrix", "fisher_z"]
+# By the name that a spec calls them.
+SCREENS: Mapping[str, type[Screen]] = {
+    screen.name: screen for screen in (Pearson, Spearman, Distance, Hsic, MutualInformation)
+}
+
+__all__ = [
+    "ADJUSTMENTS",
+    "SCREENS",
+    "Adjustment",
+    "Distance",
+    "Gcm",
+    "GcmResult",
+    "Hsic",
+    "JointCheck",
+    "JointResult",
+    "MutualInformation",
+    "Pearson",
+    "Screen",
+    "ScreenResult",
+    "Spearman",
+    "adjust",
+    "correlation_matrix",
+    "fisher_z",
+    "grouped",
+]

@@ -8,7 +8,8 @@ from typing import ClassVar
 import numpy as np
 from scipy import special
 
-from crda_spec.records import Array
+from crda_spec.records import Array, IntArray
+from crda_spec.scm.independence._columns import standardized
 from crda_spec.scm.independence._protocol import ScreenResult
 
 
@@ -22,43 +23,25 @@ class Pearson:
 
     name: ClassVar[str] = "pearson"
 
-    def __call__(self, x: Array, z: Array) -> ScreenResult:
-        """x: (n, d) features.  z: (n,) residuals.  Returns d correlations and d p-values."""
+    def __call__(self, x: Array, z: Array, *, rng: np.random.Generator | None = None) -> ScreenResult:
+        """x: (n, d) features.  z: (n,) residuals.  rng: not used.  Returns d correlations and d p-values."""
+        del rng
         present = np.isfinite(x) & np.isfinite(z)[:, None]
         rows = present.sum(axis=0)
-        a = _standardized(x, present)
-        b = _standardized(np.broadcast_to(z[:, None], x.shape), present)
+        a = standardized(x, present)
+        b = standardized(np.broadcast_to(z[:, None], x.shape), present)
         r = np.clip(np.einsum("ij,ij->j", a, b), -1.0, 1.0)
         r[rows < 3] = 0.0
-        return ScreenResult(statistic=r, p_value=_p_value(r, rows - 2))
+        p = correlation_p_value(r, rows - 2)
+        return ScreenResult(statistic=r, p_value=p, rows=rows, permutations=np.zeros(len(r), dtype=np.int64))
 
 
-def _p_value(r: Array, freedom: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> Array:
+def correlation_p_value(r: Array, freedom: IntArray) -> Array:
     """P(|R| >= |r|) for R of independent normal columns: Student's t with t^2 = freedom * r^2 / (1 - r^2)."""
     # The t distribution's two tails as an incomplete beta function of freedom / (freedom + t^2) = 1 - r^2.
     # (1 - r)(1 + r) keeps the digits that 1 - r^2 loses near 1.
     p = special.betainc(np.maximum(freedom, 1) / 2.0, 0.5, (1.0 - r) * (1.0 + r))
     return np.asarray(p, dtype=np.float64)
-
-
-def _standardized(x: Array, present: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> Array:
-    """Columns with mean 0 and length 1 over their present rows, 0 elsewhere; all 0 for a constant.
-
-    Each column is first brought to size 1, and once more after centring, so that no square overflows or vanishes.
-    """
-    if not len(x):
-        return np.zeros(x.shape)
-    rows = np.maximum(present.sum(axis=0), 1)
-    filled = np.where(present, x, 0.0)
-    size = np.abs(filled).max(axis=0)
-    filled = filled / np.where(size > 0, size, 1.0)
-    centred = np.where(present, filled - filled.sum(axis=0) / rows, 0.0)
-    # A constant over its own size is exactly 1, and so is its mean: its centred values are 0 without rounding errors.
-    spread = np.abs(centred).max(axis=0)
-    centred = centred / np.where(spread > 0, spread, 1.0)
-    length = np.sqrt(np.einsum("ij,ij->j", centred, centred))
-    result: Array = centred / np.where(length > 0, length, 1.0)
-    return result
 
 
 def correlation_matrix(x: Array) -> tuple[Array, int]:
@@ -68,7 +51,7 @@ def correlation_matrix(x: Array) -> tuple[Array, int]:
     in one table of random variables. A constant has correlation 0 with every other column; the diagonal is 1.
     """
     whole = x[np.isfinite(x).all(axis=1)]
-    unit = _standardized(whole, np.ones(whole.shape, dtype=np.bool_))
+    unit = standardized(whole, np.ones(whole.shape, dtype=np.bool_))
     r = np.clip(unit.T @ unit, -1.0, 1.0)
     r = (r + r.T) / 2.0
     np.fill_diagonal(r, 1.0)

@@ -1,0 +1,192 @@
+"""What a graph claims about data: its conditional independencies, one for each pair that can be separated.
+
+The measured nodes are the features and the target, as far as the graph names them; a column that no edge names is one
+that the expert forgot (see `certificate.certify_named`), and a graph claims nothing about what it does not draw.
+All other nodes, the noise and hidden common causes among them, are unmeasured.
+
+For every pair of measured nodes that some set of measured nodes separates there is one statement a _||_ b | S, and S is
+minimal: leaving out any of its members opens a path. A pair without a statement is tied whatever is held fixed.
+
+In what sense this is a basis. Where the later node of a pair, in one fixed causal order, has only measured parents, S
+consists of those parents of it that an open path from the earlier node meets. In a DAG without unmeasured nodes all
+other independencies then follow by the graphoid axioms and composition (as in every Gaussian distribution): by
+induction along the order, the earlier node u is independent of v given S by the statement, and of v's other parents
+given S by what is already shown, hence of both together, hence of v given all its parents (weak union). That is the
+local Markov property. No smaller list will do: each missing link takes one degree of freedom from a Gaussian model.
+With unmeasured nodes the list still covers every separable pair, but not constraints that are no independencies.
+
+Minimal separators by two sweeps: van der Zander, Liskiewicz and Textor (2014), "Constructing separators and adjustment
+sets in ancestral graphs". If any set of measured nodes separates two nodes, their measured ancestors do.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from crda_spec.scm.graph import CanonicalDag, CausalGraph
+from crda_spec.scm.separation import reached, shortest_walk
+
+Pair = tuple[str, str]
+
+BUDGET = 2_000  # statements of one graph that are tested: more cost minutes and, corrected for, find less
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Statement:
+    """first _||_ second | given; the two ends, and the names that are given, in the order of the alphabet."""
+
+    first: str
+    second: str
+    given: tuple[str, ...]
+
+    def __str__(self) -> str:
+        held = f" | {', '.join(self.given)}" if self.given else ""
+        return f"{self.first} _||_ {self.second}{held}"
+
+    def renamed(self, names: dict[str, str]) -> Statement:
+        """The same statement about other nodes."""
+        first, second = sorted((names[self.first], names[self.second]))
+        return Statement(first, second, tuple(sorted(names[name] for name in self.given)))
+
+
+@dataclass(frozen=True, slots=True)
+class Implications:
+    """The statements of one graph: which pairs have one, and a way to make it, since making all may be dear."""
+
+    graph: CausalGraph
+    measured: tuple[str, ...]  # in the order of their names
+    pairs: tuple[Pair, ...]  # the separable ones, in the order of their names
+
+    def __len__(self) -> int:
+        """How many statements there are. None is made for it."""
+        return len(self.pairs)
+
+    def statement(self, pair: Pair) -> Statement:
+        """The statement about a separable pair."""
+        return self._made(pair, causal_ranks(self.graph.dag))
+
+    def _made(self, pair: Pair, ranks: Sequence[int]) -> Statement:
+        dag = self.graph.dag
+        nodes = frozenset(dag.index[name] for name in self.measured)
+        early, late = sorted((dag.index[name] for name in pair), key=ranks.__getitem__)
+        given = minimal_separator(dag, early, late, nodes)
+        if given is None:
+            raise AssertionError("a pair that was found separable is not")
+        first, second = sorted(pair)
+        return Statement(first, second, tuple(dag.names[node] for node in sorted(given)))
+
+    def statements(self) -> tuple[Statement, ...]:
+        """All of them, in the order of their pairs."""
+        return tuple(self.to_test(len(self)))
+
+    def to_test(self, budget: int = BUDGET) -> Iterator[Statement]:
+        """The statements that a test with this budget looks at, in the order of their pairs, made one by one.
+
+        When there are more than `budget`, those about the target are kept first, then those about its neighbours.
+        """
+        ranks = causal_ranks(self.graph.dag)
+        return (self._made(pair, ranks) for pair in self._most_relevant(budget))
+
+    def _most_relevant(self, budget: int) -> list[Pair]:
+        target = self.graph.target
+        near = {name for edge in self.graph.edges if target in edge.ends for name in edge.ends}
+
+        def distance(pair: Pair) -> int:
+            return 0 if target in pair else 2 - any(name in near for name in pair)
+
+        return list(self.pairs) if len(self) <= budget else sorted(sorted(self.pairs, key=distance)[:budget])
+
+
+def implications(graph: CausalGraph, features: Collection[str]) -> Implications:
+    """What the graph claims about these features and the target. An unknown feature is a GraphError.
+
+    Without unmeasured causes the pairs are read off the edges; a pair whose later node has one costs a search that is
+    linear in the graph.
+    """
+    graph.measured(features)
+    named = {name for edge in graph.edges for name in (edge.tail, edge.head)} | set(graph.noise_parents)
+    measured = tuple(sorted(name for name in {*features, graph.target} if name in named))
+    return Implications(graph, measured, tuple(_separable(graph.dag, measured)))
+
+
+def _separable(dag: CanonicalDag, measured: tuple[str, ...]) -> Iterator[Pair]:
+    ranks = causal_ranks(dag)
+    nodes = [dag.index[name] for name in measured]
+    seen = frozenset(nodes)
+    parents = {node: _direct(dag, node, seen) for node in nodes}
+    for position, a in enumerate(nodes):
+        for b in nodes[position + 1 :]:
+            early, late = (a, b) if ranks[a] < ranks[b] else (b, a)
+            known = parents[late]
+            if early not in known if known is not None else _ancestral_separator(dag, early, late, seen) is not None:
+                yield dag.names[a], dag.names[b]
+
+
+def causal_ranks(dag: CanonicalDag) -> list[int]:
+    """The place of each node in a causal order: causes first, and among those that could come next the first name."""
+    waiting = [len(parents) for parents in dag.parents]
+    ready = [node for node, count in enumerate(waiting) if not count]
+    ranks = [0] * len(waiting)
+    place = 0
+    while ready:
+        node = heapq.heappop(ready)
+        ranks[node] = place
+        place += 1
+        for child in dag.children[node]:
+            waiting[child] -= 1
+            if not waiting[child]:
+                heapq.heappush(ready, child)
+    return ranks
+
+
+def _direct(dag: CanonicalDag, node: int, measured: frozenset[int]) -> frozenset[int] | None:
+    """The node's measured parents, or None when an unmeasured one may tie it to something else.
+
+    An unmeasured parent with no other child, such as the noise, ties the node to nothing but that parent's own
+    parents, and those count as the node's when they are measured.
+    """
+    found: set[int] = set()
+    for parent in dag.parents[node]:
+        if parent in measured:
+            found.add(parent)
+        elif len(dag.children[parent]) == 1 and measured.issuperset(dag.parents[parent]):
+            found.update(dag.parents[parent])
+        else:
+            return None
+    return frozenset(found)
+
+
+def minimal_separator(dag: CanonicalDag, early: int, late: int, measured: frozenset[int]) -> frozenset[int] | None:
+    """A set of measured nodes that separates the two and of which no member can be spared; None when there is none.
+
+    early comes before late in a causal order.
+    """
+    known = _direct(dag, late, measured)
+    if known is not None:
+        return None if early in known else _shrunk(dag, early, late, known)
+    whole = _ancestral_separator(dag, early, late, measured)
+    if whole is None:
+        return None
+    near = [_shrunk(dag, a, b, whole) for a, b in ((early, late), (late, early))]
+    return min(near, key=len)
+
+
+def _ancestral_separator(dag: CanonicalDag, a: int, b: int, measured: frozenset[int]) -> frozenset[int] | None:
+    """All measured ancestors of the two, when they separate them: if these do not, nothing measured does."""
+    above = dag.ancestors([a, b])
+    whole = frozenset(node for node in measured if above[node] and node not in (a, b))
+    return whole if shortest_walk(dag, [a], [b], whole) is None else None
+
+
+def _shrunk(dag: CanonicalDag, a: int, b: int, separator: frozenset[int]) -> frozenset[int]:
+    """The members that open walks from a meet, and of those the ones that open walks from b meet.
+
+    Each that is left has then an open way to either end, so none can be spared.
+    """
+    near = separator & reached(dag, [a], separator)
+    return near & reached(dag, [b], near)
+
+
+__all__ = ["BUDGET", "Implications", "Pair", "Statement", "causal_ranks", "implications", "minimal_separator"]

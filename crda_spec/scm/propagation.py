@@ -1,0 +1,298 @@
+"""What follows when features are moved, and whether it can be computed: the graph's side of propagation.
+
+Let M be the moved features and C(M) everything that M changes: M and its descendants in the canonical DAG, measured or
+not. The *followers* F(M) are the features in C(M) that are not themselves moved; a moved feature obeys its own policy,
+even where another moved feature causes it (two actions at once). A follower f gets the value
+
+    f' = m_f(A', S) + e,   e = f - m_f(A, S)   (abduction first, then action, then prediction)
+
+where A are its parents in C(M), S features that stay, and m_f is fitted. Four things must hold for every follower.
+
+1. f is in X_P*, so that the *target's* noise may be carried to a row in which f has moved too. (All of M and F(M) in
+   X_P* is the same as one valid partition: exactly the subsets of X_P* are valid.)
+2. The user does not hold f fixed (nor any of M).
+3. Every parent of f in C(M) is a feature. One that nobody measured, or that the model does not see, changes by an
+   unknown amount. (An effect through the target is refused too: already by 1, since it carries the target's noise.)
+4. f's own noise may be carried: with L the unmeasured parents of f (which do not change, by 3), there is a set S of
+   unchanged features, f's unchanged parents among them, with L _||_ A | S. It is the certificate with f as its target.
+   Only unmeasured *parents* matter: what else moves f is its own, independent of all that is not caused by f.
+
+If any S will do, then the unchanged features among f's ancestors will: of all separators that contain given nodes and
+lie within given candidates, the candidates among the ancestors of everything named are one (van der Zander, Liskiewicz
+and Textor 2019), and A, L and f's unchanged parents together are f's parents. So one query decides. With an equation
+that is additive in L, the values so computed are the true counterfactual ones; otherwise additivity is an assumption.
+
+Whether f is fit to follow can be asked of one moved feature at a time. Write ok(x, f) when 1 to 4 hold for M = {x}.
+If f is not in M, it follows M rightly if and only if ok(x, f) for every x in M that causes it:
+- if: let U in L be tied to a in A by a path p that is open given the unchanged ancestors of f under M, and say x with
+  a in C(x) closes it by a node w that some x2 in M changes. Leave w along an arrow of p: a collider met on the way is
+  changed by x2, hence opened by nothing unchanged; an arrival at U breaks 3 for x2; so the arrows lead to a, and x2
+  changes a too. Then x2 closes p between U and w by a node v that x changes, whose arrow leads, by the same reasons, to
+  w: so x changes w, which contradicts that x closes p with it.
+- only if: let p be open given the unchanged ancestors under {x}. If M closes p, then at a collider c all of whose
+  openers M changes; they are ancestors of f, so p up to c, and on to f by arrows, is open and ends in a parent of f
+  that M changes: 3 or 4 fails.
+So M may move if and only if it lies in X_P*, without what the user keeps, and each x in M has all followers with not
+ok(x, f) in M as well. Such sets are closed under union: there is a largest one among the features that are wanted, and
+striking out what fails, until nothing fails, finds it. A part of it need not be such a set: ask again after choosing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from crda_spec.errors import Complaint, GraphError
+from crda_spec.scm.certificate import noise_side, perturbable
+from crda_spec.scm.graph import CausalGraph
+from crda_spec.scm.reasons import Tie, sentence
+from crda_spec.scm.separation import path_along, shortest_walk
+
+ObstacleKind = Literal["not_certified", "held_fixed", "not_computable", "noise_tied"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Obstacle:
+    """Why a feature may not move when its effects are to follow."""
+
+    kind: ObstacleKind
+    feature: str
+    follower: str  # the effect that cannot follow; the feature itself when it may not move at all
+    reason: str  # a sentence, its paths included
+    witness: tuple[str, ...] = ()  # an open path between an unmeasured cause and what would move; or the way of effects
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Propagable:
+    """The largest set of wanted features that may move with all their effects, and why each other may not."""
+
+    moved: tuple[str, ...]  # in the order in which they were wanted
+    obstacles: Mapping[str, Obstacle]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FollowerInputs:
+    """What the equation of one follower reads."""
+
+    name: str
+    parents: tuple[str, ...]  # its direct causes among the features, by name
+    adjusted: tuple[str, ...] = ()  # unchanged features that free its noise from the changing parents
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """All that the equation reads, the parents first."""
+        return (*self.parents, *self.adjusted)
+
+
+def followers(graph: CausalGraph, features: Sequence[str], moved: Collection[str]) -> tuple[str, ...]:
+    """The features that the moved ones cause, causes before effects; ways over unmeasured nodes count."""
+    return _Effects(graph, tuple(features)).followers(moved)
+
+
+def propagable(
+    graph: CausalGraph, features: Sequence[str], wanted: Sequence[str], *, keep: Collection[str] = ()
+) -> Propagable:
+    """Which of the wanted features may move together with all that they cause. keep: features that must not move."""
+    effects = _Effects(graph, tuple(features), frozenset(keep))
+    graph.measured(wanted)
+    obstacles = {name: effects.refused(name) for name in wanted if name in keep or name not in effects.certified}
+    moved = [name for name in wanted if name not in obstacles]
+    failing = {name: effects.failing(name) for name in moved}
+    while True:
+        left = frozenset(moved)
+        staying = {name: next((one for one in failing[name] if one not in left), None) for name in moved}
+        struck = {name: effects.obstacle(name, one) for name, one in staying.items() if one is not None}
+        if not struck:
+            return Propagable(moved=tuple(moved), obstacles=obstacles)
+        obstacles |= struck
+        moved = [name for name in moved if name not in struck]
+
+
+def follower_inputs(
+    graph: CausalGraph, features: Sequence[str], moved: Sequence[str], *, keep: Collection[str] = ()
+) -> tuple[FollowerInputs, ...]:
+    """What the equation of each follower reads, causes before effects; a GraphError when the moved ones may not move.
+
+    The parents alone where they suffice; else, of the unchanged ancestors, as few as still free the noise.
+    """
+    allowed = propagable(graph, features, moved, keep=keep)
+    if allowed.obstacles:
+        raise GraphError(
+            Complaint(
+                code="cannot-propagate",
+                what=f"{name} cannot move with all that it causes: {obstacle.reason}",
+                hint=f"leave {name} out of partition.perturb, or set perturbation.propagate to false",
+                path="perturbation.propagate",
+            )
+            for name, obstacle in allowed.obstacles.items()
+        )
+    effects = _Effects(graph, tuple(features))
+    changed = graph.dag.descendants(graph.positions(moved))
+    return tuple(effects.inputs(name, changed) for name in effects.followers(moved))
+
+
+@dataclass(frozen=True)  # without slots, which cached_property cannot have
+class _Effects:
+    """One graph, one set of features: who follows whom, and what stands in the way."""
+
+    graph: CausalGraph
+    features: tuple[str, ...]
+    keep: frozenset[str] = frozenset()
+
+    @cached_property
+    def measured(self) -> frozenset[int]:
+        """The features' positions, checked."""
+        return frozenset(self.graph.measured(self.features))
+
+    @cached_property
+    def certified(self) -> frozenset[str]:
+        """X_P*."""
+        return perturbable(self.graph, self.features)
+
+    @cached_property
+    def order(self) -> tuple[int, ...]:
+        """The features' positions, causes before effects; among equals, in the order of their names."""
+        dag = self.graph.dag
+        waiting = [len(parents) for parents in dag.parents]
+        ready = [node for node, count in enumerate(waiting) if not count]
+        for node in ready:
+            for child in dag.children[node]:
+                waiting[child] -= 1
+                if not waiting[child]:
+                    ready.append(child)
+        return tuple(node for node in ready if node in self.measured)
+
+    def followers(self, moved: Collection[str]) -> tuple[str, ...]:
+        """F(M)."""
+        measured, names = self.measured, self.graph.dag.names
+        start = frozenset(self.graph.positions(moved))
+        if not start <= measured:
+            self.graph.measured([names[node] for node in start])  # the target or a latent: complains
+        changed = self.graph.dag.descendants(start)
+        return tuple(names[node] for node in self.order if changed[node] and node not in start)
+
+    @cached_property
+    def doubtful(self) -> tuple[int, ...]:
+        """The features that might not follow, causes before effects; the others follow whatever moves them."""
+        dag = self.graph.dag
+        return tuple(
+            node
+            for node in self.order
+            if dag.names[node] not in self.certified
+            or dag.names[node] in self.keep
+            or not self.measured.issuperset(dag.parents[node])
+        )
+
+    def failing(self, name: str) -> tuple[str, ...]:
+        """The followers of this feature, moved alone, that cannot follow it, causes before effects."""
+        dag = self.graph.dag
+        changed = dag.descendants([dag.index[name]])
+        found = (dag.names[node] for node in self.doubtful if changed[node] and dag.names[node] != name)
+        return tuple(follower for follower in found if self._trouble(follower, changed))
+
+    def refused(self, name: str) -> Obstacle:
+        """The feature itself must not move: it is tied to the target's noise, or held fixed."""
+        if name in self.certified:
+            reason = f"partition.keep holds {name} fixed"
+            return Obstacle(kind="held_fixed", feature=name, follower=name, reason=reason)
+        tie = self._tie(name)
+        return Obstacle(
+            kind="not_certified", feature=name, follower=name, reason=sentence(tie), witness=tie.path.tokens
+        )
+
+    def inputs(self, name: str, changed: bytearray) -> FollowerInputs:
+        """The parents, and of the other unchanged ancestors what its noise cannot do without."""
+        node, names = self.graph.dag.index[name], self.graph.dag.names
+        adjusted: list[int] = []
+        if self._tied(node, changed, self._kept_parents(node, changed)) is not None:
+            adjusted = sorted(self._kept_ancestors(node, changed).difference(self.graph.dag.parents[node]))
+        for one in tuple(adjusted):
+            rest = [other for other in adjusted if other != one]
+            if self._tied(node, changed, self._kept_parents(node, changed).union(rest)) is None:
+                adjusted = rest
+        parents = (names[parent] for parent in self.graph.dag.parents[node] if parent in self.measured)
+        return FollowerInputs(name=name, parents=tuple(parents), adjusted=tuple(names[one] for one in adjusted))
+
+    def obstacle(self, name: str, follower: str) -> Obstacle:
+        """Why this follower cannot follow this feature, moved alone."""
+        dag = self.graph.dag
+        changed = dag.descendants([dag.index[name]])
+        node, kind = dag.index[follower], self._trouble(follower, changed)
+        if kind is None:
+            raise AssertionError("asked only of a follower that fails")
+        stations, witness = [node], None
+        match kind:
+            case "not_certified":
+                tie = self._tie(follower)
+                witness, why = tie.path, f"and {follower} may not move: {sentence(tie)}"
+            case "held_fixed":
+                why = f"but partition.keep holds {follower} fixed"
+            case "not_computable":
+                stations = [self._unknown_parents(node, changed)[0], node]
+                why = f"but how far cannot be computed: {self._unmeasured(stations[0])} changes on the way"
+            case "noise_tied":
+                walk = self._tied(node, changed, self._kept_ancestors(node, changed)) or ()
+                witness = path_along(self.graph, (node, *walk))
+                ties = f"something unmeasured ties it to {dag.names[walk[-1]]} ({witness.turned()})"
+                why = f"but {follower} cannot keep its own noise: {ties}"
+        way = path_along(self.graph, self._way(dag.index[name], stations))
+        reason = f"{name} would move {follower} with it ({way}), {why}"
+        return Obstacle(kind=kind, feature=name, follower=follower, reason=reason, witness=(witness or way).tokens)
+
+    def _trouble(self, follower: str, changed: bytearray) -> ObstacleKind | None:
+        """The first of the four conditions of the module's docstring that fails for M = {the mover}, or None."""
+        node = self.graph.dag.index[follower]
+        if follower not in self.certified:
+            return "not_certified"
+        if follower in self.keep:
+            return "held_fixed"
+        if self._unknown_parents(node, changed):
+            return "not_computable"
+        return "noise_tied" if self._tied(node, changed, self._kept_ancestors(node, changed)) else None
+
+    def _unknown_parents(self, node: int, changed: bytearray) -> list[int]:
+        """The parents that change and are no features."""
+        return [one for one in self.graph.dag.parents[node] if changed[one] and one not in self.measured]
+
+    def _unmeasured(self, node: int) -> str:
+        name = self.graph.dag.names[node]
+        return f"{name}, which is no feature," if name in self.graph.observed else f"the unmeasured {name}"
+
+    def _kept_parents(self, node: int, changed: bytearray) -> frozenset[int]:
+        parents = self.graph.dag.parents[node]
+        return frozenset(parent for parent in parents if parent in self.measured and not changed[parent])
+
+    def _kept_ancestors(self, node: int, changed: bytearray) -> frozenset[int]:
+        above = self.graph.dag.ancestors([node])
+        return frozenset(one for one in self.measured if above[one] and not changed[one])
+
+    def _tied(self, node: int, changed: bytearray, given: frozenset[int]) -> tuple[int, ...] | None:
+        """A shortest open path from an unmeasured parent to a changing one, or None when the noise may be carried."""
+        parents = self.graph.dag.parents[node]
+        unmeasured = [parent for parent in parents if parent not in self.measured]
+        changing = [parent for parent in parents if changed[parent]]
+        return shortest_walk(self.graph.dag, unmeasured, changing, given) if unmeasured else None
+
+    def _tie(self, name: str) -> Tie:
+        """Why a feature outside X_P* is outside: an open path from the noise side."""
+        others = frozenset(self.graph.positions(other for other in self.features if other != name))
+        sources = self.graph.positions(noise_side(self.graph, self.features))
+        walk = shortest_walk(self.graph.dag, sources, [self.graph.dag.index[name]], others)
+        if walk is None:
+            raise AssertionError("the sweep and the single query disagree")
+        return Tie(self.graph, walk, others)
+
+    def _way(self, start: int, stations: Sequence[int]) -> tuple[int, ...]:
+        """The nodes of a shortest directed way from the start over all stations, each caused by the one before."""
+        if not stations:
+            return (start,)
+        came_from, queue = {start: start}, [start]
+        for node in queue:
+            children = self.graph.dag.children[node]
+            queue += [child for child in children if came_from.setdefault(child, node) == node]
+        leg = [came_from[stations[0]]]
+        while leg[-1] != start:
+            leg.append(came_from[leg[-1]])
+        return (*reversed(leg), *self._way(stations[0], stations[1:]))

@@ -1,0 +1,299 @@
+"""Sensitivity: how strong must a hidden cause be before its error in the labels is as large as the gate's gain?
+
+The certificate holds if the graph is right. Suppose it is not: a hidden cause U drives both the target y and a moved
+feature x. After Cinelli and Hazlett (2020, "Making sense of sensitivity: extending omitted variable bias", Journal of
+the Royal Statistical Society B 82, 39-67) the noise then leans on x with a slope of
+
+    |bias| = sqrt(R2_y * R2_x / (1 - R2_x)) * sd(y | x, rest) / sd(x | rest),
+
+where R2_y is the partial R^2 of U with y given all features and R2_x that of U with x given the other features.
+Moving x by delta while carrying `retention` of the noise misses the label by retention * bias * delta. The mean square
+of that equals the gain G when R2_y * R2_x / (1 - R2_x) reaches
+
+    k^2 = G * sd(x | rest)^2 / (retention^2 * E[delta^2] * sd(y | x, rest)^2),
+
+and with both partial R^2 equal to r at r^2 / (1 - r) = k^2. The derivation and its limits: docs/sensitivity.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from crda_spec.records import (
+    Array,
+    Certificate,
+    Column,
+    Counterfactuals,
+    FeatureSensitivity,
+    IntArray,
+    Sensitivity,
+    Table,
+)
+
+# Added to the diagonal of a correlation matrix: far below any tie that rows can show, it makes the inverse exist and
+# shares a tie among features that repeat each other, so that leaving one of two equal columns out costs nothing.
+_RIDGE = 1e-11
+_DETERMINED = 1e-9  # the share of a column's variance below which the other columns are said to determine it
+
+
+def sensitivity(
+    train: Table, counterfactuals: Counterfactuals, certificate: Certificate, *, gain: float
+) -> Sensitivity | None:
+    """For each certified feature that moved: how strong a hidden cause would have to be to use up the gain.
+
+    gain: the fall of the mean held-out squared error that the gate measured, in the target's unit squared. None when
+    there is no gain to lose, or no feature moved on a declared graph's word. Categories with several labels have no
+    distance to move by, so they are left out, and the sentence says so.
+    """
+    moved = _certified_moves(counterfactuals, certificate)
+    if not (gain > 0 and math.isfinite(gain)) or not moved:
+        return None
+    whole = _ties(train, np.ones(len(train), dtype=np.bool_))
+    found: list[FeatureSensitivity] = []
+    left_out: dict[str, str] = {}
+    for name in moved:
+        position = train.names.index(name)
+        known = ~np.isnan(train.x[:, position])
+        if train.features[position].type == "category":
+            left_out[name] = "a category has no distance to move by"
+            continue
+        ties = whole if known.all() else _ties(train, known)
+        if ties is None:
+            left_out[name] = "there are too few rows for so many columns"
+            continue
+        found.append(_of_feature(train, counterfactuals, position, ties, gain))
+    return Sensitivity(
+        gain=gain,
+        retention=counterfactuals.retention,
+        features=tuple(found),
+        sentence=_sentence(found, left_out, train.target.name, counterfactuals.retention),
+    )
+
+
+def used_up_at(limit: float, with_feature: float) -> float:
+    """The partial R^2 with the target at which the gain is used up, for a partial R^2 with the feature; may exceed 1.
+
+    limit: k^2. with_feature: from 0 (where no strength with the target is enough) to 1.
+    """
+    return math.inf if with_feature <= 0 else limit * (1.0 - with_feature) / with_feature
+
+
+def robustness_at(limit: float) -> float:
+    """The r at which r^2 / (1 - r) = limit, from 0 to 1: written so that no digits cancel for a large limit."""
+    if limit <= 0:
+        return 0.0
+    return 2.0 / (1.0 + math.sqrt(1.0 + 4.0 / limit))
+
+
+def uses_up_the_gain(feature: FeatureSensitivity) -> bool:
+    """Whether a hidden cause tied to both as strongly as the yardstick would use up the gain."""
+    return bool(feature.observed) and feature.observed_with_target >= used_up_at(
+        feature.limit, feature.observed_with_feature
+    )
+
+
+def _certified_moves(counterfactuals: Counterfactuals, certificate: Certificate) -> tuple[str, ...]:
+    """What moved, or followed what moved, because a declared graph allows it."""
+    if certificate.basis != "declared":
+        return ()
+    certified = {verdict.name for verdict in certificate.features if verdict.status in ("direct_cause", "irrelevant")}
+    action = counterfactuals.action
+    followers = [name for name in action.propagated if name not in action.moved]
+    return tuple(name for name in (*action.moved, *followers) if name in certified or name in certificate.propagated)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Ties:
+    """Linear ties among all encoded columns of some rows, as two inverse correlation matrices.
+
+    A feature may own several columns: one for each label but the first, one that marks its missing cells.
+    """
+
+    blocks: Mapping[str, IntArray]  # the columns of each feature: positions in the matrices
+    features_inverse: Array  # (p, p) of the features alone
+    all_inverse: Array  # (p + 1, p + 1) of the features and, last, the target
+    spread: Array  # (p + 1,) standard deviations; 1 for a constant
+    inflation: tuple[float, float]  # what degrees of freedom add to the variance of a feature, and of the target
+
+    def remaining_share(self, column: int) -> float:
+        """The share of a feature's variance that the other features leave."""
+        share = float(self.inflation[0] / self.features_inverse[column, column])
+        return share if share > _DETERMINED else 0.0
+
+    def target_share(self) -> float:
+        """The share of the target's variance that all features leave."""
+        share = float(self.inflation[1] / self.all_inverse[-1, -1])
+        return share if share > _DETERMINED else 0.0
+
+    def yardsticks(self, name: str) -> tuple[tuple[str, float, float], ...]:
+        """Each other feature with its partial R^2 with this feature and with the target, all else held fixed."""
+        own = int(self.blocks[name][0])
+        return tuple(
+            (
+                other,
+                _partial_r2(self.features_inverse, own, columns),
+                _partial_r2(self.all_inverse, -1, columns),
+            )
+            for other, columns in self.blocks.items()
+            if other != name
+        )
+
+
+def _partial_r2(inverse: Array, one: int, block: IntArray) -> float:
+    """Partial R^2 of a column with a block given all other columns, from the inverse of their correlation matrix.
+
+    Leaving the block out takes Q_1B Q_BB^-1 Q_B1 from the column's diagonal entry Q_11, and that entry is one over the
+    column's remaining variance.
+    """
+    cross = inverse[one, block]
+    if len(block) == 1:  # the usual case, without the cost of a solver
+        explained = float(cross[0] ** 2 / inverse[block[0], block[0]])
+    else:
+        explained = float(cross @ np.linalg.solve(inverse[np.ix_(block, block)], cross))
+    return min(1.0, max(0.0, explained / float(inverse[one, one])))
+
+
+def _ties(train: Table, rows: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> _Ties | None:
+    """The ties among these rows; None when they are no more than the columns, and nothing is left to be explained."""
+    blocks: dict[str, IntArray] = {}
+    parts: list[Array] = []
+    for column, values in zip(train.features, train.x[rows].T, strict=True):
+        encoded = _encoded(column, values)
+        start = sum(part.shape[1] for part in parts)
+        blocks[column.name] = np.arange(start, start + encoded.shape[1])
+        parts.append(encoded)
+    columns = np.column_stack([*parts, train.y[rows]])
+    spread = np.where(np.ptp(columns, axis=0) > 0, columns.std(axis=0), 0.0) if len(columns) else np.zeros(1)
+    spread = np.where(spread > 0, spread, 1.0)
+    scaled = (columns - columns.mean(axis=0)) / spread if len(columns) else columns
+    correlation = scaled.T @ scaled / max(1, len(scaled))
+    features_inverse, rank = _inverse(correlation[:-1, :-1])
+    free = len(scaled) - 1 - rank  # of the target; a feature has its own column fewer to spend one on
+    if free < 1:
+        return None
+    return _Ties(
+        blocks=blocks,
+        features_inverse=features_inverse,
+        all_inverse=_inverse(correlation)[0],
+        spread=spread,
+        inflation=(len(scaled) / (free + 1), len(scaled) / free),
+    )
+
+
+def _inverse(correlation: Array) -> tuple[Array, int]:
+    """The inverse with a ridge too small to be seen, and the rank."""
+    values, vectors = np.linalg.eigh(correlation)
+    rank = int(np.count_nonzero(values > _DETERMINED))
+    return (vectors / (np.maximum(values, 0.0) + _RIDGE)) @ vectors.T, rank
+
+
+def _encoded(column: Column, values: Array) -> Array:
+    """One feature's columns: the numbers with missing cells at their mean, or a column a label but the first.
+
+    Missing cells are marked in a column of their own, so that filling them invents no tie.
+    """
+    missing = np.isnan(values)
+    known = values[~missing]
+    if column.type == "category":
+        codes = np.unique(known)[1:]
+        parts = [(values[:, None] == codes).astype(np.float64)]
+    else:
+        parts = [np.where(missing, known.mean() if len(known) else 0.0, values)[:, None]]
+    if missing.any():
+        parts.append(missing[:, None].astype(np.float64))
+    encoded = np.column_stack(parts)
+    return encoded if encoded.shape[1] else np.zeros((len(values), 1))
+
+
+def _of_feature(
+    train: Table, counterfactuals: Counterfactuals, position: int, ties: _Ties, gain: float
+) -> FeatureSensitivity:
+    """One moved feature's limit and robustness, and the observed feature to measure them by."""
+    name = train.names[position]
+    own = int(ties.blocks[name][0])
+    action = counterfactuals.action
+    change = action.x[:, position] - train.x[action.source, position]
+    moved_sd = math.sqrt(float(np.nan_to_num(change) @ np.nan_to_num(change)) / max(1, len(change)))  # missing: unmoved
+    remaining_sd = float(ties.spread[own] * math.sqrt(ties.remaining_share(own)))
+    target_sd = float(ties.spread[-1] * math.sqrt(ties.target_share()))
+    limit = _limit(gain, counterfactuals.retention, moved_sd, remaining_sd, target_sd)
+    others = ties.yardsticks(name)
+    observed, with_feature, with_target = max(others, key=lambda other: min(other[1:]), default=("", 0.0, 0.0))
+    return FeatureSensitivity(
+        name=name,
+        robustness=robustness_at(limit),
+        limit=limit,
+        moved_sd=moved_sd,
+        remaining_sd=remaining_sd,
+        observed=observed,
+        observed_with_feature=with_feature,
+        observed_with_target=with_target,
+    )
+
+
+def _limit(gain: float, retention: float, moved_sd: float, remaining_sd: float, target_sd: float) -> float:
+    """k^2, by ratios of numbers in one unit: a table's largest numbers overflow when they are squared twice.
+
+    Nothing carried, nothing moved or nothing left to explain in the target: no hidden cause can do harm. A feature
+    that the others determine has no part of its own, and then the weakest cause is enough.
+    """
+    if retention == 0 or moved_sd == 0 or target_sd == 0:
+        return math.inf
+    root = (math.sqrt(gain) / target_sd) * (remaining_sd / moved_sd) / retention
+    return root * root
+
+
+def _sentence(found: Sequence[FeatureSensitivity], left_out: Mapping[str, str], target: str, retention: float) -> str:
+    """The weakest feature in words, its yardstick, and what was left out."""
+    parts: list[str] = []
+    if retention == 0:
+        parts.append("No noise is carried, so the certificate promises nothing that a hidden cause could break.")
+    elif found:
+        weakest = min(found, key=lambda feature: feature.robustness)
+        parts += [_weakest(weakest, target), _yardstick(weakest, target)]
+    else:
+        parts.append("No feature that moved can be measured this way.")
+    if left_out and retention != 0:
+        reasons = {reason: [name for name in left_out if left_out[name] == reason] for reason in left_out.values()}
+        told = "; ".join(f"{', '.join(names)} ({reason})" for reason, names in reasons.items())
+        parts.append(f"Not measured: {told}.")
+    return " ".join(part for part in parts if part)
+
+
+def _weakest(feature: FeatureSensitivity, target: str) -> str:
+    if math.isinf(feature.limit):
+        return "Nothing that moved lets a hidden cause spoil the labels."
+    if feature.robustness == 0:
+        return (
+            f"The other features determine {feature.name}, so that the data cannot tell its own effect: "
+            "the weakest hidden cause would use up the gain that the gate measured."
+        )
+    return (
+        f"A hidden cause of {target} and {feature.name} would have to explain {_share(feature.robustness)} "
+        "of what the features leave open in each before it uses up the gain that the gate measured."
+    )
+
+
+def _yardstick(feature: FeatureSensitivity, target: str) -> str:
+    if not feature.observed or math.isinf(feature.limit):
+        return ""
+    told = (
+        f"{feature.observed}, the measured feature that is tied most to both, explains "
+        f"{_share(feature.observed_with_feature)} of {feature.name} and "
+        f"{_share(feature.observed_with_target)} of {target}"
+    )
+    if uses_up_the_gain(feature):
+        return f"{told}: one more like it, unmeasured, would be enough."
+    return f"{told}: one more like it, unmeasured, would not be enough."
+
+
+def _share(value: float) -> str:
+    """A share in percent with two significant digits; whole numbers from ten percent on."""
+    percent = 100.0 * value
+    if percent < 0.01:
+        return "less than 0.01 %"
+    return f"{percent:.0f} %" if percent >= 9.95 else f"{percent:.2g} %"
