@@ -1,86 +1,217 @@
-"""Action: new rows in which X_P moves and X_R stays, bit for bit."""
+"""Action: new rows in which X_P moves, its effects follow if they are to, and all else stays, bit for bit.
+
+Every feature draws from a stream of its own name, every set of features that move together from one of theirs, so that
+neither the order of the spec nor one feature more shifts another's draws. A row that breaks a contract, or lies off the
+data, is redrawn whole: what moves together, or shares a partner row, stays together.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from crda_spec.counterfactual.policies import Feature, Policy, Resample, RowDraws, Scale
-from crda_spec.records import Action, Array, Column, IntArray, Table
+from crda_spec.counterfactual.acting import Acting, Move, plan_moves
+from crda_spec.counterfactual.contract import fit_contract, settle, violations
+from crda_spec.counterfactual.nearness import Nearness
+from crda_spec.counterfactual.policies import Rows
+from crda_spec.counterfactual.sources import draw_sources
+from crda_spec.errors import Complaint, DataError, show
+from crda_spec.records import NOBODY, Action, Array, IntArray, Table
+from crda_spec.scm.mechanisms import Mechanisms
 from crda_spec.seeds import stream
 
+__all__ = ["Acting", "act", "fit_contract"]
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Acting:
-    """How many new rows, and what is done to each feature that may move."""
+TRIES = 10  # draws of a row that keeps breaking a rule, before it is clipped or dropped
 
-    default: Policy = Scale()
-    features: Mapping[str, Policy] = field(default_factory=dict)
-    factor: float = 1.25
-
-    def policy(self, column: Column) -> Policy:
-        """The feature's own policy, or the default; what cannot be scaled or jittered is resampled."""
-        chosen = self.features.get(column.name, self.default)
-        return chosen if column.type in chosen.moves else Resample()
+Mask = npt.NDArray[np.bool_]
 
 
-def act(train: Table, moved: Sequence[str], acting: Acting, *, seed: int, index: tuple[int, ...]) -> Action:
-    """Factor * n new rows; each moves every feature of X_P and keeps all others."""
-    source = _sources(len(train), acting.factor, rng=stream(seed, "sources", *index))
-    x = train.x[source]
-    shared = RowDraws(scale=stream(seed, "row-scale", *index).uniform(-1.0, 1.0, size=len(source)))
-    clipped: dict[str, int] = {}
-    policies: dict[str, str] = {}
-    for position in train.positions(moved):
-        column = train.features[position]
-        policy = acting.policy(column)
-        rng = stream(seed, f"act:{column.name}", *index)
-        proposal = policy.propose(x[:, position], _feature(train.x[:, position]), shared, rng=rng)
-        x[:, position], clipped[column.name] = fit_contract(proposal, column)
-        policies[column.name] = policy.describe()
-    same = (x == train.x[source]) | (np.isnan(x) & np.isnan(train.x[source]))
+def act(
+    train: Table,
+    moved: Sequence[str],
+    acting: Acting,
+    *,
+    seed: int,
+    index: tuple[int, ...],
+    mechanisms: Mechanisms | None = None,
+    noise: Array | None = None,
+) -> Action:
+    """Factor * n new rows in which features of X_P move. The effects follow by `mechanisms`; all others are kept.
+
+    noise: (n,) the abducted noise of the training rows, which only sources drawn by residual need.
+    """
+    count = round(acting.factor * len(train))
+    source = draw_sources(acting.sources, train, count, noise=noise, rng=stream(seed, "sources", *index))
+    movable = acting.movable(moved)
+    following = () if mechanisms is None else tuple(mechanisms.words)
+    moves = plan_moves(train, movable, acting, following=following)
+    drawing = _Drawing(
+        train=train,
+        moves=moves,
+        on_violation=acting.on_violation,
+        mechanisms=mechanisms,
+        seed=seed,
+        index=index,
+        nearness=Nearness.of(train, seed=seed, index=index),
+    )
+    chosen = _chosen(moves, count, acting.per_row, rng=stream(seed, "row-features", *index))
+    drawn, outside, redrawn = _draw_until_sound(drawing, source, chosen, acting)
+    drawn, source, redrawn = drawn.take(~outside), source[~outside], redrawn[~outside]
     return Action(
-        x=x,
+        x=drawn.x,
         source=source,
-        moved=tuple(moved),
-        policies=policies,
-        clipped=clipped,
-        unmoved=int(same.all(axis=1).sum()),
+        moved=movable,
+        policies={move.feature.column.name: move.words for move in moves} | _held(moved, movable, acting),
+        clipped=drawn.clipped(moves) | drawn.followed,
+        propagated={} if mechanisms is None else mechanisms.words,
+        unmoved=int(drawn.still.sum()),
+        dropped=int(outside.sum()),
+        redrawn=int(redrawn.sum()),
+        partner=drawn.partner,
     )
 
 
-def _sources(n: int, factor: float, *, rng: np.random.Generator) -> IntArray:
-    """Each training row floor(factor) times; the remainder is a random sample of rows without repetition."""
-    times, rest = divmod(round(factor * n), n)
-    chosen = np.sort(rng.choice(n, size=rest, replace=False))
-    return np.concatenate([np.tile(np.arange(n), times), chosen]).astype(np.int64)
+def _chosen(moves: Sequence[Move], rows: int, per_row: int | None, *, rng: np.random.Generator) -> Mask | None:
+    """(rows, len(moves)) which features each row moves: a random subset of this size, a set that moves as one whole."""
+    units = np.array([move.unit for move in moves], dtype=np.int64)
+    count = len(np.unique(units))
+    if per_row is None or per_row >= count:
+        return None
+    if per_row == 1:
+        picked: Mask = rng.integers(0, count, size=rows)[:, None] == units
+        return picked
+    rank = np.argsort(rng.random((rows, count)), axis=1)
+    member = np.zeros((rows, count), dtype=np.bool_)
+    np.put_along_axis(member, rank[:, :per_row], values=True, axis=1)
+    return member[:, units]
 
 
-def _feature(values: Array) -> Feature:
-    known = values[~np.isnan(values)]
-    if not len(known):
-        return Feature(values=known, mean=0.0, sd=0.0)
-    return Feature(values=known, mean=float(known.mean()), sd=float(known.std()))
+def _held(moved: Sequence[str], movable: Sequence[str], acting: Acting) -> dict[str, str]:
+    """Why a feature that may move does not: something that it moves together with stays."""
+    held = {}
+    for name in moved:
+        if name not in movable:
+            stay = [show(other) for other in acting.set_of(name) if other not in moved]
+            held[name] = f"held fixed: it moves together with {' and '.join(stay)}, which may not move"
+    return held
 
 
-def fit_contract(proposal: Array, column: Column) -> tuple[Array, int]:
-    """The nearest values that the column's contract allows, and how many proposals that changed.
+@dataclass(slots=True, eq=False)
+class _Drawn:
+    """Rows under way."""
 
-    Rounding an integer is no violation, so it is not counted.
-    """
-    rounded = np.rint(proposal) if column.type == "integer" else proposal
-    # Whole numbers only between the bounds of an integer, which may themselves be fractions.
-    ceil, floor = (np.ceil, np.floor) if column.type == "integer" else (float, float)
-    low_bound = -np.inf if column.minimum is None else ceil(column.minimum)
-    high_bound = np.inf if column.maximum is None else floor(column.maximum)
-    allowed = np.unique([value for value in column.allowed or () if low_bound <= value <= high_bound])
-    if len(allowed):
-        above = np.clip(np.searchsorted(allowed, rounded), 1, max(1, len(allowed) - 1))
-        low, high = allowed[above - 1], allowed[np.minimum(above, len(allowed) - 1)]
-        nearest = np.where(np.abs(rounded - low) <= np.abs(high - rounded), low, high)
-        kept = np.where(np.isnan(rounded), rounded, nearest)
-    else:
-        kept = np.clip(rounded, low_bound, high_bound)
-    return kept, int(np.count_nonzero((kept != rounded) & ~np.isnan(rounded)))
+    x: Array  # (m, d), inside every contract
+    broken: Mask  # (moves, m) which proposals had to be brought back
+    still: Mask  # (m,) which rows came out as their source
+    partner: IntArray | None  # (m,)
+    followed: dict[str, int]  # how many values of each follower had to be brought back, in all draws
+
+    def put(self, rows: IntArray, other: _Drawn) -> None:
+        """Replaces these rows by newer ones."""
+        self.x[rows], self.broken[:, rows], self.still[rows] = other.x, other.broken, other.still
+        if self.partner is not None and other.partner is not None:
+            self.partner[rows] = other.partner
+        self.followed = {name: times + other.followed[name] for name, times in self.followed.items()}
+
+    def take(self, rows: Mask) -> _Drawn:
+        """Only these rows."""
+        if rows.all():
+            return self
+        partner = None if self.partner is None else self.partner[rows]
+        return _Drawn(self.x[rows], self.broken[:, rows], self.still[rows], partner, self.followed)
+
+    def clipped(self, moves: Sequence[Move]) -> dict[str, int]:
+        """By feature, how many values had to be brought back."""
+        counts = self.broken.sum(axis=1).tolist()
+        return {move.feature.column.name: count for move, count in zip(moves, counts, strict=True)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Drawing:
+    """All that is needed to draw rows, and to draw some of them again."""
+
+    train: Table
+    moves: tuple[Move, ...]
+    on_violation: str
+    mechanisms: Mechanisms | None
+    seed: int
+    index: tuple[int, ...]
+    nearness: Nearness
+
+    def draw(self, source: IntArray, chosen: Mask | None, *, attempt: int) -> _Drawn:
+        """The rows made from these sources; every attempt has streams of its own."""
+        x, rows = self.train.x[source], Rows(source=source, nearness=self.nearness)
+        broken = np.zeros((len(self.moves), len(source)), dtype=np.bool_)
+        still = np.ones(len(source), dtype=np.bool_)
+        partner: IntArray | None = None
+        complaints: list[Complaint] = []
+        for number, move in enumerate(self.moves):
+            column, cells = move.feature.column, move.feature.values[source]
+            here = None if chosen is None else chosen[:, number]
+            own, shared = self._stream(move.stream, attempt), self._stream(f"row-{move.policy.kind}", attempt)
+            proposal = move.policy.propose(cells, move.feature, rows, rng=own, shared=shared)
+            settled, broken[number] = settle(proposal.values, column)
+            if here is not None:
+                settled = np.where(here, settled, cells)
+                broken[number] &= here
+            if self.on_violation == "error":
+                complaints += violations(proposal.values, broken[number], column)
+            x[:, move.feature.position] = settled
+            still &= (settled == cells) | np.isnan(cells)
+            if proposal.partner is not None:
+                partner = _partner_of(partner, proposal.partner, here, source)
+        if complaints:
+            raise DataError(complaints)
+        return self._followed(_Drawn(x, broken, still, partner, {}), source, attempt=attempt)
+
+    def _followed(self, drawn: _Drawn, source: IntArray, *, attempt: int) -> _Drawn:
+        """The same rows once the effects of what moved have followed."""
+        if self.mechanisms is None:
+            return drawn
+        before = self.train.x[source]
+        drawn.x, drawn.followed = self.mechanisms.follow(
+            drawn.x, before, draws=lambda name: self._stream(f"follow:{name}", attempt), settle=fit_contract
+        )
+        drawn.still = ((drawn.x == before) | (np.isnan(drawn.x) & np.isnan(before))).all(axis=1)
+        return drawn
+
+    def _stream(self, name: str, attempt: int) -> np.random.Generator:
+        return stream(self.seed, f"again {attempt} {name}" if attempt else name, *self.index)
+
+
+def _partner_of(known: IntArray | None, new: IntArray, here: Mask | None, source: IntArray) -> IntArray:
+    """The second row each new row is made from; of several, that of the first feature in the table's order."""
+    taken = new != source if here is None else here & (new != source)
+    mine = np.where(taken, new, NOBODY)
+    return mine if known is None else np.where(known == NOBODY, mine, known)
+
+
+def _draw_until_sound(
+    drawing: _Drawing, source: IntArray, chosen: Mask | None, acting: Acting
+) -> tuple[_Drawn, Mask, Mask]:
+    """The rows, which of them lie off the data, and which were drawn again. A row keeps its source and its features."""
+    drawn, guard = drawing.draw(source, chosen, attempt=0), acting.support
+    outside, redrawn = np.zeros(len(source), dtype=np.bool_), np.zeros(len(source), dtype=np.bool_)
+    support = None
+    if guard is not None:
+        support = guard.learn(drawing.train, rows=len(source), seed=drawing.seed, index=drawing.index)
+        outside = support.outside(drawn.x, source)
+    for attempt in range(1, TRIES + 1):
+        again = np.zeros(len(source), dtype=np.bool_)
+        if acting.on_violation == "redraw":
+            again |= drawn.broken.any(axis=0)
+        if guard is not None and guard.on_outside == "redraw":
+            again |= outside
+        rows = np.flatnonzero(again)
+        if not len(rows):
+            break
+        redrawn[rows] = True
+        newer = drawing.draw(source[rows], None if chosen is None else chosen[rows], attempt=attempt)
+        drawn.put(rows, newer)
+        if support is not None:
+            outside[rows] = support.outside(newer.x, source[rows])
+    return drawn, outside, redrawn

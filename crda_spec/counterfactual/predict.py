@@ -1,21 +1,76 @@
-"""Prediction: the outcome of a changed row, the abducted noise held fixed."""
+"""Prediction: the outcome of a changed row, the noise that it carries held fixed."""
 
 from __future__ import annotations
 
-from crda_spec.records import Abduction, Action, Counterfactuals, Predictor
+import numpy as np
+
+from crda_spec.counterfactual.draws import matched_rows
+from crda_spec.counterfactual.licence import licence_of
+from crda_spec.records import (
+    NOBODY,
+    Abduction,
+    Action,
+    Array,
+    Counterfactuals,
+    IntArray,
+    Predictor,
+    ResidualDraw,
+    Table,
+)
 
 
 def predict_outcome(
-    g: Predictor, action: Action, abduction: Abduction, *, retention: float, weight: float
+    g: Predictor,
+    action: Action,
+    abduction: Abduction,
+    *,
+    retention: float,
+    weight: float,
+    draw: ResidualDraw = "own",
+    train: Table | None = None,
+    rng: np.random.Generator | None = None,
 ) -> Counterfactuals:
-    """Y' = g(x') + retention * z, z the noise of the row that x' came from."""
+    """Y' = g(x') + retention * (s(x') * z), z the noise that the draw gives to the row.
+
+    draw: `own`, z of the row that x' came from; `none`, no noise; `matched`, z of a training row with similar kept
+    features, for which the training rows and a generator are needed.
+    """
+    retention = 0.0 if draw == "none" else retention
+    carriers = _carriers(action, draw if retention > 0 else "none", train, rng)
+    noise = np.where(carriers == NOBODY, 0.0, abduction.noise[carriers])
+    scale, clipped = None, 0
+    if retention > 0 and abduction.scale_model is not None:
+        scale, clipped = abduction.scale_model.at(action.x)
     prediction = g.predict(action.x)
-    noise = abduction.noise[action.source]
     return Counterfactuals(
         action=action,
         prediction=prediction,
         noise=noise,
         retention=retention,
-        y=prediction + retention * noise,
+        y=label(prediction, retention, scale, noise),
         weight=weight,
+        licence=licence_of(retention),
+        draw=draw if retention > 0 else "none",
+        scale=scale,
+        noise_source=carriers,
+        scale_clipped=clipped,
     )
+
+
+def label(prediction: Array, retention: float, scale: Array | None, noise: Array) -> Array:
+    """The one formula of a label, in the one order of operations by which anyone gets the same bits."""
+    return prediction + retention * (noise if scale is None else scale * noise)
+
+
+def _carriers(action: Action, draw: ResidualDraw, train: Table | None, rng: np.random.Generator | None) -> IntArray:
+    """(m,) whose noise each new row carries."""
+    if draw == "own":
+        return action.source
+    if draw == "none":
+        return np.full(len(action.source), NOBODY, dtype=np.int64)
+    if train is None or rng is None:
+        message = "a matched draw needs the training rows and a generator"
+        raise ValueError(message)
+    changed = (*action.moved, *action.propagated)
+    kept = tuple(name for name in train.names if name not in changed)
+    return matched_rows(train, kept, train.x[action.source], rng=rng)

@@ -6,18 +6,26 @@ The gate calls it anew inside every fold, the pipeline once on all training rows
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 
 from crda_spec.counterfactual.abduct import abduct
 from crda_spec.counterfactual.act import Acting, act
-from crda_spec.counterfactual.partition import Partitioner
+from crda_spec.counterfactual.licence import licensed
+from crda_spec.counterfactual.noise import Additive, NoiseModel
+from crda_spec.counterfactual.partition import Choice, Partitioner
 from crda_spec.counterfactual.predict import predict_outcome
-from crda_spec.records import Abduction, Certificate, Counterfactuals, Residuals, Table, Teacher
+from crda_spec.counterfactual.propagate import Propagation
+from crda_spec.records import Abduction, Array, Certificate, Counterfactuals, ResidualDraw, Residuals, Table, Teacher
 from crda_spec.regressors import FittedModel, Fitter, Regressor
 from crda_spec.regressors.encoding import Fill
-from crda_spec.regressors.teachers import TeacherRule
+from crda_spec.regressors.fit import Watch, student_seed
+from crda_spec.regressors.teachers import CrossfitTeacher, GateFolds, Seat, TeacherRule
 from crda_spec.regressors.tune import RandomSearch, tune
-from crda_spec.seeds import integer_seed
+from crda_spec.seeds import integer_seed, stream
+
+__all__ = ["Augmentation", "Procedure", "augment", "fit_augmented", "student_seed"]
+
+_SCREENING_FOLDS = 5  # of the screen's own cross-fitting, when there is no gate whose folds it could follow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,12 +41,58 @@ class Procedure:
     acting: Acting
     retention: float
     weight: float
+    screened: Residuals = "in_sample"  # whose dependence on features is screened; not always the noise that rows carry
+    propagation: Propagation | None = None  # None: what a moved feature causes is held fixed
+    watch: Watch = "real"  # what the augmented arm's early stopping looks at
+    choice: Choice = field(default_factory=Choice)  # among all features, for rows that carry no noise
+    noise: NoiseModel = field(default_factory=Additive)
+    draw: ResidualDraw = "own"
 
     @property
-    def fits(self) -> int:
-        """Models fitted for one set of training rows: tuning, the plain one, the teacher's, the augmented one."""
+    def carried(self) -> float:
+        """How much noise a new row carries."""
+        return 0.0 if self.draw == "none" else self.retention
+
+    def fits(self, gate_folds: int) -> int:
+        """Models needed for one set of rows, shared or not: tuning, the plain one, the teacher's, the augmented one.
+
+        gate_folds: how many of the gate's folds these rows contain.
+        """
         tuning = 0 if self.search is None else self.search.trials * self.search.folds
-        return tuning + 1 + self.teacher.fits + 1
+        helper = self._screening_teacher()
+        screening = 0 if helper is None else helper.fits(gate_folds)
+        return tuning + 1 + self.teacher.fits(gate_folds) + screening + 1
+
+    @property
+    def shared_seats(self) -> tuple[Seat, ...]:
+        """Whose models without folds serve both teacher and gate; none when settings are tuned inside each fold."""
+        if self.search is not None:
+            return ()
+        helper = self._screening_teacher()
+        return self.teacher.seats if helper is None else helper.seats
+
+    def _screening_teacher(self, folds: int | None = None) -> CrossfitTeacher | None:
+        """Who predicts rows unseen for the screen, when the teacher itself cannot."""
+        needed = self.screened == "out_of_fold" and not self.teacher.predicts_unseen
+        return CrossfitTeacher(folds) if needed else None
+
+    def residuals_to_screen(
+        self,
+        train: Table,
+        teacher: Teacher,
+        fitter: Fitter,
+        plain: FittedModel,
+        *,
+        seed: int,
+        index: tuple[int, ...],
+        around: GateFolds | None = None,
+    ) -> Array:
+        """The residuals in which the screen looks for features; those of rows unseen may cost fits of their own."""
+        helper = self._screening_teacher(_SCREENING_FOLDS if around is None else None)
+        if helper is not None:
+            own = integer_seed(seed, "screening") if around is None else seed  # shared models have the run's seed
+            teacher = helper.teach(train, fitter, plain, seed=own, index=index, around=around)
+        return abduct(train, teacher, residuals=self.screened, noise=self.noise).noise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -46,29 +100,66 @@ class Augmentation:
     """What the procedure made of one set of training rows."""
 
     fitter: Fitter
+    watch: Watch
     plain: FittedModel
     teacher: Teacher
     abduction: Abduction
     certificate: Certificate
-    counterfactuals: Counterfactuals | None  # None when no feature may move
+    counterfactuals: Counterfactuals | None  # None when no feature may move, or none was asked to
     settings: Mapping[str, object]
 
+    @property
+    def moved(self) -> tuple[str, ...]:
+        """The features that moved, on whichever licence."""
+        return () if self.counterfactuals is None else self.counterfactuals.action.moved
 
-def augment(procedure: Procedure, train: Table, *, seed: int, index: tuple[int, ...]) -> Augmentation:
-    """`index` names the set of rows (a fold), so that its random streams are its own."""
+
+def augment(
+    procedure: Procedure,
+    train: Table,
+    *,
+    seed: int,
+    index: tuple[int, ...],
+    make_rows: bool = True,
+    around: GateFolds | None = None,
+) -> Augmentation:
+    """`index` names the set of rows (a fold), so that its random streams are its own.
+
+    make_rows: False when it is already known that nothing will be augmented, and only the rest is wanted.
+    around: the gate's folds inside these rows, and models on parts of these rows that need not be fitted again.
+    """
     fitter = _fitter(procedure, train, seed=seed, index=index)
-    plain = fitter.fit(train, seed=student_seed(seed, index))
-    teacher = procedure.teacher.teach(train, fitter, plain, seed=seed, index=index)
-    abduction = abduct(train, teacher, residuals=procedure.residuals)
-    certificate = procedure.partitioner.partition(train, abduction)
+    if around is not None and around.plain is not None:
+        plain, fitter.reused = around.plain, fitter.reused + 1
+    else:
+        plain = fitter.fit(train, seed=student_seed(seed, index))
+    teacher = procedure.teacher.teach(train, fitter, plain, seed=seed, index=index, around=around)
+    abduction = abduct(train, teacher, residuals=procedure.residuals, noise=procedure.noise)
+    screened = procedure.residuals_to_screen(train, teacher, fitter, plain, seed=seed, index=index, around=around)
+    certificate = procedure.partitioner.partition(train, screened, seed=seed, index=index)
     counterfactuals = None
-    if certificate.perturbed:
-        action = act(train, certificate.perturbed, procedure.acting, seed=seed, index=index)
-        counterfactuals = predict_outcome(
-            teacher, action, abduction, retention=procedure.retention, weight=procedure.weight
+    following = procedure.propagation
+    permit = licensed(certificate, procedure.choice, retention=procedure.carried, propagation=following)
+    moved = procedure.acting.movable(permit.names)
+    if make_rows and moved:
+        mechanisms = None if following is None else following.mechanisms(train, moved)
+        action = act(
+            train, moved, procedure.acting, seed=seed, index=index, mechanisms=mechanisms, noise=abduction.noise
         )
+        if len(action.source):  # none is left when all of them lie off the data
+            counterfactuals = predict_outcome(
+                teacher,
+                action,
+                abduction,
+                retention=procedure.carried,
+                weight=procedure.weight,
+                draw=procedure.draw,
+                train=train,
+                rng=stream(seed, "matched-noise", *index),
+            )
     return Augmentation(
         fitter=fitter,
+        watch=procedure.watch,
         plain=plain,
         teacher=teacher,
         abduction=abduction,
@@ -78,16 +169,13 @@ def augment(procedure: Procedure, train: Table, *, seed: int, index: tuple[int, 
     )
 
 
-def student_seed(seed: int, index: tuple[int, ...]) -> int:
-    """Both arms start from the same seed: same initial state, same early-stopping rows."""
-    return integer_seed(seed, "student", *index)
-
-
 def fit_augmented(augmentation: Augmentation, train: Table, *, seed: int, index: tuple[int, ...]) -> FittedModel:
     """The augmented arm; the plain model itself when there is nothing to add."""
     if augmentation.counterfactuals is None:
         return augmentation.plain
-    return augmentation.fitter.fit(train, augmentation.counterfactuals, seed=student_seed(seed, index))
+    return augmentation.fitter.fit(
+        train, augmentation.counterfactuals, seed=student_seed(seed, index), watch=augmentation.watch
+    )
 
 
 def _fitter(procedure: Procedure, train: Table, *, seed: int, index: tuple[int, ...]) -> Fitter:

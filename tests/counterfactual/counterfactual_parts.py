@@ -2,8 +2,16 @@
 
 import numpy as np
 
-from crda_spec.counterfactual.partition import Choice, DeclaredPartitioner, DiscoveredPartitioner, Screening
+from crda_spec.counterfactual.partition import (
+    Choice,
+    DeclaredPartitioner,
+    DiscoveredPartitioner,
+    MethodFinder,
+    Screening,
+)
 from crda_spec.records import Column, Table
+from crda_spec.scm.discovery.columns import Search
+from crda_spec.scm.discovery.methods import SearchSettings
 from crda_spec.scm.formats.edges import from_edges
 from crda_spec.scm.independence import Pearson
 
@@ -55,5 +63,13 @@ def declared(edges, names, *, latent=(), noise=(), **choice):
     return DeclaredPartitioner(graph=graph, screening=SCREENING, choice=Choice(**choice))
 
 
+INDEX = (1,)  # a gate fold's rows, for which no picture is made
+
+
+def finder(*, alpha=0.05, max_depth=3, method="pc", **more):
+    settings = SearchSettings(alpha=alpha, max_depth=max_depth)
+    return MethodFinder(search=Search(method=method, names=(), types=(), settings=settings, **more))
+
+
 def discovered(**choice):
-    return DiscoveredPartitioner(alpha=0.05, max_depth=3, screening=SCREENING, choice=Choice(**choice))
+    return DiscoveredPartitioner(finder=finder(), screening=SCREENING, choice=Choice(**choice))

@@ -2,24 +2,24 @@
 
 import numpy as np
 import pytest
-from counterfactual_parts import discovered, numbers, table
+from counterfactual_parts import INDEX, discovered, finder, numbers, table
 
 from crda_spec.counterfactual.partition import Choice, DiscoveredPartitioner, Screening
-from crda_spec.records import Abduction, Column
+from crda_spec.records import Column
 from crda_spec.scm.independence import Pearson
 
 NEVER = 1e-300  # a level at which neither PC nor a p-value finds anything
 
 
 def noise(values):
-    return Abduction(noise=np.asarray(values, dtype=float), residuals="in_sample")
+    return np.asarray(values, dtype=float)
 
 
 def screened(train, z, *, threshold=0.99, alpha=NEVER):
     """The verdict on the first feature when only the screen can say no."""
     screening = Screening(screen=Pearson(), threshold=threshold, alpha=alpha)
-    partitioner = DiscoveredPartitioner(alpha=NEVER, max_depth=0, screening=screening, choice=Choice())
-    verdict = partitioner.partition(train, z).features[0]
+    partitioner = DiscoveredPartitioner(finder=finder(alpha=NEVER, max_depth=0), screening=screening, choice=Choice())
+    verdict = partitioner.partition(train, z, seed=0, index=INDEX).features[0]
     return verdict.status, verdict.reason
 
 
@@ -38,7 +38,7 @@ def below(value):
 
 def test_a_p_value_exactly_at_alpha_keeps_the_feature_fixed(faint):
     train, z = faint
-    seen = Pearson()(train.x, z.noise)
+    seen = Pearson()(train.x, z)
     r, p = float(seen.statistic[0]), float(seen.p_value[0])
     words = f"(r = {r:+.2f}, p = {p:.2g})"
     assert screened(train, z, alpha=p) == ("blocked", f"its correlation with the residual is significant {words}")
@@ -47,7 +47,7 @@ def test_a_p_value_exactly_at_alpha_keeps_the_feature_fixed(faint):
 
 def test_a_correlation_exactly_at_the_threshold_keeps_the_feature_fixed(faint):
     train, z = faint
-    seen = Pearson()(train.x, z.noise)
+    seen = Pearson()(train.x, z)
     r, p = float(seen.statistic[0]), float(seen.p_value[0])
     assert r < 0
     words = f"(r = {r:+.2f}, p = {p:.2g})"
@@ -79,7 +79,7 @@ def test_a_corrected_p_value_is_never_above_one():
     code = np.tile(np.arange(3.0), 10)
     z = np.random.default_rng(0).permutation(np.linspace(-1.0, 1.0, 30))
     train = table(code[:, None], z, [Column(name="ward", type="category", labels=tuple("xyz"))])
-    found = discovered().partition(train, noise(z)).features[0].evidence["residual_p_value"]
+    found = discovered().partition(train, noise(z), seed=0, index=INDEX).features[0].evidence["residual_p_value"]
     least = Pearson()((code[:, None] == np.arange(3.0)).astype(float), z).p_value.min()
     assert found == min(1.0, 3 * least)
     assert 3 * least > 1.0
@@ -93,7 +93,9 @@ def test_the_numbers_of_labels_change_no_bit_of_the_evidence(codes):
     z = rng.normal(size=60) + 0.3 * which
     columns = [Column(name="ward", type="category", labels=tuple("abcdefgh"))]
     one, two = (
-        discovered().partition(table(np.array(used)[which][:, None], z, columns), noise(z)).features
+        discovered()
+        .partition(table(np.array(used)[which][:, None], z, columns), noise(z), seed=0, index=INDEX)
+        .features
         for used in ((0.0, 1.0), codes)
     )
     assert one == two
@@ -104,12 +106,16 @@ def test_without_a_complete_row_pc_says_that_it_could_not_test():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(40, 2))
     x[:20, 0], x[20:, 1] = np.nan, np.nan
-    certificate = discovered().partition(numbers(x, rng.normal(size=40)), noise(rng.normal(size=40)))
+    certificate = discovered().partition(
+        numbers(x, rng.normal(size=40)), noise(rng.normal(size=40)), seed=0, index=INDEX
+    )
     assert [(verdict.status, verdict.reason) for verdict in certificate.features] == [
         ("blocked", "PC could not test anything: only 0 of 40 rows have no missing cell")
     ] * 2
     x[:3] = 1.0, 2.0
-    certificate = discovered().partition(numbers(x, rng.normal(size=40)), noise(rng.normal(size=40)))
+    certificate = discovered().partition(
+        numbers(x, rng.normal(size=40)), noise(rng.normal(size=40)), seed=0, index=INDEX
+    )
     assert {verdict.reason for verdict in certificate.features} == {
         "PC could not test anything: only 3 of 40 rows have no missing cell"
     }
@@ -117,7 +123,9 @@ def test_without_a_complete_row_pc_says_that_it_could_not_test():
 
 def test_three_rows_are_too_few_for_pc():
     rng = np.random.default_rng(0)
-    certificate = discovered().partition(numbers(rng.normal(size=(3, 2)), rng.normal(size=3)), noise([1.0, -2.0, 1.5]))
+    certificate = discovered().partition(
+        numbers(rng.normal(size=(3, 2)), rng.normal(size=3)), noise([1.0, -2.0, 1.5]), seed=0, index=INDEX
+    )
     assert [(verdict.status, verdict.reason) for verdict in certificate.features] == [
         ("blocked", "PC could not test anything: only 3 rows")
     ] * 2

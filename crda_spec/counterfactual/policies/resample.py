@@ -7,30 +7,58 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from crda_spec.counterfactual.policies._protocol import Feature, RowDraws
-from crda_spec.records import Array, ColumnType
+from crda_spec.counterfactual.policies._protocol import ANYTHING, NEIGHBOURS, Feature, Proposal, Rows
+from crda_spec.records import Array, Column, ColumnType, IntArray
 
 
 @dataclass(frozen=True, slots=True)
 class Resample:
-    """x' is a value that a training row has: as often as it occurs, or every distinct one alike."""
+    """x' is a value that a training row has: as often as it occurs, every one alike, or that of a similar row.
+
+    A similar row is one of the nearest in all other features; where its cell is missing, the value stays.
+    Together: the values of one and the same row (for `uniform`, every combination that occurs is as likely).
+    """
 
     kind: ClassVar[str] = "resample"
-    moves: ClassVar[frozenset[ColumnType]] = frozenset({"continuous", "integer", "category", "boolean"})
+    moves: ClassVar[frozenset[ColumnType]] = ANYTHING
 
-    weights: Literal["empirical", "uniform"] = "empirical"
+    weights: Literal["empirical", "uniform", "neighbour"] = "empirical"
+    neighbours: int | None = None
 
-    def describe(self) -> str:
+    def describe(self, column: Column) -> str:
         """What it does, in words for the report."""
+        del column
+        if self.weights == "neighbour":
+            return f"replaced by the value of one of the {self._near} rows most alike in all other features"
         return "redrawn from its own column, " + (
             "each value as often as it occurs" if self.weights == "empirical" else "every value alike"
         )
 
-    def propose(self, x: Array, feature: Feature, shared: RowDraws, *, rng: np.random.Generator) -> Array:
-        """x: (m,) values of the source rows. Returns (m,); a missing cell stays missing."""
+    @property
+    def _near(self) -> int:
+        return self.neighbours or NEIGHBOURS
+
+    def propose(
+        self, x: Array, feature: Feature, rows: Rows, *, rng: np.random.Generator, shared: np.random.Generator
+    ) -> Proposal:
+        """See `Policy.propose`."""
         del shared
-        pool = feature.values if self.weights == "empirical" else np.unique(feature.values)
+        if self.weights == "neighbour":
+            partner = rows.nearness.partner(rows.source, rng.random(len(x)), positions=feature.others, count=self._near)
+            drawn = feature.values[partner]
+            return Proposal(np.where(np.isnan(x) | np.isnan(drawn), x, drawn))
+        pool = feature.pool if self.weights == "empirical" else _one_of_each(feature)
         if not len(pool):
-            return x
-        drawn: Array = rng.choice(pool, size=x.shape)
-        return np.where(np.isnan(x), x, drawn)
+            return Proposal(x)
+        drawn = feature.values[pool[rng.integers(0, len(pool), size=len(x))]]
+        return Proposal(np.where(np.isnan(x), x, drawn))
+
+
+def _one_of_each(feature: Feature) -> IntArray:
+    """For each distinct value (or combination of values that move together), ascending, a row that holds it."""
+    if not len(feature.pool):
+        return feature.pool
+    cells = feature.joint[feature.pool]
+    if cells.shape[1] == 1:
+        return feature.pool[np.unique(cells[:, 0], return_index=True)[1]]
+    return feature.pool[np.unique(cells, axis=0, return_index=True)[1]]

@@ -1,0 +1,154 @@
+"""The choice among the features that may move: the user's pins, the paper's ranking, and the joint check."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from crda_spec.counterfactual.partition.evidence import numbers
+from crda_spec.records import Array, FeatureVerdict, JointEvidence, Table
+from crda_spec.scm.independence import JointCheck, JointResult
+from crda_spec.seeds import stream
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """What the user wants of the features that may move."""
+
+    max_features: int | None = None
+    perturb: tuple[str, ...] | None = None
+    keep: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Joint:
+    """The check of all chosen features together, and what follows when it fails."""
+
+    check: JointCheck
+    alpha: float
+    on_failure: Literal["prune", "warn"]
+
+
+def choose(verdicts: Sequence[FeatureVerdict], choice: Choice) -> tuple[FeatureVerdict, ...]:
+    """Leaves X_P with what the user allows, the best-ranked first; equal ranks go by the table's order."""
+    allowed = [
+        verdict
+        for verdict in verdicts
+        if verdict.perturbable
+        and verdict.name not in choice.keep
+        and (choice.perturb is None or verdict.name in choice.perturb)
+    ]
+    ranked = sorted(allowed, key=lambda verdict: -verdict.evidence["rank_score"])
+    taken = {verdict.name for verdict in ranked[: choice.max_features]}
+    places = {verdict.name: place for place, verdict in enumerate(ranked, start=1)}
+    return tuple(
+        verdict
+        if not verdict.perturbable or verdict.name in taken
+        else replace(verdict, status="kept", reason=_kept_because(verdict, choice, places), warning="")
+        for verdict in verdicts
+    )
+
+
+def _kept_because(verdict: FeatureVerdict, choice: Choice, places: dict[str, int]) -> str:
+    if verdict.name in choice.keep:
+        return "it may move, but partition.keep holds it fixed"
+    if choice.perturb is not None and verdict.name not in choice.perturb:
+        return "it may move, but partition.perturb does not name it"
+    of = len(places)
+    return f"it may move, but ranks {places[verdict.name]} of {of} and partition.max_features is {choice.max_features}"
+
+
+def checked_jointly(
+    train: Table,
+    residuals: Array,
+    verdicts: Sequence[FeatureVerdict],
+    joint: Joint,
+    *,
+    seed: int,
+    index: tuple[int, ...],
+) -> tuple[tuple[FeatureVerdict, ...], JointEvidence | None]:
+    """The verdicts after the joint check, and what it saw of the features that are left to move.
+
+    A failed check blames the set and no feature of it. Pruning holds fixed the one most tied to the residual, and asks
+    again: fixed features can only make the claim weaker, so asking several times frees nothing.
+    """
+    kept = list(verdicts)
+    pruned: list[str] = []
+    while True:
+        moving = [verdict.name for verdict in kept if verdict.perturbable]
+        if not moving:
+            return tuple(kept), _after_pruning(pruned, joint.alpha)
+        found = _ask(train, residuals, moving, joint, seed=seed, index=(*index, len(pruned)))
+        failed = found.joint_p_value <= joint.alpha
+        if not failed or joint.on_failure == "warn":
+            return tuple(kept), _evidence(found, joint, moving, pruned, failed=failed)
+        at = max(
+            (place for place, verdict in enumerate(kept) if verdict.perturbable),
+            key=lambda place: abs(kept[place].evidence["residual_statistic"]),
+        )
+        pruned.append(kept[at].name)
+        kept[at] = replace(kept[at], status="blocked", reason=_pruned_because(found, moving), warning="")
+
+
+def _ask(
+    train: Table, residuals: Array, moving: Sequence[str], joint: Joint, *, seed: int, index: tuple[int, ...]
+) -> JointResult:
+    columns, owner = numbers(train)
+    moves = np.isin(owner, train.positions(moving))
+    return joint.check(columns[:, moves], columns[:, ~moves], residuals, rng=stream(seed, "joint-check", *index))
+
+
+def _pruned_because(found: JointResult, moving: Sequence[str]) -> str:
+    what = "residual" if found.p_value <= found.size_p_value else "residual's size"
+    if len(moving) == 1:
+        return f"it helps to predict the {what} of rows that were not fitted (p = {found.joint_p_value:.2g})"
+    return (
+        f"together, {len(moving)} features help to predict the {what} of rows that were not fitted "
+        f"(p = {found.joint_p_value:.2g}); of them it is the most tied to it"
+    )
+
+
+def _evidence(
+    found: JointResult, joint: Joint, moving: Sequence[str], pruned: Sequence[str], *, failed: bool
+) -> JointEvidence:
+    them = (
+        "The feature that moves helps" if len(moving) == 1 else f"Together, the {len(moving)} features that move help"
+    )
+    if failed:
+        sentence = (
+            f"{them} to predict the residual or its size in rows that were not fitted "
+            f"(p = {found.joint_p_value:.2g}): carrying the noise over is doubtful."
+        )
+    elif found.folds == 0:
+        sentence = "There were too few rows to check the features that move together."
+    else:
+        them = (
+            "The feature that moves does" if len(moving) == 1 else f"Together, the {len(moving)} features that move do"
+        )
+        sentence = (
+            f"{them} not help to predict the residual or its size in rows that were not fitted "
+            f"(p = {found.joint_p_value:.2g})."
+        )
+    return JointEvidence(
+        p_value=found.joint_p_value,
+        gain=found.gain,
+        size_gain=found.size_gain,
+        rows=found.rows,
+        alpha=joint.alpha,
+        failed=failed,
+        pruned=tuple(pruned),
+        sentence=sentence,
+    )
+
+
+def _after_pruning(pruned: Sequence[str], alpha: float) -> JointEvidence | None:
+    """Nothing is left to ask about."""
+    if not pruned:
+        return None
+    sentence = "No feature was left after the check of all of them together."
+    return JointEvidence(
+        p_value=1.0, gain=0.0, size_gain=0.0, rows=0, alpha=alpha, failed=False, pruned=tuple(pruned), sentence=sentence
+    )

@@ -1,0 +1,98 @@
+"""With a declared graph, d-separation decides, and the data only say where they disagree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from crda_spec.counterfactual.partition.choice import Choice, Joint, checked_jointly, choose
+from crda_spec.counterfactual.partition.evidence import Screening, disagreement, screened
+from crda_spec.counterfactual.propagate import Propagation
+from crda_spec.records import Array, Certificate, FeatureVerdict, Table
+from crda_spec.scm.certificate import certify_named, graph_certificate, lemma_holds
+from crda_spec.scm.graph import CausalGraph
+
+_FOLLOWING = (
+    "each feature that follows is a function of its causes plus noise that adds to it (a label: one draw a row)"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredPartitioner:
+    """The expert's graph decides; the screen and the joint check say where the data disagree."""
+
+    graph: CausalGraph
+    screening: Screening
+    choice: Choice
+    joint: Joint | None = None
+    propagation: Propagation | None = None  # None: what a moved feature causes is held fixed
+
+    def foreseen(self, features: Sequence[str]) -> tuple[FeatureVerdict, ...]:
+        """The graph's verdicts; the choice among features that may move waits for the ranking."""
+        verdicts = certify_named(self.graph, features)
+        return verdicts if self.propagation is None else self.propagation.restrict(verdicts)
+
+    def partition(self, train: Table, residuals: Array, *, seed: int, index: tuple[int, ...]) -> Certificate:
+        """Certifies each feature, warns where the residual disagrees, then chooses."""
+        proved = graph_certificate(self.graph, train.names)
+        evidence = screened(train, residuals, self.screening, seed=seed, index=index)
+        verdicts = [
+            replace(verdict, evidence=found.numbers, warning=disagreement(found) if verdict.perturbable else "")
+            for verdict, found in zip(proved.features, evidence, strict=True)
+        ]
+        chosen = self._chosen(verdicts)
+        together = None
+        if self.joint is not None:
+            rule = replace(self.joint, on_failure="warn")
+            _, together = checked_jointly(train, residuals, chosen, rule, seed=seed, index=index)
+        moved = tuple(verdict.name for verdict in chosen if verdict.perturbable)
+        followers = () if self.propagation is None else self.propagation.followers(train.names, moved)
+        # The lemma speaks of one partition: it is checked on the largest X_P and on the one that will move.
+        holds = proved.lemma_holds and lemma_holds(self.graph, train.names, (*moved, *followers))
+        return replace(
+            proved,
+            features=tuple(_following(verdict) if verdict.name in followers else verdict for verdict in chosen),
+            lemma_holds=holds,
+            propagated=followers,
+            joint=together,
+            method=f"The graph was held against {self.screening.whose}: {self.screening.words}.",
+            assumes=proved.assumes if self.propagation is None else (*proved.assumes, _FOLLOWING),
+        )
+
+    def _chosen(self, verdicts: Sequence[FeatureVerdict]) -> tuple[FeatureVerdict, ...]:
+        """The choice; with propagation, what it drops may hold its cause back, so that the choice is made again."""
+        if self.propagation is None:
+            return choose(verdicts, self.choice)
+        allowed = self.propagation.restrict(verdicts)
+        while True:
+            chosen = self._causes_first(choose(allowed, self.choice))
+            moved = {verdict.name for verdict in chosen if verdict.perturbable}
+            again = {verdict.name: verdict for verdict in self.propagation.restrict(chosen)}
+            stuck = {name: again[name] for name in moved if not again[name].perturbable}
+            if not stuck:
+                return chosen
+            allowed = tuple(stuck.get(verdict.name, verdict) for verdict in allowed)
+
+    def _causes_first(self, chosen: tuple[FeatureVerdict, ...]) -> tuple[FeatureVerdict, ...]:
+        """Of a moved cause and its moved effect only the cause moves, and the effect follows it: unless the user named
+        both, or the effect cannot follow and can only move by a policy of its own.
+        """
+        if self.propagation is None or self.choice.perturb is not None:
+            return chosen
+        names = [verdict.name for verdict in chosen]
+        moved = [verdict.name for verdict in chosen if verdict.perturbable]
+        causes = [name for name in moved if not any(name in self.propagation.followers(names, [one]) for one in moved)]
+        effects = tuple(
+            replace(verdict, status="kept", reason="it follows what causes it")
+            if verdict.name in moved and verdict.name not in causes
+            else verdict
+            for verdict in chosen
+        )
+        still = {verdict.name for verdict in self.propagation.restrict(effects) if verdict.perturbable}
+        return effects if still.issuperset(causes) else chosen
+
+
+def _following(verdict: FeatureVerdict) -> FeatureVerdict:
+    """A feature that changes without being moved itself."""
+    reason = "a moved feature causes it, and it follows by its fitted equation"
+    return replace(verdict, status="follows", reason=reason, warning="")

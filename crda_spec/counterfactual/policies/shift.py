@@ -1,0 +1,45 @@
+"""Add a random amount, in the feature's own unit or in standard deviations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from crda_spec.counterfactual.policies._protocol import NUMBERS, Feature, Proposal, Rows, Share
+from crda_spec.records import Array, Column, ColumnType
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """x' = x + amount * s * u: s the unit (1, or the training standard deviation), u uniform on [-1, 1) or normal.
+
+    Unlike `scale`, it moves a value near the mean as far as any other. Together: the same u, so the same sign and the
+    same size in the amount's own measure.
+    """
+
+    kind: ClassVar[str] = "shift"
+    moves: ClassVar[frozenset[ColumnType]] = NUMBERS
+
+    amount: float = 0.5
+    measure: Literal["sd", "unit"] = "sd"
+    draw: Literal["uniform", "normal"] = "uniform"
+    share: Share = "cell"
+
+    def describe(self, column: Column) -> str:
+        """What it does, in words for the report."""
+        unit = f" {column.unit}" if column.unit else " in its own unit"
+        amount = f"{self.amount:g}" + (unit if self.measure == "unit" else " standard deviations")
+        size = f"by up to {amount} either way" if self.draw == "uniform" else f"by a normal amount of size {amount}"
+        each = ", one draw for all shifted features of a row" if self.share == "row" else ""
+        return f"shifted {size}{each}"
+
+    def propose(
+        self, x: Array, feature: Feature, rows: Rows, *, rng: np.random.Generator, shared: np.random.Generator
+    ) -> Proposal:
+        """See `Policy.propose`."""
+        del rows
+        source = shared if self.share == "row" else rng
+        drawn = source.uniform(-1.0, 1.0, len(x)) if self.draw == "uniform" else source.standard_normal(len(x))
+        return Proposal(x + self.amount * (feature.sd if self.measure == "sd" else 1.0) * drawn)

@@ -1,0 +1,155 @@
+"""The support guard: is a new row where the data are?
+
+`neighbours` measures two things of a row. First its distance to the nearest training row other than its own source.
+Second, how far it breaks the linear ties among the numbers: its Mahalanobis length in the thin directions, those in
+which standardised numbers vary less than a quarter as much as one number alone. The first notices gaps, curved clouds
+and combinations of labels that nobody has; the second notices a broken tie that is still near in plain distance
+(x2 = x1 + tiny noise with x1 moved alone). `mahalanobis` measures the length in all directions instead, labels
+included, and needs no search; it knows one ellipse only.
+
+What is far is said by the training rows themselves, each measured as if it had not been among the rows (leave one out).
+The stated quantile of their measures is the limit. A row may always be as far as its own source is, so an isolated
+training row does not condemn what is made of it, and a row that did not move is never outside.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from crda_spec.counterfactual.nearness import Space, nearest, reference_rows
+from crda_spec.records import Array, IntArray, Table
+from crda_spec.seeds import stream
+
+_THIN = 0.25  # of the variance of one standardised number
+_FLOOR = 1e-8  # of the same: an exact tie may be broken by rounding, and by this much
+_ROWS_PER_NUMBER = 2  # with fewer rows, a direction may be thin only because rows are few
+_SLACK = 1e-9  # of rounding, in a comparison
+_ANYWHERE = 1e100  # a squared length beyond all others: two rows cannot say how far a third may be
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guard:
+    """How support is judged, and what becomes of a row outside it."""
+
+    kind: Literal["neighbours", "mahalanobis"] = "neighbours"
+    quantile: float = 0.95
+    on_outside: Literal["drop", "redraw"] = "drop"
+
+    def learn(self, train: Table, *, rows: int, seed: int, index: tuple[int, ...]) -> Support:
+        """From the training rows. rows: how many new ones will be asked about, which bounds the cost of the search."""
+        space = Space.learn(train)
+        ellipse = _thin_directions(train, space) if self.kind == "neighbours" else _all_directions(train, space)
+        reference = None
+        if self.kind == "neighbours":
+            chosen = reference_rows(len(train), max(rows, len(train)), rng=stream(seed, "support", *index))
+            reference = _Reference(rows=chosen, points=space.encode(train.x[chosen]))
+        bare = Support(space=space, reference=reference, ellipse=ellipse, own=np.empty((0, 0)), limits=np.empty(0))
+        own = bare.measure(train.x, np.arange(len(train)), left_out=True)
+        unit = np.quantile(own, self.quantile, axis=0, method="higher")
+        # One limit for both measures, so that together they refuse no more training rows than the quantile says.
+        worst = _ratio(own, unit).max(axis=1, initial=0.0)
+        with np.errstate(invalid="ignore"):  # 0 * inf: nothing varies, and nothing may
+            limits = np.nan_to_num(unit * np.quantile(worst, self.quantile, method="higher"), nan=0.0, posinf=np.inf)
+        return Support(space=space, reference=reference, ellipse=ellipse, own=own, limits=limits)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Reference:
+    """The training rows that new ones are compared with: all, or a sample of them."""
+
+    rows: IntArray  # positions among the training rows
+    points: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Ellipse:
+    """Directions, each scaled to the variance 1 that the training rows have along it."""
+
+    positions: tuple[int, ...]  # of the features it looks at
+    center: Array
+    whiten: Array  # (p, q)
+    rows: int  # it was learnt from
+
+    def squared(self, points: Array) -> Array:
+        """(m,) the squared Mahalanobis length of encoded rows."""
+        lengths: Array = (((points - self.center) @ self.whiten) ** 2).sum(axis=1)
+        return lengths
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Support:
+    """What the training rows say about where the data are."""
+
+    space: Space
+    reference: _Reference | None
+    ellipse: _Ellipse
+    own: Array  # (n, c) the training rows' measures, each left out of the others
+    limits: Array  # (c,)
+
+    def outside(self, x: Array, source: IntArray) -> npt.NDArray[np.bool_]:
+        """(m,) which of these rows lie off the data. source: (m,) the training row each was made from."""
+        limit = np.maximum(self.limits, self.own[source])
+        beyond: npt.NDArray[np.bool_] = np.any(self.measure(x, source) > limit * (1.0 + _SLACK) + _SLACK, axis=1)
+        return beyond
+
+    def measure(self, x: Array, source: IntArray, *, left_out: bool = False) -> Array:
+        """(m, c) the measures. left_out: the rows are the sources themselves, to be judged by all other rows."""
+        squared = self.ellipse.squared(self.space.encode(x, self.ellipse.positions))
+        if left_out:
+            squared = _leave_one_out(squared, self.ellipse.rows)
+        tie = np.sqrt(squared)
+        if self.reference is None:
+            return tie[:, None]
+        return np.column_stack([self._to_nearest(x, source), tie])
+
+    def _to_nearest(self, x: Array, source: IntArray) -> Array:
+        """(m,) the distance to the nearest training row that is not the source; 0 where there is none."""
+        assert self.reference is not None  # noqa: S101 - the caller looked
+        points, rows = self.reference.points, self.reference.rows
+        if len(rows) < 2:
+            return np.zeros(len(x))
+        distance, found = nearest(points, self.space.encode(x), 2)
+        return np.where(rows[found[:, 0]] == source, distance[:, 1], distance[:, 0])
+
+
+def _ratio(measures: Array, unit: Array) -> Array:
+    """Measures in units of the limit; where the limit is 0, nothing is 0 times it and all else is infinitely far."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.nan_to_num(measures / unit, nan=0.0, posinf=np.inf)
+
+
+def _thin_directions(train: Table, space: Space) -> _Ellipse:
+    positions = space.numbers
+    if len(train) < _ROWS_PER_NUMBER * len(positions):
+        positions = ()
+    return _ellipse(train, space, positions, below=_THIN)
+
+
+def _all_directions(train: Table, space: Space) -> _Ellipse:
+    return _ellipse(train, space, tuple(range(len(train.features))), below=np.inf)
+
+
+def _ellipse(train: Table, space: Space, positions: tuple[int, ...], *, below: float) -> _Ellipse:
+    points = space.encode(train.x, positions)
+    center = points.mean(axis=0)
+    spread = (points - center).T @ (points - center) / max(1, len(points) - 1)
+    variance, directions = np.linalg.eigh(spread)
+    kept = variance < below
+    return _Ellipse(
+        positions=positions,
+        center=center,
+        whiten=directions[:, kept] / np.sqrt(np.maximum(variance[kept], _FLOOR)),
+        rows=len(points),
+    )
+
+
+def _leave_one_out(squared: Array, n: int) -> Array:
+    """Squared Mahalanobis lengths by mean and covariance of the other rows, from those by all (Sherman, Morrison)."""
+    if n < 3:
+        return np.full_like(squared, _ANYWHERE)
+    share = np.minimum(squared / (n - 1), (n - 1) / n * (1.0 - 1e-12))
+    return (n / (n - 1)) ** 2 * (n - 2) * share / (1.0 - n / (n - 1) * share)

@@ -1,0 +1,115 @@
+"""Whose noise, at which size, and what was changed: every synthetic row follows from its ledger, to the last bit."""
+
+import numpy as np
+import pytest
+from counterfactual_parts import MIXED, mixed, numbers
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crda_spec.counterfactual.abduct import abduct
+from crda_spec.counterfactual.act import Acting, act
+from crda_spec.counterfactual.draws import LENDERS, matched_rows
+from crda_spec.counterfactual.ledger import changed_cells
+from crda_spec.counterfactual.noise import NOISE_MODELS
+from crda_spec.counterfactual.policies import Jitter
+from crda_spec.counterfactual.predict import predict_outcome
+from crda_spec.records import NOBODY, Action, Teacher
+
+MOVED = ("free", "count", "ward", "smoker")
+
+
+class Sum:
+    def predict(self, x):
+        return np.nan_to_num(x).sum(axis=1) / 3.0
+
+
+def made_of(train, *, kind="additive", draw="own", retention=0.7, seed=0):
+    said = Sum().predict(train.x) + 0.1
+    teacher = Teacher(kind="crossfit", members=(Sum(),), in_sample=said, out_of_fold=said)
+    abduction = abduct(train, teacher, residuals="out_of_fold", noise=NOISE_MODELS[kind]())
+    action = act(train, MOVED, Acting(default=Jitter(), factor=1.5), seed=seed, index=())
+    rng = np.random.default_rng(seed)
+    made = predict_outcome(teacher, action, abduction, retention=retention, weight=0.5, draw=draw, train=train, rng=rng)
+    return made, abduction
+
+
+@given(
+    seed=st.integers(0, 2**32),
+    kind=st.sampled_from(sorted(NOISE_MODELS)),
+    draw=st.sampled_from(["own", "none", "matched"]),
+    retention=st.sampled_from([0.0, 0.3, 1.0]),
+)
+def test_every_row_is_its_source_and_its_changed_cells_and_every_label_its_parts(seed, kind, draw, retention):
+    train = mixed(40, seed=seed % 7)
+    made, abduction = made_of(train, kind=kind, draw=draw, retention=retention, seed=seed)
+    action = made.action
+    cells = changed_cells(action, train.x)
+    assert cells.applied_to(train.x[action.source]).tobytes() == action.x.tobytes()
+    assert set(cells.column.tolist()) <= set(train.positions(MOVED))
+    scale = np.ones(len(made)) if made.scale is None else made.scale
+    carries = made.noise_rows != NOBODY
+    noise = np.where(carries, abduction.noise[made.noise_rows], 0.0)
+    assert made.noise.tobytes() == noise.tobytes()
+    assert made.y.tobytes() == (made.prediction + made.retention * (scale * made.noise)).tobytes()
+    silent = draw == "none" or retention == 0.0
+    assert (made.licence, made.draw) == (("support", "none") if silent else ("certificate", draw))
+    assert made.retention == (0.0 if silent else retention)
+    assert carries.any() != silent
+    if silent:
+        assert made.y.tobytes() == (Sum().predict(action.x) + 0.0).tobytes()
+
+
+def test_bits_count_as_changes_and_missing_cells_do_not():
+    real = np.array([[0.0, np.nan, 1.0]])
+    action = Action(
+        x=np.array([[-0.0, np.nan, 1.0], [0.0, 2.0, np.nan]]),
+        source=np.array([0, 0]),
+        moved=("a",),
+        policies={},
+        clipped={},
+    )
+    cells = changed_cells(action, real)
+    assert (cells.row.tolist(), cells.column.tolist()) == ([0, 1, 1], [0, 1, 2])
+    np.testing.assert_array_equal(cells.old, [0.0, np.nan, 1.0])
+    np.testing.assert_array_equal(cells.new, [-0.0, 2.0, np.nan])
+
+
+def test_rows_stem_from_their_source_their_partner_and_whoever_lent_the_noise():
+    train = mixed(40, missing=0.0)
+    made, _ = made_of(train, draw="matched")
+    assert (made.noise_rows != made.action.source).sum() > 30
+    for row in (0, 7):
+        watched = np.arange(40) == row
+        wanted = (made.action.source == row) | (made.noise_rows == row)
+        assert made.stems_from(watched).tolist() == wanted.tolist()
+    none, _ = made_of(train, draw="none")
+    last = np.arange(40) == 39  # NOBODY is no row, not even the last
+    assert none.stems_from(last).tolist() == (none.action.source == 39).tolist()
+
+
+def test_a_matched_draw_needs_the_training_rows_and_a_generator():
+    train = mixed(20)
+    made, abduction = made_of(train)
+    with pytest.raises(ValueError, match=r"^a matched draw needs the training rows and a generator$"):
+        predict_outcome(Sum(), made.action, abduction, retention=1.0, weight=1.0, draw="matched")
+
+
+def test_matched_rows_are_the_nearest_in_the_kept_features_and_in_no_other():
+    rng = np.random.default_rng(0)
+    train = numbers(np.column_stack([rng.normal(size=200), 100 * rng.normal(size=200)]), np.zeros(200))
+    x = np.tile(train.x[:5], (400, 1))
+    found = matched_rows(train, ["a"], x, rng=np.random.default_rng(1))
+    for row in range(5):
+        nearest = np.argsort(np.abs(train.x[:, 0] - train.x[row, 0]), kind="stable")[:LENDERS]
+        assert set(found[row::5]) == set(nearest)
+    anyone = matched_rows(train, [], x, rng=np.random.default_rng(1))
+    assert set(anyone) == set(range(200))
+
+
+def test_a_label_is_matched_by_the_same_label():
+    train = mixed(300, missing=0.0)
+    found = matched_rows(train, ["ward"], train.x, rng=np.random.default_rng(0))
+    assert (train.x[found, 4] == train.x[:, 4]).all()
+    names = [column.name for column in MIXED]
+    few = train.take(np.arange(3))
+    assert set(matched_rows(few, names, train.x, rng=np.random.default_rng(0))) == {0, 1, 2}

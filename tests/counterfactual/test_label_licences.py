@@ -1,0 +1,91 @@
+"""Two licences: what may move when noise is carried, and what may when it is not."""
+
+import numpy as np
+import pytest
+from counterfactual_parts import declared, numbers
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crda_spec.counterfactual.licence import licence_of, licensed
+from crda_spec.counterfactual.partition import Choice
+from crda_spec.counterfactual.propagate import Propagation
+from crda_spec.records import Certificate, DrawnGraph, FeatureVerdict
+from crda_spec.scm.formats.edges import from_edges
+
+STATUSES = ("direct_cause", "irrelevant", "screened", "blocked", "kept")
+
+
+def certificate(**features):
+    """name -> (status, rank)."""
+    verdicts = tuple(
+        FeatureVerdict(name=name, status=status, reason="", evidence={"rank_score": rank})
+        for name, (status, rank) in features.items()
+    )
+    return Certificate(basis="declared", graph=DrawnGraph(nodes=(), edges=()), features=verdicts, assumes=())
+
+
+CERTIFICATE = certificate(
+    a=("direct_cause", 0.2), b=("blocked", 0.9), c=("kept", 0.5), d=("irrelevant", 0.0), e=("blocked", 0.5)
+)
+
+
+@pytest.mark.parametrize(("retention", "licence"), [(0.0, "support"), (1e-12, "certificate"), (1.0, "certificate")])
+def test_any_noise_at_all_needs_the_certificate(retention, licence):
+    assert licence_of(retention) == licence
+
+
+def test_a_row_with_noise_moves_what_the_certificate_chose_and_nothing_else():
+    found = licensed(CERTIFICATE, Choice(perturb=("b",), max_features=1), retention=0.1)
+    assert (found.licence, found.names, found.uncertified) == ("certificate", ("a", "d"), ())
+
+
+@pytest.mark.parametrize(
+    ("choice", "names", "uncertified"),
+    [
+        pytest.param(Choice(), ("a", "b", "c", "d", "e"), ("b", "e"), id="all"),
+        pytest.param(Choice(max_features=2), ("b", "c"), ("b",), id="best-ranked-ties-in-table-order"),
+        pytest.param(Choice(max_features=2, keep=("b", "c")), ("a", "e"), ("e",), id="keep"),
+        pytest.param(Choice(perturb=("e", "d")), ("d", "e"), ("e",), id="perturb"),
+        pytest.param(Choice(perturb=("e", "d"), max_features=1), ("e",), ("e",), id="perturb-and-rank"),
+        pytest.param(Choice(keep=("a", "b", "c", "d", "e")), (), (), id="nothing"),
+    ],
+)
+def test_a_row_without_noise_moves_what_the_user_wants(choice, names, uncertified):
+    found = licensed(CERTIFICATE, choice, retention=0.0)
+    assert (found.licence, found.names, found.uncertified) == ("support", names, uncertified)
+
+
+@given(
+    statuses=st.lists(st.sampled_from(STATUSES), min_size=1, max_size=6),
+    ranks=st.lists(st.floats(-1, 1), min_size=6, max_size=6),
+    most=st.none() | st.integers(1, 6),
+    retention=st.sampled_from([0.0, 0.5, 1.0]),
+)
+def test_noise_never_travels_with_a_feature_that_is_tied_to_it(statuses, ranks, most, retention):
+    features = {f"x{at}": (status, ranks[at]) for at, status in enumerate(statuses)}
+    found = licensed(certificate(**features), Choice(max_features=most), retention=retention)
+    blocked = {name for name, (status, _) in features.items() if status == "blocked"}
+    assert set(found.uncertified) == blocked & set(found.names)
+    assert list(found.names) == [name for name in features if name in found.names]
+    if found.licence == "certificate":
+        assert blocked.isdisjoint(found.names)
+    else:
+        assert len(found.names) == min(len(features), most or len(features))
+
+
+def test_under_either_licence_a_feature_stays_whose_effects_cannot_follow():
+    """a causes b, which the user holds fixed; so a moves only when its effects need not follow."""
+    names = ("a", "b", "c")
+    edges = ["a -> b", "{a b c} -> y"]
+    graph = from_edges(edges, columns=(*names, "y"), target="y", features=names)
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(60, 3))
+    train = numbers(x, x.sum(axis=1) + rng.normal(size=60))
+    found = declared(edges, names, keep=("b",)).partition(train, rng.normal(size=60), seed=0, index=(0,))
+    following = Propagation(graph=graph, keep=("b",))
+    moves = licensed(found, Choice(keep=("b",)), retention=0.0, propagation=following)
+    assert moves.names == ("c",)
+    assert list(moves.stuck) == ["a"]
+    assert "b" in moves.stuck["a"]
+    assert licensed(found, Choice(keep=("b",)), retention=0.0).names == ("a", "c")
+    following.mechanisms(train, moves.names)  # what is licensed can be computed

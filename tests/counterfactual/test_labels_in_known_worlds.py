@@ -1,0 +1,117 @@
+"""What a carried noise promises, where the truth is known: the noise's distribution at the new place, or not.
+
+Kolmogorov-Smirnov on samples of several thousand: real noise in a stratum of x against synthetic noise in the same
+stratum of x'. Each new row has a source of its own, so the synthetic values are independent too.
+"""
+
+import numpy as np
+import pytest
+from counterfactual_parts import numbers
+from scipy.stats import ks_2samp, spearmanr
+
+from crda_spec.counterfactual.abduct import abduct
+from crda_spec.counterfactual.act import Acting, act
+from crda_spec.counterfactual.noise import Additive, LocationScale
+from crda_spec.counterfactual.policies import Resample
+from crda_spec.counterfactual.predict import predict_outcome
+from crda_spec.records import Teacher
+
+ROWS = 6000
+SAME, OTHER = 1e-3, 1e-8  # p-values: above, no difference is seen; below, there is no doubt of one
+
+
+class Truth:
+    """A teacher that knows g: what is left is the label rule alone."""
+
+    def predict(self, x):
+        return np.sin(2 * x[:, 0]) + x[:, 1] ** 2
+
+
+def world(seed, *, size=None, tie=0.0):
+    """a moves, b is kept. tie: how strongly a hidden cause of y drives a."""
+    rng = np.random.default_rng(seed)
+    hidden, r = rng.normal(size=ROWS), rng.normal(size=ROWS)
+    p = tie * hidden + np.sqrt(1 - tie**2) * rng.normal(size=ROWS)
+    noise = (1.0 if size is None else size(p, r)) * (
+        np.sqrt(0.5) * hidden + np.sqrt(0.5) * (rng.exponential(size=ROWS) - 1.0)
+    )
+    x = np.column_stack([p, r])
+    return numbers(x, Truth().predict(x) + noise), noise
+
+
+def carried(train, *, model, draw="own", retention=1.0):
+    said = Truth().predict(train.x)
+    teacher = Teacher(kind="crossfit", members=(Truth(),), in_sample=said, out_of_fold=said)
+    action = act(train, ["a"], Acting(default=Resample(), factor=1.0), seed=1, index=(0,))
+    made = predict_outcome(
+        teacher,
+        action,
+        abduct(train, teacher, residuals="out_of_fold", noise=model),
+        retention=retention,
+        weight=1.0,
+        draw=draw,
+        train=train,
+        rng=np.random.default_rng(2),
+    )
+    return made, made.y - Truth().predict(action.x)
+
+
+def worst_p_value(real_x, real_noise, new_x, new_noise):
+    """The smallest p-value over four strata of (a, b), times their number."""
+    found = []
+    for high_a in (False, True):
+        for high_b in (False, True):
+            here = ((real_x > 0) == (high_a, high_b)).all(axis=1)
+            there = ((new_x > 0) == (high_a, high_b)).all(axis=1)
+            found.append(ks_2samp(real_noise[here], new_noise[there]).pvalue)
+    return min(1.0, 4 * min(found))
+
+
+def growing_with_kept(moved, kept):
+    del moved
+    return np.exp(0.5 * kept)
+
+
+def growing_with_moved(moved, kept):
+    del kept
+    return np.exp(0.8 * moved)
+
+
+CASES = [
+    pytest.param({}, Additive(), True, id="certified"),
+    pytest.param({"size": growing_with_kept}, Additive(), True, id="size-by-kept-feature"),
+    pytest.param({"size": growing_with_kept}, LocationScale(), True, id="size-by-kept-feature-fitted"),
+    pytest.param({"size": growing_with_moved}, LocationScale((0.001, 0.999)), True, id="size-by-moved-feature-fitted"),
+    pytest.param({"size": growing_with_moved}, Additive(), False, id="size-by-moved-feature-ignored"),
+    pytest.param({"tie": 0.6}, Additive(), False, id="confounded"),
+    pytest.param({"tie": 0.6}, LocationScale(), False, id="confounded-and-no-size-can-mend-it"),
+]
+
+
+@pytest.mark.parametrize(("nature", "model", "holds"), CASES)
+@pytest.mark.parametrize("draw", ["own", "matched"])
+def test_carried_noise_has_the_true_distribution_exactly_where_it_is_licensed(nature, model, holds, draw):
+    train, _ = world(0, **nature)
+    fresh, truth = world(7, **nature)
+    made, noise = carried(train, model=model, draw=draw)
+    p_value = worst_p_value(fresh.x, truth, made.action.x, noise)
+    assert p_value > SAME if holds else p_value < OTHER
+
+
+def test_less_retention_is_less_noise_and_none_is_none():
+    train, _ = world(0)
+    for retention in (0.0, 0.5):
+        made, noise = carried(train, model=Additive(), retention=retention)
+        _, whole = carried(train, model=Additive())
+        np.testing.assert_allclose(noise, retention * whole, atol=1e-12)
+        assert made.licence == ("certificate" if retention else "support")
+
+
+def test_matched_noise_is_a_neighbours_not_the_rows_own():
+    train, _ = world(0, size=growing_with_kept)
+    own, own_noise = carried(train, model=Additive())
+    made, noise = carried(train, model=Additive(), draw="matched")
+    assert own.noise_rows.tobytes() == own.action.source.tobytes()
+    assert abs(spearmanr(own_noise, noise).statistic) < 0.15  # a tenth of the lenders is the row itself
+    assert np.abs(train.x[made.noise_rows, 1] - made.action.x[:, 1]).max() < 1.0
+    assert np.median(np.abs(train.x[made.noise_rows, 1] - made.action.x[:, 1])) < 0.01

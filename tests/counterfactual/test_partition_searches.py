@@ -1,0 +1,196 @@
+"""The searches and checks behind a discovered partition: FCI, GES, consensus, knowledge, resamples, the joint check."""
+
+import os
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from counterfactual_parts import INDEX, SCREENING, declared, discovered, finder, numbers, table
+
+from crda_spec.counterfactual.partition import (
+    Choice,
+    ConsensusFinder,
+    DiscoveredPartitioner,
+    Joint,
+    Resampling,
+    Screening,
+)
+from crda_spec.data.assemble import assemble
+from crda_spec.data.contract import Assembly
+from crda_spec.data.sources import Benchmark
+from crda_spec.records import Column
+from crda_spec.scm.discovery.knowledge import Knowledge
+from crda_spec.scm.independence import Distance, JointCheck, Pearson
+
+WHOLE = (0,)
+PRUNE = Joint(check=JointCheck(), alpha=0.05, on_failure="prune")
+WARN = replace(PRUNE, on_failure="warn")
+
+
+def partitioner(search, **more):
+    return DiscoveredPartitioner(finder=search, screening=SCREENING, choice=Choice(), **more)
+
+
+def tied_to_b(rows=600, seed=2):
+    """b drives the residual, c follows b, a and d are free."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(rows, 4))
+    x[:, 2] = x[:, 1] + 0.7 * x[:, 2]
+    z = rng.normal(size=rows) + x[:, 1]
+    return numbers(x, x @ [1.0, 0.5, 0.5, 2.0] + z), z
+
+
+@pytest.mark.parametrize(
+    "search",
+    [
+        finder(),
+        finder(shape="nonlinear"),
+        finder(knowledge=Knowledge(roots=("a",), forbidden=(("c", "b"),))),
+        replace(finder(), resampling=Resampling(resamples=10, scheme="half", threshold=0.5)),
+        finder(method="ges"),
+    ],
+    ids=["pc", "pc nonlinear", "pc with knowledge", "pc on resamples", "ges"],
+)
+def test_every_search_ties_what_drives_the_residual(search):
+    train, z = tied_to_b()
+    ties = search.ties(train, z, seed=0, index=INDEX)
+    assert "b" in ties.tied
+    assert "a" not in ties.tied
+    assert "d" not in ties.tied
+    certificate = partitioner(search).partition(train, z, seed=0, index=INDEX)
+    assert certificate.perturbed == ("a", "d")  # c is screened out: it follows b
+
+
+def test_resamples_say_how_often():
+    train, z = tied_to_b()
+    search = replace(finder(), resampling=Resampling(resamples=10, scheme="half", threshold=0.5))
+    assert search.ties(train, z, seed=0, index=INDEX).tied["b"] == "PC ties it to the residual in 100% of the resamples"
+
+
+def hidden_cause(rows=4000):
+    """{a b} -> x makes x -> y an edge that cannot be confounded; w shares a hidden cause with y."""
+    rng = np.random.default_rng(0)
+    a, b, u, v = rng.normal(size=(4, rows))
+    x = a + b + rng.normal(size=rows)
+    w = u + v + rng.normal(size=rows)
+    y = x + u + rng.normal(size=rows)
+    columns = [Column(name=name, type="continuous") for name in ("a", "b", "x", "v", "w")]
+    return table(np.column_stack([a, b, x, v, w]), y, columns)
+
+
+def test_fci_holds_fixed_what_may_share_a_hidden_cause_with_the_target():
+    train = hidden_cause()
+    z = np.random.default_rng(1).normal(size=len(train))
+    by_pc = partitioner(finder()).partition(train, z, seed=0, index=INDEX)
+    by_fci = partitioner(finder(method="fci")).partition(train, z, seed=0, index=INDEX)
+    assert "w" in by_pc.perturbed
+    assert "w" not in by_fci.perturbed
+    assert {"a", "b", "x", "v"} <= set(by_fci.perturbed)
+    reason = next(one.reason for one in by_fci.features if one.name == "w")
+    assert reason.startswith("for all that FCI can tell, a hidden cause may tie it to y (r = ")
+    assert by_fci.assumes[1] == "a hidden cause that ties a feature to the target leaves traces that the tests can see"
+
+
+def test_a_consensus_counts_votes():
+    train = hidden_cause()
+    z = np.random.default_rng(1).normal(size=len(train))
+    two_of_three = ConsensusFinder(methods=(finder(method="fci"), finder(method="fci"), finder()))
+    one_of_three = ConsensusFinder(methods=(finder(method="fci"), finder(), finder()))
+    assert "w" in two_of_three.ties(train, z, seed=0, index=INDEX).tied
+    assert "w" not in one_of_three.ties(train, z, seed=0, index=INDEX).tied
+    words = two_of_three.ties(train, z, seed=0, index=INDEX).tied["w"]
+    assert words.startswith("2 of 3 methods tie it to the noise; the first: for all that FCI can tell")
+
+
+def test_the_picture_is_made_for_all_training_rows_only():
+    train, z = tied_to_b()
+    fold = partitioner(finder()).partition(train, z, seed=0, index=INDEX).graph
+    whole = partitioner(finder()).partition(train, z, seed=0, index=WHOLE).graph
+    assert set(fold.edges) == {("Z", "y", "->"), ("Z", "b", "--")}
+    assert set(fold.edges) < set(whole.edges)
+    assert any({"b", "c"} == {first, second} for first, second, _ in whole.edges)
+
+
+def test_a_category_is_searched_as_a_whole():
+    rng = np.random.default_rng(5)
+    code = np.tile(np.arange(5.0), 100)
+    z = rng.normal(size=500) + 1.5 * (code == 2)
+    columns = (
+        Column(name="ward", type="category", labels=tuple("vwxyz")),
+        Column(name="other", type="category", labels=tuple("vwxyz")),
+    )
+    train = table(np.column_stack([code, rng.permutation(code)]), z, columns)
+    assert set(finder().ties(train, z, seed=0, index=INDEX).tied) == {"ward"}
+
+
+def test_a_spread_that_follows_a_feature_is_seen_by_distance_and_not_by_correlation():
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(600, 2))
+    z = rng.normal(size=600) * np.exp(0.7 * x[:, 0])
+    train = numbers(x, x.sum(axis=1) + z)
+    by_r = partitioner(finder()).partition(train, z, seed=0, index=INDEX)
+    screening = Screening(screen=Distance(), threshold=None, alpha=0.05, adjustment="bonferroni")
+    by_distance = DiscoveredPartitioner(finder=finder(), screening=screening, choice=Choice())
+    found = by_distance.partition(train, z, seed=0, index=INDEX)
+    assert by_r.perturbed == ("a", "b")
+    assert found.perturbed == ("b",)
+    reason = found.features[0].reason
+    assert reason.startswith("its distance correlation with the residual is significant (distance correlation = ")
+    assert "residual_p_value_adjusted" in found.features[1].evidence
+
+
+def bent(rows=500):
+    """The residual bends with a: no correlation, but a tells it."""
+    rng = np.random.default_rng(6)
+    x = rng.normal(size=(rows, 3))
+    z = rng.normal(size=rows) + (x[:, 0] ** 2 - 1)
+    return numbers(x, x.sum(axis=1) + z), z
+
+
+def test_the_joint_check_prunes_until_the_rest_passes():
+    train, z = bent()
+    careless = discovered().partition(train, z, seed=0, index=INDEX)
+    assert "a" in careless.perturbed
+    careful = partitioner(finder(), joint=PRUNE).partition(train, z, seed=0, index=INDEX)
+    assert "a" not in careful.perturbed
+    assert "a" in careful.joint.pruned
+    assert not careful.joint.failed
+    reason = next(one.reason for one in careful.features if one.name == careful.joint.pruned[0])
+    assert reason.startswith("together, 3 features help to predict the residual")
+
+
+def test_the_joint_check_may_only_warn():
+    train, z = bent()
+    found = partitioner(finder(), joint=WARN).partition(train, z, seed=0, index=INDEX)
+    assert found.perturbed == discovered().partition(train, z, seed=0, index=INDEX).perturbed
+    assert found.joint.failed
+    assert found.joint.sentence == (
+        "Together, the 3 features that move help to predict the residual or its size in rows that were not fitted "
+        f"(p = {found.joint.p_value:.2g}): carrying the noise over is doubtful."
+    )
+
+
+def test_with_a_declared_graph_the_joint_check_never_decides():
+    train, z = bent()
+    graph = declared(["{a b c} -> y"], ("a", "b", "c"))
+    found = replace(graph, joint=PRUNE).partition(train, z, seed=0, index=INDEX)
+    assert found.perturbed == ("a", "b", "c")
+    assert (found.joint.failed, found.joint.pruned) == (True, ())
+
+
+@pytest.mark.skipif("CRDA_DATA_DIR" not in os.environ, reason="needs the benchmark tables in CRDA_DATA_DIR")
+def test_on_the_satellite_table_few_features_are_left_for_a_regressor_that_sees_one():
+    raw = Benchmark(name="satellite_image").read()
+    rows = assemble(raw, Assembly(target=raw.frame.columns[-1], duplicates="keep"), seed=0).table
+    train = rows.take(np.arange(1500))
+    slope = np.polyfit(train.x[:, 0], train.y, 1)
+    z = train.y - np.polyval(slope, train.x[:, 0])
+    screening = Screening(screen=Pearson(), threshold=0.1, alpha=0.05)
+    careful = DiscoveredPartitioner(finder=finder(), screening=screening, choice=Choice(), joint=PRUNE)
+    found = careful.partition(train, z, seed=0, index=INDEX)
+    # What is left says nothing more about the residual once the other, collinear features are held fixed.
+    assert len(found.perturbed) < 18
+    assert not found.joint.failed
+    blindly = Screening(screen=Pearson(), threshold=None, alpha=1e-300)
+    only_pc = DiscoveredPartitioner(finder=finder(), screening=blindly, choice=Choice(), joint=WARN)
+    assert only_pc.partition(train, z, seed=0, index=INDEX).joint.failed  # PC alone would have let them all go

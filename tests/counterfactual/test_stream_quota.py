@@ -1,0 +1,126 @@
+"""Quotas of blocks, and blocks made one at a time: exact in total, fair to every row, and the same in any company."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from counterfactual_parts import mixed, numbers
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crda_spec.counterfactual.act import Acting
+from crda_spec.counterfactual.policies import Conditional, Interpolate, Jitter, Resample, Scale
+from crda_spec.counterfactual.stream import BLOCK, Generation, Quota, cannot_stream, generate_block
+from crda_spec.counterfactual.support import Guard
+
+
+class Half:
+    def predict(self, x):
+        return 0.5 * np.nan_to_num(x[:, 0])
+
+
+@given(sources=st.integers(1, 10**8), made=st.integers(1, 10**9))
+def test_the_quotas_of_the_blocks_add_up_and_no_block_outgrows_memory(sources, made):
+    quota = Quota(sources=sources, made=made)
+    last = quota.blocks - 1
+    assert (quota.blocks - 1) * quota.block < sources <= quota.blocks * quota.block
+    few = {0, 1, 2, last // 2, last}
+    for number in (one for one in few if 0 <= one <= last):
+        here = min(quota.block, sources - number * quota.block)
+        assert abs(quota.of(number) - here * made / sources) < 1
+        assert quota.of(number) <= max(BLOCK, made // sources) + 1
+    if quota.blocks <= 2000:
+        assert sum(map(quota.of, range(quota.blocks))) == made
+
+
+def generation(train, **other):
+    said = {
+        "train": train,
+        "noise": np.zeros(len(train)),
+        "teacher": Half(),
+        "scale": None,
+        "moved": ("free", "count", "ward"),
+        "acting": Acting(default=Jitter()),
+        "retention": 1.0,
+        "draw": "own",
+        "weight": 0.5,
+        "seed": 3,
+    }
+    return Generation(**(said | other))
+
+
+@given(quota=st.integers(1, 200), number=st.integers(0, 9))
+def test_every_row_of_a_block_gives_as_many_as_the_others_or_one_more(quota, number):
+    train = mixed(40)
+    made = generate_block(generation(train), train.x, train.y, number=number, quota=quota)
+    assert len(made) == quota
+    times = np.bincount(made.action.source, minlength=40)
+    assert times.max() - times.min() <= 1
+    again = generate_block(generation(train), train.x, train.y, number=number, quota=quota)
+    assert again.action.x.tobytes() == made.action.x.tobytes()
+    other = generate_block(generation(train), train.x, train.y, number=number + 1, quota=quota)
+    assert other.action.x.tobytes() != made.action.x.tobytes()
+
+
+def test_a_rows_noise_is_its_outcome_minus_the_teachers_word():
+    train, rows = mixed(40), mixed(30, seed=5)
+    made = generate_block(generation(train), rows.x, rows.y, number=0, quota=45)
+    source = made.action.source
+    assert made.noise.tobytes() == (rows.y - Half().predict(rows.x))[source].tobytes()
+    assert made.y.tobytes() == (Half().predict(made.action.x) + made.noise).tobytes()
+    kept = [at for at, name in enumerate(train.names) if name not in made.action.moved]
+    assert made.action.x[:, kept].tobytes() == rows.x[source][:, kept].tobytes()
+    assert (made.licence, made.draw, made.noise_rows.tobytes()) == ("certificate", "own", source.tobytes())
+
+
+def test_without_noise_no_outcome_is_needed_and_with_it_one_is():
+    train = mixed(40)
+    silent = generation(train, retention=0.0, draw="none")
+    assert not silent.needs_outcomes
+    made = generate_block(silent, train.x, None, number=0, quota=10)
+    assert (made.licence, made.y.tobytes()) == ("support", Half().predict(made.action.x).tobytes())
+    with pytest.raises(ValueError, match=r"^the rows' own noise needs their outcomes$"):
+        generate_block(generation(train), train.x, None, number=0, quota=10)
+
+
+def test_matched_noise_is_lent_by_training_rows():
+    rng = np.random.default_rng(0)
+    train = numbers(rng.normal(size=(50, 2)), rng.normal(size=50))
+    lent = generation(train, moved=("a",), draw="matched", noise=np.arange(50.0))
+    assert not lent.needs_outcomes
+    made = generate_block(lent, rng.normal(size=(20, 2)), None, number=0, quota=30)
+    assert made.noise.tolist() == made.noise_rows.tolist()
+
+
+def test_one_feature_at_a_time():
+    train = mixed(60, missing=0.0)
+    one = generation(train, acting=Acting(default=Scale(share="cell"), per_row=1), moved=("free", "kept"))
+    made = generate_block(one, train.x, train.y, number=0, quota=300)
+    changed = made.action.x[:, [0, 6]] != train.x[made.action.source][:, [0, 6]]
+    assert (changed.sum(axis=1) == 1).all()
+    assert 100 < changed[:, 0].sum() < 200
+
+
+def test_what_needs_all_rows_at_once_is_refused_with_its_place():
+    train = mixed(40)
+    acting = Acting(
+        default=Interpolate(),
+        features={"count": Conditional(), "ward": Resample(weights="neighbour"), "free": Scale()},
+        support=Guard(),
+        sources="leverage",
+        on_violation="redraw",
+    )
+    found = [complaint.headline() for complaint in cannot_stream(acting, train, ("free", "bounded", "count", "ward"))]
+    hint = "use a policy that looks at one cell only, such as scale, jitter, quantile or resample, and run again"
+    assert found == [
+        "perturbation.features.bounded: 'bounded' was moved by interpolate, which looks for other rows like it; "
+        + hint,
+        "perturbation.features.count: 'count' was moved by conditional, which looks for other rows like it; " + hint,
+        "perturbation.features.ward: 'ward' was moved by resample, which looks for other rows like it; " + hint,
+        "perturbation.support: the support guard compares all rows; set it to none, and run again",
+        "perturbation.sources: source rows were drawn by weight; use kind: every, and run again",
+        "perturbation.on_violation: redraw decides about whole rows; use clip, and run again",
+    ]
+    assert (
+        list(cannot_stream(replace(acting, support=None, sources="every", on_violation="clip"), train, ("free",))) == []
+    )
