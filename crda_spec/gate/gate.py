@@ -14,6 +14,7 @@ from crda_spec.counterfactual.procedure import Procedure, augment, fit_augmented
 from crda_spec.errors import Complaint, DataError
 from crda_spec.gate.tests import Alternative, wilcoxon_p_value
 from crda_spec.records import Array, FoldResult, IntArray, Table, Verdict, VerdictReason
+from crda_spec.regressors.teachers import GateFolds
 
 Metric = Literal["mse", "mae"]
 
@@ -35,6 +36,7 @@ class FoldOutcome:
     result: FoldResult
     fits: int
     seconds: float
+    reused: int = 0  # models that it needed and had from another fold
 
 
 def loss(errors: Array, metric: Metric) -> float:
@@ -44,13 +46,23 @@ def loss(errors: Array, metric: Metric) -> float:
 
 
 def run_fold(
-    procedure: Procedure, train: Table, held: IntArray, number: int, *, metric: Metric, seed: int
+    procedure: Procedure,
+    train: Table,
+    held: IntArray,
+    number: int,
+    *,
+    metric: Metric,
+    seed: int,
+    around: GateFolds | None = None,
 ) -> FoldOutcome:
-    """Fold `number` (from 1): the whole procedure on the other rows, both arms scored on the held-out ones."""
+    """Fold `number` (from 1): the whole procedure on the other rows, both arms scored on the held-out ones.
+
+    around: the gate's other folds, and models that have not seen this one (`teachers/sharing.py` proves it).
+    """
     index = (number,)
     seen = train.take(np.setdiff1d(np.arange(len(train)), held))
     with threadpool_limits(limits=1):  # the same bytes on any machine, and no fight between workers
-        augmentation = augment(procedure, seen, seed=seed, index=index)
+        augmentation = augment(procedure, seen, seed=seed, index=index, around=around)
         augmented = fit_augmented(augmentation, seen, seed=seed, index=index)
         x, y = train.x[held], train.y[held]
         plain_loss = loss(y - augmentation.plain.predict(x), metric)
@@ -63,10 +75,11 @@ def run_fold(
         held_out_rows=len(held),
         plain=plain_loss,
         augmented=augmented_loss,
-        perturbed=augmentation.certificate.perturbed,
+        perturbed=augmentation.moved,
         synthetic_rows=0 if made is None else len(made),
     )
-    return FoldOutcome(result=result, fits=augmentation.fitter.fits, seconds=augmentation.fitter.seconds)
+    fitter = augmentation.fitter
+    return FoldOutcome(result=result, fits=fitter.fits, seconds=fitter.seconds, reused=fitter.reused)
 
 
 def _check_finite(number: int, plain: float, augmented: float) -> None:
@@ -78,8 +91,11 @@ def _check_finite(number: int, plain: float, augmented: float) -> None:
             raise DataError(Complaint(code="diverged", path="regressor", what=what, hint=hint))
 
 
-def judge(gate: WilcoxonGate, outcomes: Sequence[FoldOutcome]) -> Verdict:
-    """The verdict on the paired fold losses."""
+def judge(gate: WilcoxonGate, outcomes: Sequence[FoldOutcome], *, shared: int = 0) -> Verdict:
+    """The verdict on the paired fold losses.
+
+    shared: models that were fitted once for several folds, beside those that the folds fitted themselves.
+    """
     results = tuple(outcome.result for outcome in outcomes)
     plain = np.array([result.plain for result in results])
     augmented = np.array([result.augmented for result in results])
@@ -105,16 +121,26 @@ def judge(gate: WilcoxonGate, outcomes: Sequence[FoldOutcome]) -> Verdict:
         p_value=p_value,
         effect_percent=effect,
         folds=results,
-        fits=sum(outcome.fits for outcome in outcomes),
+        fits=shared + sum(outcome.fits for outcome in outcomes),
+        spared_fits=sum(outcome.reused for outcome in outcomes) - shared,
     )
 
 
-def abstain(gate: WilcoxonGate) -> Verdict:
-    """The verdict when no feature may move: nothing was made, so there is nothing to test."""
+_ABSTENTIONS: dict[VerdictReason, str] = {
+    "no_perturbable_features": "No feature may be perturbed, so nothing was augmented: use the plain model.",
+    "graph_falsified": (
+        "The data contradict the declared graph, so nothing it promises was used and nothing was augmented: "
+        "use the plain model."
+    ),
+}
+
+
+def abstain(gate: WilcoxonGate, reason: VerdictReason) -> Verdict:
+    """The verdict when nothing was made, so that there is nothing to test."""
     return Verdict(
         decision="abstained",
-        reason="no_perturbable_features",
-        sentence="No feature may be perturbed, so nothing was augmented: use the plain model.",
+        reason=reason,
+        sentence=_ABSTENTIONS[reason],
         test=f"wilcoxon, {gate.alternative}",
         metric=gate.metric,
         alpha=gate.alpha,

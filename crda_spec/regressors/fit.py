@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from crda_spec.records import Array, Counterfactuals, IntArray, Table
 from crda_spec.regressors._protocol import Design, Estimator, Regressor, Stopping
 from crda_spec.regressors.encoding import Encoder, Fill, fit_encoder
-from crda_spec.seeds import stream
+from crda_spec.seeds import integer_seed, stream
+
+# What the augmented arm's early stopping looks at: the real rows that the plain arm watches too, or the synthetic rows
+# made from them, so that every real row can be trained on.
+Watch = Literal["real", "synthetic"]
 
 _LEAST_UNITS = 4  # rows or groups; with fewer, watching one would cost more than it tells
 
@@ -39,31 +44,58 @@ class Fitter:
     fill: Fill = "median"
     fits: int = 0
     seconds: float = 0.0
+    reused: int = 0  # models that were needed and had been fitted elsewhere
 
-    def fit(self, train: Table, extra: Counterfactuals | None = None, *, seed: int) -> FittedModel:
+    def fit(
+        self,
+        train: Table,
+        extra: Counterfactuals | None = None,
+        *,
+        seed: int,
+        watch: Watch = "real",
+        regressor: Regressor | None = None,
+    ) -> FittedModel:
         """One model on the training rows, plus synthetic rows made from them where there are any.
 
         Equal seeds give both arms of a comparison the same early-stopping rows and the same initial state.
+
+        watch: what early stopping looks at when there are synthetic rows.
+        regressor: a model of another kind, for a teacher of several; its fit counts like any other.
         """
+        chosen = regressor or self.regressor
         encoder = fit_encoder(train, fill=self.fill)
-        design = _design(train, extra, encoder, self.regressor.stopping, seed=seed)
+        design = _design(train, extra, encoder, chosen.stopping, seed=seed, watch=watch)
         started = time.perf_counter()
-        estimator = self.regressor.train(design, seed=seed)
+        estimator = chosen.train(design, seed=seed)
         self.seconds += time.perf_counter() - started
         self.fits += 1
-        return FittedModel(self.regressor.kind, encoder, estimator)
+        return FittedModel(chosen.kind, encoder, estimator)
+
+
+def student_seed(seed: int, index: tuple[int, ...]) -> int:
+    """Both arms start from the same seed: same initial state, same early-stopping rows."""
+    return integer_seed(seed, "student", *index)
 
 
 def _design(
-    train: Table, extra: Counterfactuals | None, encoder: Encoder, stopping: Stopping | None, *, seed: int
+    train: Table, extra: Counterfactuals | None, encoder: Encoder, stopping: Stopping | None, *, seed: int, watch: Watch
 ) -> Design:
-    """Early-stopping rows are real rows, the same in both arms, and no synthetic row stems from one of them."""
+    """No row is trained on that stems from one that is watched, or (watching synthetic rows) the other way round."""
     held = watched_rows(train, stopping, seed=seed)
-    seen = np.ones(len(train), dtype=bool)
-    seen[held] = False
+    aside = np.zeros(len(train), dtype=bool)
+    aside[held] = True
+    watched_x, watched_y = train.x[held], train.y[held]
+    if extra is not None and watches_synthetic(extra, held, watch):
+        made = extra.stems_from(aside)
+        # The teacher's word alone: a label with the noise of its source, which is trained on, would praise a model
+        # that has learnt this noise by heart.
+        watched_x, watched_y = extra.action.x[made], extra.prediction[made]
+        seen = np.ones(len(train), dtype=bool)
+    else:
+        seen = ~aside
     x, y, weight = train.x[seen], train.y[seen], None
     if extra is not None:
-        usable = seen[extra.action.source]
+        usable = ~extra.stems_from(aside)
         x = np.concatenate([x, extra.action.x[usable]])
         y = np.concatenate([y, extra.y[usable]])
         if extra.weight != 1.0:
@@ -72,9 +104,17 @@ def _design(
         x=encoder.encode(x),
         y=encoder.encode_target(y),
         weight=weight,
-        validation_x=encoder.encode(train.x[held]) if len(held) else None,
-        validation_y=encoder.encode_target(train.y[held]) if len(held) else None,
+        validation_x=encoder.encode(watched_x) if len(watched_y) else None,
+        validation_y=encoder.encode_target(watched_y) if len(watched_y) else None,
     )
+
+
+def watches_synthetic(extra: Counterfactuals, held: IntArray, watch: Watch) -> bool:
+    """Whether the augmented arm is stopped by synthetic rows: asked for, and some were made from the rows held out.
+
+    held: positions of the real rows that the plain arm watches.
+    """
+    return watch == "synthetic" and bool(np.isin(extra.action.source, held).any())
 
 
 def watched_rows(train: Table, stopping: Stopping | None, *, seed: int) -> IntArray:

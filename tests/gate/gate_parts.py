@@ -6,12 +6,20 @@ from typing import ClassVar
 import numpy as np
 
 from crda_spec.counterfactual.act import Acting
-from crda_spec.counterfactual.partition import Choice, DeclaredPartitioner, DiscoveredPartitioner, Screening
+from crda_spec.counterfactual.partition import (
+    Choice,
+    DeclaredPartitioner,
+    DiscoveredPartitioner,
+    MethodFinder,
+    Screening,
+)
 from crda_spec.counterfactual.policies import Jitter
 from crda_spec.counterfactual.procedure import Procedure
 from crda_spec.records import Column, Table, Teacher
 from crda_spec.regressors import Design, Fitter, Stopping
 from crda_spec.regressors.teachers import CrossfitTeacher, SingleTeacher
+from crda_spec.scm.discovery.columns import Search
+from crda_spec.scm.discovery.methods import SearchSettings
 from crda_spec.scm.formats.edges import from_edges
 from crda_spec.scm.independence import Pearson
 
@@ -89,11 +97,16 @@ class LeakyTeacher:
 
     all_rows: Table
     kind: ClassVar[str] = "leaky"
+    seats: ClassVar[tuple] = ()
+    predicts_unseen: ClassVar[bool] = False
 
-    def teach(self, train, fitter, plain, *, seed, index):
-        del fitter, plain, seed, index
+    def teach(self, train, fitter, plain, *, seed, index, around=None):
+        del fitter, plain, seed, index, around
         model = Fitter(Squares()).fit(self.all_rows, seed=0)
         return Teacher(kind=self.kind, members=(model,), in_sample=model.predict(train.x), out_of_fold=None)
+
+
+FINDER = MethodFinder(search=Search(method="pc", names=(), types=(), settings=SearchSettings(max_depth=2)))
 
 
 def procedure(train, *, regressor=None, declared=True, keep=(), **changes):
@@ -101,7 +114,7 @@ def procedure(train, *, regressor=None, declared=True, keep=(), **changes):
     names = train.names
     graph = from_edges([f"{{{' '.join(names)}}} -> y"], columns=(*names, "y"), target="y", features=names)
     known = DeclaredPartitioner(graph=graph, screening=SCREENING, choice=Choice(keep=keep))
-    found = DiscoveredPartitioner(alpha=0.05, max_depth=2, screening=SCREENING, choice=Choice(max_features=2))
+    found = DiscoveredPartitioner(finder=FINDER, screening=SCREENING, choice=Choice(max_features=2))
     plain = Procedure(
         regressor=regressor or Squares(),
         fill="median",

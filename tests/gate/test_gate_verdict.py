@@ -133,12 +133,25 @@ def test_two_arms_alike_in_every_fold():
     )
 
 
-def test_nothing_to_test():
-    verdict = abstain(WilcoxonGate(metric="mae", alternative="two-sided"))
-    assert (verdict.decision, verdict.reason, verdict.accepted) == ("abstained", "no_perturbable_features", False)
+@pytest.mark.parametrize(
+    ("reason", "sentence"),
+    [
+        ("no_perturbable_features", "No feature may be perturbed, so nothing was augmented: use the plain model."),
+        (
+            "graph_falsified",
+            (
+                "The data contradict the declared graph, so nothing it promises was used and nothing was augmented: "
+                "use the plain model."
+            ),
+        ),
+    ],
+)
+def test_nothing_to_test(reason, sentence):
+    verdict = abstain(WilcoxonGate(metric="mae", alternative="two-sided"), reason)
+    assert (verdict.decision, verdict.reason, verdict.accepted) == ("abstained", reason, False)
     assert (verdict.p_value, verdict.effect_percent, verdict.folds, verdict.fits) == (None, None, (), 0)
     assert (verdict.test, verdict.metric) == ("wilcoxon, two-sided", "mae")
-    assert verdict.sentence == "No feature may be perturbed, so nothing was augmented: use the plain model."
+    assert verdict.sentence == sentence
 
 
 def test_a_fold_loss_that_is_no_number_is_an_error_not_a_verdict():

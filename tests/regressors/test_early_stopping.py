@@ -1,5 +1,7 @@
 """Early stopping: the watched rows are real, the same in both arms, and nothing made from them is trained on."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -117,3 +119,55 @@ def test_xgboost_stops_after_its_patience_and_is_cut_at_the_best_round(patience)
     assert stopped.predict(watched).tobytes() == cut.tobytes()
     later = whole.inplace_predict(watched, iteration_range=(0, best + patience)).astype(np.float64)
     assert stopped.predict(watched).tobytes() != later.tobytes()
+
+
+@given(
+    n=st.integers(5, 40),
+    validation=st.floats(0.1, 0.5),
+    seed=st.integers(0, 2**31),
+    weight=st.sampled_from([1.0, 0.5]),
+    data=st.data(),
+)
+def test_watching_synthetic_rows_trains_on_every_real_row_and_on_nothing_that_is_watched(
+    n, validation, seed, weight, data
+):
+    train = numbered(n)
+    source = data.draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=3 * n))
+    extra = synthetic(train, source, weight=weight)
+    spy = Spy(stopping=Stopping(validation=validation))
+    fitter = Fitter(spy)
+    encoder = fitter.fit(train, seed=seed, watch="synthetic").encoder
+    fitter.fit(train, extra, seed=seed, watch="real")
+    fitter.fit(train, extra, seed=seed, watch="synthetic")
+    plain, real, design = spy.designs
+    aside = set(row_numbers(encoder, plain.validation_x))  # the plain arm has no synthetic row to watch
+    if not aside & set(source):  # none was made from them: there is nothing else to watch
+        assert design.x.tobytes() == real.x.tobytes()
+        assert design.validation_x.tobytes() == real.validation_x.tobytes()
+        return
+    assert row_numbers(encoder, design.x[:n]).tolist() == list(range(n))
+    assert row_numbers(encoder, design.x[n:]).tolist() == [row for row in source if row not in aside]
+    assert row_numbers(encoder, design.validation_x).tolist() == [row for row in source if row in aside]
+    if weight != 1.0:
+        assert design.weight.tolist() == [1.0] * n + [0.5] * (len(design.x) - n)
+
+
+def test_watched_synthetic_rows_carry_the_teachers_word_and_no_noise():
+    """Their sources are trained on: a label with the source's noise would praise a model that learnt it by heart."""
+    train = numbered(20)
+    made = synthetic(train, range(20), y=np.arange(20) + 0.5)
+    noisy = replace(made, prediction=np.arange(20.0))
+    spy = Spy(stopping=Stopping(validation=0.25))
+    encoder = Fitter(spy).fit(train, noisy, seed=3, watch="synthetic").encoder
+    (design,) = spy.designs
+    labels = np.rint(encoder.decode_target(design.validation_y) * 2) / 2
+    assert labels.tolist() == row_numbers(encoder, design.validation_x).tolist()
+    trained = np.rint(encoder.decode_target(design.y[20:]) * 2) / 2
+    assert trained.tolist() == (row_numbers(encoder, design.x[20:]) + 0.5).tolist()
+
+
+def test_without_early_stopping_there_is_nothing_to_watch():
+    train = numbered(12)
+    spy = Spy()
+    Fitter(spy).fit(train, synthetic(train, range(12)), seed=3, watch="synthetic")
+    assert (len(spy.designs[0].x), spy.designs[0].validation_x) == (24, None)

@@ -1,0 +1,74 @@
+"""The family's contract, and what a teacher may be handed: the gate's folds, with models that are already fitted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, Protocol
+
+from crda_spec.records import IntArray, Table, Teacher
+from crda_spec.regressors._protocol import Regressor
+from crda_spec.regressors.fit import FittedModel, Fitter
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """One line of members, one of them for each fold: a kind of model with its settings."""
+
+    regressor: Regressor | None = None  # None: the student's own, with the settings it was given or tuned to
+    repeat: int = 0
+
+    @property
+    def is_students(self) -> bool:
+        """Whether its member without one fold is the plain model that the gate fits for that fold anyway."""
+        return self.regressor is None and self.repeat == 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class GateFolds:
+    """The gate's folds as they lie in one set of training rows, and what is already fitted on parts of these rows.
+
+    No row of the outer fold is among the rows at hand, and no model in `ready` or `plain` has seen one of them.
+    """
+
+    outer: int | None  # the number of the fold that these rows leave out; None when they are all training rows
+    numbers: tuple[int, ...]  # of the folds that these rows contain, counted from 1
+    held: tuple[IntArray, ...]  # the positions of each of them in these rows
+    ready: Mapping[tuple[int, int], FittedModel] = field(default_factory=dict)  # (seat, fold number) -> its member
+    plain: FittedModel | None = None  # the student's model on all of these rows
+
+    def left_out(self, number: int) -> tuple[int, ...]:
+        """The folds that the member for fold `number` may not see, in ascending order."""
+        return (number,) if self.outer is None else (min(self.outer, number), max(self.outer, number))
+
+
+class TeacherRule(Protocol):
+    """How a teacher comes from training rows."""
+
+    kind: ClassVar[str]
+    predicts_unseen: ClassVar[bool]  # whether it has out-of-fold predictions
+
+    @property
+    def seats(self) -> tuple[Seat, ...]:
+        """Who is fitted once for each of the gate's folds; empty when its members do not follow these folds."""
+        ...
+
+    def fits(self, gate_folds: int) -> int:
+        """How many models it needs beside the plain one, on rows that contain this many of the gate's folds."""
+        ...
+
+    def teach(
+        self,
+        train: Table,
+        fitter: Fitter,
+        plain: FittedModel,
+        *,
+        seed: int,
+        index: tuple[int, ...],
+        around: GateFolds | None = None,
+    ) -> Teacher:
+        """`plain` is the model already fitted on all of `train`, so that it need not be fitted twice.
+
+        around: the gate's folds, for a teacher that follows them; models that it holds ready are not fitted again.
+        """
+        ...

@@ -1,0 +1,120 @@
+"""The mean of models on bootstrap samples of the rows (Breiman 1996, "Bagging predictors")."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from crda_spec.data.rows import counted
+from crda_spec.errors import Complaint, DataError
+from crda_spec.records import IntArray, Table, Teacher, TeacherFamily
+from crda_spec.regressors.fit import FittedModel, Fitter
+from crda_spec.regressors.teachers._protocol import GateFolds, Seat
+from crda_spec.regressors.teachers.lines import unseen_error
+from crda_spec.seeds import integer_seed, stream
+
+
+@dataclass(frozen=True, slots=True)
+class BaggedTeacher:
+    """Every member trains on a bag of rows drawn with repetition, whole groups when rows belong together.
+
+    Its out-of-fold prediction of a row is the mean of the members whose bag lacks that row. About a third of the rows
+    is missing from each bag, but with few bags some row would be in all of them: see `bags`.
+    """
+
+    kind: ClassVar[str] = "bagged"
+    predicts_unseen: ClassVar[bool] = True
+    seats: ClassVar[tuple[Seat, ...]] = ()
+    members: int = 10
+
+    def fits(self, gate_folds: int) -> int:
+        """One a bag."""
+        del gate_folds
+        return self.members
+
+    def teach(
+        self,
+        train: Table,
+        fitter: Fitter,
+        plain: FittedModel,
+        *,
+        seed: int,
+        index: tuple[int, ...],
+        around: GateFolds | None = None,
+    ) -> Teacher:
+        """Costs one fit a bag."""
+        del plain, around
+        unit = np.arange(len(train)) if train.groups is None else np.unique(train.groups, return_inverse=True)[1]
+        drawn = bags(int(unit.max()) + 1, self.members, rng=stream(seed, "bags", *index))
+        rows_of = _rows_of(unit)
+        members: list[FittedModel] = []
+        total, voices = np.zeros(len(train)), np.zeros(len(train))
+        for number, bag in enumerate(drawn):
+            rows = np.sort(np.concatenate([rows_of[one] for one in bag.tolist()]))
+            member = fitter.fit(_bag_table(train, rows), seed=integer_seed(seed, "bag", *index, number))
+            unseen = np.flatnonzero(~np.isin(unit, bag))
+            total[unseen] += member.predict(train.x[unseen])
+            voices[unseen] += 1
+            members.append(member)
+        out_of_fold = total / voices  # every row is missing from at least one bag
+        in_sample = np.mean([member.predict(train.x) for member in members], axis=0)
+        kind, error = fitter.regressor.kind, unseen_error(train, out_of_fold)
+        return Teacher(
+            kind=self.kind,
+            members=tuple(members),
+            in_sample=in_sample,
+            out_of_fold=out_of_fold,
+            weights=(1.0 / len(members),) * len(members),
+            names=tuple(f"{kind} on bag {number}" for number in range(1, len(members) + 1)),
+            families=(TeacherFamily(name=kind, fitted=len(members), weight=1.0, error=error),),
+        )
+
+
+def bags(units: int, count: int, *, rng: np.random.Generator) -> tuple[IntArray, ...]:
+    """`count` samples with repetition of `units` rows or groups, such that each unit is missing from one at least.
+
+    A unit that every bag drew has no out-of-bag prediction, and its residual would be that of a model which has seen
+    it. So it leaves the bag with the most different units, and that bag repeats others of its units instead.
+    """
+    if units < 2 or count < 2:
+        what = f"{counted(count, 'bag')} drawn from {counted(units, 'row')} (or groups) cannot leave each of them out"
+        path = "counterfactual.teacher.members" if count < 2 else "counterfactual.teacher"
+        hint = "use at least 2 members" if count < 2 else "use teacher: {kind: single}, or more data"
+        raise DataError(Complaint(code="too-few-bags", path=path, what=what, hint=hint))
+    drawn = rng.integers(0, units, size=(count, units))
+    present = np.zeros((count, units), dtype=bool)
+    present[np.arange(count)[:, None], drawn] = True
+    for unit in np.flatnonzero(present.all(axis=0)).tolist():
+        fullest = int(present.sum(axis=1).argmax())
+        present[fullest, unit] = False
+        others = np.flatnonzero(present[fullest])
+        if not len(others):  # this bag held nothing else, and no other bag does: any other unit will do
+            others = np.array([(unit + 1) % units])
+            present[fullest, others] = True
+        gone = drawn[fullest] == unit
+        drawn[fullest, gone] = rng.choice(others, size=int(gone.sum()))
+    return tuple(bag.astype(np.int64) for bag in drawn)
+
+
+def _rows_of(unit: IntArray) -> list[IntArray]:
+    """The positions of each unit's rows."""
+    order = np.argsort(unit, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(unit))[:-1])
+
+
+def _bag_table(train: Table, rows: IntArray) -> Table:
+    """The bag as a table in which the copies of a row belong together.
+
+    Early stopping sets whole groups aside: were copies free, a member would be watched on rows it trains on.
+    """
+    bag = train.take(rows)
+    return Table(
+        features=bag.features,
+        target=bag.target,
+        row_ids=bag.row_ids,
+        x=bag.x,
+        y=bag.y,
+        groups=rows.copy() if bag.groups is None else bag.groups,
+    )

@@ -1,0 +1,56 @@
+"""The mean of one model per fold, all of the student's own kind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from crda_spec.records import Table, Teacher
+from crda_spec.regressors.fit import FittedModel, Fitter
+from crda_spec.regressors.teachers._protocol import GateFolds, Seat
+from crda_spec.regressors.teachers.lines import gate_lines, own_lines, weighed_teacher
+
+
+@dataclass(frozen=True, slots=True)
+class CrossfitTeacher:
+    """Each member predicts its own fold without having seen it; the teacher's word is the mean of all members.
+
+    Repeats average over more models. On the gate's folds a repeat starts the same folds from another seed, so that its
+    members can be shared too; with folds of its own, each repeat draws new ones.
+    """
+
+    kind: ClassVar[str] = "crossfit"
+    predicts_unseen: ClassVar[bool] = True
+    folds: int | None = None  # None: the gate's
+    repeats: int = 1
+
+    @property
+    def _all_seats(self) -> tuple[Seat, ...]:
+        return tuple(Seat(repeat=repeat) for repeat in range(self.repeats))
+
+    @property
+    def seats(self) -> tuple[Seat, ...]:
+        """One a repeat."""
+        return self._all_seats if self.folds is None else ()
+
+    def fits(self, gate_folds: int) -> int:
+        """One member a fold and repeat."""
+        return self.repeats * (gate_folds if self.folds is None else self.folds)
+
+    def teach(
+        self,
+        train: Table,
+        fitter: Fitter,
+        plain: FittedModel,
+        *,
+        seed: int,
+        index: tuple[int, ...],
+        around: GateFolds | None = None,
+    ) -> Teacher:
+        """Costs one fit a fold and repeat, less what is ready."""
+        del plain
+        if self.folds is None:
+            lines = gate_lines(train, fitter, self._all_seats, around, seed=seed)
+        else:
+            lines = own_lines(train, fitter, self._all_seats, self.folds, seed=seed, index=index)
+        return weighed_teacher(self.kind, train, lines, [1.0 / len(lines)] * len(lines))

@@ -1,0 +1,167 @@
+"""Members fitted fold by fold, and the teacher that weighs them.
+
+Crossfit and committee differ only in who sits and in how the lines of members are weighed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from crda_spec.data.folds import folds
+from crda_spec.records import Array, IntArray, Table, Teacher, TeacherFamily
+from crda_spec.regressors.fit import FittedModel, Fitter, student_seed
+from crda_spec.regressors.teachers._protocol import GateFolds, Seat
+from crda_spec.seeds import integer_seed, stream
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Line:
+    """The members of one seat: one a fold, each fitted without its fold."""
+
+    family: str
+    names: tuple[str, ...]
+    members: tuple[FittedModel, ...]
+    out_of_fold: Array  # (n,) each row by the member that has not seen it
+
+
+def fold_model_seed(seed: int, seat: Seat, position: int, left_out: tuple[int, ...]) -> int:
+    """One seed for one model, whoever asks for it: the seat at `position`, fitted without these gate folds.
+
+    The student's own model without one fold is the gate's plain model of that fold, so it starts as that one does.
+    """
+    if seat.is_students and len(left_out) == 1:
+        return student_seed(seed, left_out)
+    return integer_seed(seed, "fold-model", position, *left_out)
+
+
+def gate_lines(
+    train: Table, fitter: Fitter, seats: Sequence[Seat], around: GateFolds | None, *, seed: int
+) -> tuple[Line, ...]:
+    """The lines of members on the gate's folds; what is ready is taken, the rest is fitted.
+
+    Taken or fitted, a member is the same to the last bit: same rows, same seed.
+    """
+    if around is None:
+        message = "a teacher whose folds are the gate's must be told the gate's folds"
+        raise ValueError(message)
+    families = _families(seats, fitter)
+    lines = []
+    for position, seat in enumerate(seats):
+        members = []
+        for number, held in zip(around.numbers, around.held, strict=True):
+            member = around.ready.get((position, number))
+            if member is None:
+                member_seed = fold_model_seed(seed, seat, position, around.left_out(number))
+                member = _without(train, held, fitter, seat, seed=member_seed)
+            else:
+                fitter.reused += 1
+            members.append(member)
+        lines.append(_line(train, families[position], seat, around.numbers, around.held, members))
+    return tuple(lines)
+
+
+def own_lines(
+    train: Table, fitter: Fitter, seats: Sequence[Seat], count: int, *, seed: int, index: tuple[int, ...]
+) -> tuple[Line, ...]:
+    """The lines of members on folds of their own: the same for all seats of a repeat, drawn anew for the next."""
+    families = _families(seats, fitter)
+    numbers = tuple(range(1, count + 1))
+    lines = []
+    for position, seat in enumerate(seats):
+        draw = stream(seed, "teacher-folds", *index, *((seat.repeat,) if seat.repeat else ()))
+        layout = folds(len(train), count, rng=draw, groups=train.groups)
+        stage = f"teacher-{position}" if position else "teacher"
+        members = [
+            _without(train, held, fitter, seat, seed=integer_seed(seed, stage, *index, number))
+            for number, held in enumerate(layout)
+        ]
+        lines.append(_line(train, families[position], seat, numbers, layout, members))
+    return tuple(lines)
+
+
+def weighed_teacher(kind: str, train: Table, lines: Sequence[Line], weights: Sequence[float]) -> Teacher:
+    """The teacher whose lines weigh this much (together 1); members without weight are left behind."""
+    chosen = [(line, weight) for line, weight in zip(lines, weights, strict=True) if weight > 0]
+    members = [(line, at, weight / len(line.members)) for line, weight in chosen for at in range(len(line.members))]
+    teacher = Teacher(
+        kind=kind,
+        members=tuple(line.members[at] for line, at, _ in members),
+        in_sample=np.empty(0),
+        out_of_fold=None,
+        weights=tuple(weight for *_, weight in members),
+    )
+    return Teacher(
+        kind=kind,
+        members=teacher.members,
+        in_sample=teacher.predict(train.x),
+        out_of_fold=_weighed([line.out_of_fold for line, _ in chosen], [weight for _, weight in chosen]),
+        weights=teacher.weights,
+        names=tuple(line.names[at] for line, at, _ in members),
+        families=_summaries(train, lines, weights),
+    )
+
+
+def unseen_error(train: Table, predicted: Array) -> float:
+    """The mean squared error of predictions for rows unseen; infinite for a model that has run away."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        error = float(np.mean((train.y - predicted) ** 2))
+    return error if np.isfinite(error) else float("inf")
+
+
+def _weighed(predictions: Sequence[Array], weights: Sequence[float]) -> Array:
+    """(n,) the weighted mean; in this order, so that it is the same to the last bit every time."""
+    total = weights[0] * predictions[0]
+    for weight, predicted in zip(weights[1:], predictions[1:], strict=True):
+        total = total + weight * predicted
+    return total
+
+
+def _summaries(train: Table, lines: Sequence[Line], weights: Sequence[float]) -> tuple[TeacherFamily, ...]:
+    """One a family; repeats of one family are summed up."""
+    found = []
+    for family in dict.fromkeys(line.family for line in lines):
+        own = [(line, weight) for line, weight in zip(lines, weights, strict=True) if line.family == family]
+        mean = np.mean([line.out_of_fold for line, _ in own], axis=0)
+        found.append(
+            TeacherFamily(
+                name=family,
+                fitted=sum(len(line.members) for line, _ in own),
+                weight=float(sum(weight for _, weight in own)),
+                error=unseen_error(train, mean),
+            )
+        )
+    return tuple(found)
+
+
+def _families(seats: Sequence[Seat], fitter: Fitter) -> tuple[str, ...]:
+    """The kinds, told apart where there are two of a kind; repeats of one seat keep its name."""
+    names: list[str] = []
+    for seat in seats:
+        kind = (seat.regressor or fitter.regressor).kind
+        number = 1 + sum(name == kind or name.startswith(f"{kind} ") for name in names)
+        names.append(kind if seat.repeat or number == 1 else f"{kind} {number}")
+    return tuple(names)
+
+
+def _without(train: Table, held: IntArray, fitter: Fitter, seat: Seat, *, seed: int) -> FittedModel:
+    rest = np.setdiff1d(np.arange(len(train)), held)
+    return fitter.fit(train.take(rest), seed=seed, regressor=seat.regressor)
+
+
+def _line(
+    train: Table,
+    family: str,
+    seat: Seat,
+    numbers: Sequence[int],
+    layout: Sequence[IntArray],
+    members: Sequence[FittedModel],
+) -> Line:
+    out_of_fold = np.empty(len(train))
+    for held, member in zip(layout, members, strict=True):
+        out_of_fold[held] = member.predict(train.x[held])
+    repeat = f", repeat {seat.repeat + 1}" if seat.repeat else ""
+    names = tuple(f"{family} without fold {number}{repeat}" for number in numbers)
+    return Line(family=family, names=names, members=tuple(members), out_of_fold=out_of_fold)

@@ -1,0 +1,171 @@
+"""Models that leave out gate folds, each fitted once and used wherever that is leak-free.
+
+Let F1..FK be the gate's folds, and M(S) a model fitted on the training rows without the folds in S.
+
+- The gate compares, on Fj, the plain model M({j}) with a student taught inside the rows without Fj.
+- The teacher on all training rows needs, for each fold k, a model without Fk: that is M({k}).
+- The teacher inside outer fold j needs, for each other fold k, a model without Fk, on rows without Fj: M({j, k}).
+
+So M({k}) serves twice: as the gate's plain model of fold k, and as a member of the teacher on all rows. And M({j, k})
+serves twice: in outer fold j, where it has not seen Fk, and in outer fold k, where it has not seen Fj. For K folds and
+one kind of model that is K + K(K-1)/2 fits instead of 2K + K(K-1).
+
+Nothing leaks. Whatever is used inside outer fold j is M(S) with j in S: its plain model M({j}), its teacher's members
+M({j, k}). By definition M(S) is a function of the rows outside Fj, of the settings, which are declared and not tuned,
+and of a seed made from S and the run's seed. The folds themselves depend on the number of rows, the groups and the
+seed, never on a value of x or y. Hence no value in Fj can change a prediction, a residual, a partition, a synthetic
+row or a weight inside outer fold j. What the teacher on all rows does with M({j}) happens outside the gate.
+
+Settings that are tuned are tuned anew inside every fold; then M({j, k}) has other settings in j than in k, and nothing
+is shared.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from crda_spec.records import IntArray, Table
+from crda_spec.regressors._protocol import Regressor
+from crda_spec.regressors.encoding import Fill
+from crda_spec.regressors.fit import FittedModel, Fitter, student_seed
+from crda_spec.regressors.teachers._protocol import GateFolds, Seat
+from crda_spec.regressors.teachers.lines import fold_model_seed
+
+STUDENT = -1  # stands for the student's own seat where the teacher has none for it
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ModelKey:
+    """One model: which seat, and which of the gate's folds it has not seen (none: it has seen all training rows)."""
+
+    seat: int
+    left_out: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FoldFitting:
+    """All that is needed to fit any of the shared models, in this process or in another."""
+
+    regressor: Regressor
+    fill: Fill
+    seats: tuple[Seat, ...]
+    train: Table
+    held: tuple[IntArray, ...]
+    seed: int
+
+    def fit(self, key: ModelKey) -> tuple[FittedModel, float]:
+        """The model and the seconds it took."""
+        seat = Seat() if key.seat == STUDENT else self.seats[key.seat]
+        if key.left_out:
+            seed = fold_model_seed(self.seed, seat, key.seat, key.left_out)
+        else:
+            seed = student_seed(self.seed, (0,))
+        unseen = [self.held[number - 1] for number in key.left_out]
+        rows = np.setdiff1d(np.arange(len(self.train)), np.concatenate(unseen) if unseen else [])
+        fitter = Fitter(self.regressor, self.fill)
+        with threadpool_limits(limits=1):  # the same bytes on any machine, and no fight between workers
+            model = fitter.fit(self.train.take(rows), seed=seed, regressor=seat.regressor)
+        return _as_sent(model), fitter.seconds
+
+
+@dataclass(slots=True, eq=False)
+class FoldModels:
+    """The shared models of one run, kept from when they are fitted until nobody needs them any more."""
+
+    fitting: FoldFitting
+    models: dict[ModelKey, FittedModel] = field(default_factory=dict)
+    fits: int = 0
+    seconds: float = 0.0
+
+    @property
+    def whole(self) -> ModelKey:
+        """The plain model on all training rows."""
+        return ModelKey(self._student, ())
+
+    @property
+    def numbers(self) -> range:
+        """Of the folds, counted from 1."""
+        return range(1, len(self.fitting.held) + 1)
+
+    @property
+    def _student(self) -> int:
+        """The seat whose models without one fold are the gate's plain ones."""
+        own = [position for position, seat in enumerate(self.fitting.seats) if seat.is_students]
+        return own[0] if own else STUDENT
+
+    def singles(self) -> list[ModelKey]:
+        """What leaves out one fold: the gate's plain models, and the members of the teacher on all rows."""
+        seats = sorted({self._student, *range(len(self.fitting.seats))})
+        return [ModelKey(seat, (number,)) for seat in seats for number in self.numbers]
+
+    def plain_fits(self) -> int:
+        """How many of the singles are the gate's plain models."""
+        return len(self.numbers)
+
+    def pairs(self, outer: Iterable[int]) -> list[ModelKey]:
+        """What the teachers inside these outer folds need and is not there yet."""
+        wanted = set(outer)
+        return [
+            key
+            for pair in combinations(self.numbers, 2)
+            if wanted.intersection(pair)
+            for seat in range(len(self.fitting.seats))
+            if (key := ModelKey(seat, pair)) not in self.models
+        ]
+
+    def put(self, key: ModelKey, model: FittedModel, seconds: float) -> None:
+        """Keeps a model that has just been fitted."""
+        self.models[key] = model
+        self.fits += 1
+        self.seconds += seconds
+
+    def around(self, outer: int | None) -> GateFolds:
+        """What the rows without the outer fold (None: all training rows) may know: no model that saw that fold."""
+        held, seats = self.fitting.held, range(len(self.fitting.seats))
+        numbers = tuple(number for number in self.numbers if number != outer)
+        layout = gate_folds(held, len(self.fitting.train), outer)
+        ready = {
+            (seat, number): model
+            for seat in seats
+            for number in numbers
+            if (model := self.models.get(ModelKey(seat, layout.left_out(number)))) is not None
+        }
+        plain = ModelKey(self._student, () if outer is None else (outer,))
+        return GateFolds(
+            outer=outer, numbers=layout.numbers, held=layout.held, ready=ready, plain=self.models.get(plain)
+        )
+
+    def release(self, ahead: Iterable[int]) -> None:
+        """Forgets what no outer fold that is still ahead will ask for."""
+        left = set(ahead)
+        self.models = {key: model for key, model in self.models.items() if left.intersection(key.left_out)}
+
+
+def _as_sent(model: FittedModel) -> FittedModel:
+    """The model as another process would hand it over.
+
+    Equal numbers inside an estimator may be one object or two, and saved models tell the difference. Sending pulls
+    them apart, so a model that stays in its process is taken through the same door.
+    """
+    sent: FittedModel = pickle.loads(pickle.dumps(model))  # noqa: S301 - our own object, a moment old
+    return sent
+
+
+def gate_folds(held: Sequence[IntArray], rows: int, outer: int | None) -> GateFolds:
+    """The gate's folds as they lie in the rows without the outer fold, with no model at hand."""
+    numbers = tuple(number for number in range(1, len(held) + 1) if number != outer)
+    seen = np.arange(rows) if outer is None else np.setdiff1d(np.arange(rows), held[outer - 1])
+    layout = tuple(np.searchsorted(seen, held[number - 1]).astype(np.int64) for number in numbers)
+    return GateFolds(outer=outer, numbers=numbers, held=layout)
+
+
+def shared_fits(seats: Sequence[Seat], folds: int) -> tuple[int, int]:
+    """How many models leave out one of `folds` folds, and how many two: what sharing has to fit."""
+    others = sum(not seat.is_students for seat in seats)
+    return folds * (1 + others), len(seats) * folds * (folds - 1) // 2

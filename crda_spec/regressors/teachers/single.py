@@ -1,0 +1,46 @@
+"""The paper's g: one model on all training rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from crda_spec.records import Table, Teacher, TeacherFamily
+from crda_spec.regressors.fit import FittedModel, Fitter
+from crda_spec.regressors.teachers._protocol import GateFolds, Seat
+
+
+@dataclass(frozen=True, slots=True)
+class SingleTeacher:
+    """The plain model itself; it has seen every row."""
+
+    kind: ClassVar[str] = "single"
+    predicts_unseen: ClassVar[bool] = False
+    seats: ClassVar[tuple[Seat, ...]] = ()
+
+    def fits(self, gate_folds: int) -> int:
+        """None: the plain model is there anyway."""
+        del gate_folds
+        return 0
+
+    def teach(
+        self,
+        train: Table,
+        fitter: Fitter,
+        plain: FittedModel,
+        *,
+        seed: int,
+        index: tuple[int, ...],
+        around: GateFolds | None = None,
+    ) -> Teacher:
+        """Costs no fit."""
+        del fitter, seed, index, around
+        return Teacher(
+            kind=self.kind,
+            members=(plain,),
+            in_sample=plain.predict(train.x),
+            out_of_fold=None,
+            weights=(1.0,),
+            names=(plain.kind,),
+            families=(TeacherFamily(name=plain.kind, fitted=1, weight=1.0, error=None),),
+        )

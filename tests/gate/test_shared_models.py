@@ -1,0 +1,307 @@
+"""Models that teacher and gate share: the same numbers with fewer fits, and no leak."""
+
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from gate_parts import Squares, Watching, poisoned, procedure, table
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crda_spec.data.folds import folds
+from crda_spec.gate.gate import WilcoxonGate, judge, run_fold
+from crda_spec.gate.work import fit_singles, run_folds, shared_models, workers_for
+from crda_spec.regressors import RandomForest, Ridge
+from crda_spec.regressors.teachers import BaggedTeacher, CommitteeTeacher, CrossfitTeacher, SingleTeacher
+from crda_spec.regressors.teachers.sharing import STUDENT, FoldModels, ModelKey, gate_folds, shared_fits
+from crda_spec.regressors.tune import RandomSearch
+from crda_spec.seeds import stream
+from crda_spec.spaces import LogUniform
+
+FOREST = RandomForest(n_estimators=3)  # depends on its seed
+TEACHERS = {
+    "crossfit": {"teacher": CrossfitTeacher(), "residuals": "out_of_fold"},
+    "repeated": {"teacher": CrossfitTeacher(repeats=2), "residuals": "in_sample"},
+    "committee": {"teacher": CommitteeTeacher((None, Ridge(), Squares())), "residuals": "out_of_fold"},
+    "committee-without-student": {"teacher": CommitteeTeacher((Ridge(), Squares())), "residuals": "out_of_fold"},
+    "single-screened-out-of-fold": {"teacher": SingleTeacher(), "screened": "out_of_fold"},
+}
+SEARCH = RandomSearch(space={"penalty": LogUniform(0.1, 1.0)}, trials=2, folds=3)
+
+
+def draw(n, seed=0, *, groups=None):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 3))
+    return table(x, x[:, 0] + x[:, 1] ** 2 + 0.5 * rng.normal(size=n), groups)
+
+
+def layout(train, k=4, seed=0):
+    return folds(len(train), k, rng=stream(seed, "gate-folds"), groups=train.groups)
+
+
+def shared_run(chosen, train, held, *, workers=1):
+    models = shared_models(chosen, train, held, seed=5)
+    fit_singles(models, jobs=workers, advance=lambda: None)
+    outcomes = run_folds(
+        chosen, train, held, metric="mse", seed=5, models=models, workers=workers, advance=lambda: None
+    )
+    return models, outcomes
+
+
+def results(outcomes):
+    return [outcome.result for outcome in outcomes]
+
+
+@pytest.mark.parametrize("choice", TEACHERS.values(), ids=TEACHERS)
+@pytest.mark.parametrize("grouped", [False, True])
+def test_shared_models_give_the_same_folds_as_every_fold_fitting_its_own(choice, grouped):
+    train = draw(48, groups=np.arange(48) // 3 if grouped else None)
+    held = layout(train)
+    chosen = procedure(train, regressor=FOREST, **choice)
+    _, outcomes = shared_run(chosen, train, held)
+    alone = [
+        run_fold(chosen, train, rows, k, metric="mse", seed=5, around=gate_folds(held, 48, k))
+        for k, rows in enumerate(held, 1)
+    ]
+    assert results(outcomes) == results(alone)
+    assert all(result.augmented != result.plain for result in results(outcomes))
+    assert {(one.fits, one.reused) for one in alone} == {(chosen.fits(3), 0)}
+    assert {(one.fits, one.reused) for one in outcomes} == {(1, chosen.fits(3) - 1)}
+
+
+def test_the_number_of_workers_changes_no_number():
+    train = draw(48)
+    held = layout(train)
+    chosen = procedure(train, regressor=FOREST, **TEACHERS["committee-without-student"])
+    one, outcomes = shared_run(chosen, train, held)
+    two, outcomes_of_two = shared_run(chosen, train, held, workers=2)
+    assert results(outcomes) == results(outcomes_of_two)
+    assert one.fits == two.fits
+
+
+@pytest.mark.parametrize("choice", TEACHERS.values(), ids=TEACHERS)
+def test_every_model_is_fitted_once_and_as_many_as_foreseen(choice):
+    train = draw(60)
+    held = layout(train, 5)
+    chosen = procedure(train, regressor=FOREST, **choice)
+    models, outcomes = shared_run(chosen, train, held)
+    singles, pairs = shared_fits(chosen.shared_seats, 5)
+    assert models.fits == 1 + singles + pairs
+    assert pairs == len(chosen.shared_seats) * 10
+    verdict = judge(WilcoxonGate(folds=5), outcomes, shared=5 + pairs)
+    assert verdict.fits == 5 + pairs + 5
+    assert verdict.fits + verdict.spared_fits == 5 * chosen.fits(4)
+
+
+@pytest.mark.parametrize(
+    ("choice", "most"),
+    [
+        pytest.param({"teacher": SingleTeacher()}, 2.5, id="paper"),
+        pytest.param({"teacher": CrossfitTeacher(), "residuals": "out_of_fold"}, 7.0, id="distilled"),
+    ],
+)
+def test_the_gate_costs_no_more_than_promised(choice, most):
+    """Against plain 10-fold cross-validation, which is 10 fits: at most 2.5 and 7 times as many."""
+    train = draw(60)
+    held = layout(train, 10)
+    watching = Watching()
+    chosen = procedure(train, regressor=watching, **choice)
+    models = shared_models(chosen, train, held, seed=5)
+    shared = 0
+    if models is not None:
+        fit_singles(models, jobs=1, advance=lambda: None)
+        shared = -(models.fits - models.plain_fits())
+    outcomes = run_folds(chosen, train, held, metric="mse", seed=5, models=models, workers=1, advance=lambda: None)
+    verdict = judge(WilcoxonGate(), outcomes, shared=shared + (0 if models is None else models.fits))
+    assert verdict.fits == {2.5: 20, 7.0: 65}[most]
+    assert verdict.fits <= most * 10
+    assert len(watching.designs) == verdict.fits + (0 if models is None else 1)  # the plain model on all rows
+    assert verdict.fits + verdict.spared_fits == {2.5: 20, 7.0: 110}[most]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Labels:
+    """Whatever is predicted inside a fold, kept: least squares that writes down every word it says."""
+
+    kind: ClassVar[str] = "labels"
+    stopping: ClassVar[None] = None
+    said: list = field(default_factory=list)
+
+    def train(self, design, *, seed):
+        return Written(Squares().train(design, seed=seed), self.said)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Written:
+    plane: object
+    said: list
+
+    def predict(self, x):
+        words = self.plane.predict(x)
+        self.said.append(words.tobytes())
+        return words
+
+
+@settings(max_examples=12)
+@given(
+    seed=st.integers(0, 1000),
+    outer=st.integers(1, 4),
+    name=st.sampled_from(sorted(TEACHERS)),
+    declared=st.booleans(),
+    grouped=st.booleans(),
+)
+def test_no_value_of_a_fold_changes_a_word_said_inside_it(seed, outer, name, declared, grouped):
+    """Poison fold j: every prediction made inside outer fold j, but for the scored rows themselves, stays as it was."""
+    train = draw(40, seed, groups=np.arange(40) // 2 if grouped else None)
+    held = layout(train, seed=seed)
+    inside, elsewhere = [], []
+    for rows in (train, poisoned(train, held[outer - 1])):
+        labels = Labels()
+        chosen = procedure(rows, regressor=labels, declared=declared, **TEACHERS[name])
+        models = shared_models(chosen, rows, held, seed=5)
+        fit_singles(models, jobs=1, advance=lambda: None)
+        for key in models.pairs(models.numbers):
+            models.put(key, *models.fitting.fit(key))
+        labels.said.clear()
+        outcome = run_fold(chosen, rows, held[outer - 1], outer, metric="mse", seed=5, around=models.around(outer))
+        scored = 2 if outcome.result.perturbed else 1  # the last words are about the fold's own rows
+        inside.append((labels.said[:-scored], outcome.result.perturbed, outcome.result.synthetic_rows))
+        elsewhere.append([models.models[ModelKey(models.whole.seat, (k,))].predict(rows.x) for k in range(1, 5)])
+    assert inside[0] == inside[1]
+    clean, dirty = elsewhere
+    for number in range(1, 5):  # the poison is real: every other plain model has swallowed it
+        rest = np.setdiff1d(np.arange(40), held[outer - 1])
+        assert (clean[number - 1][rest].tobytes() == dirty[number - 1][rest].tobytes()) is (number == outer)
+
+
+@pytest.mark.parametrize("choice", TEACHERS.values(), ids=TEACHERS)
+def test_what_a_fold_is_handed_has_not_seen_it(choice):
+    """By the keys alone: inside outer fold j every model leaves out j, and the member for fold k leaves out k too."""
+    train = draw(40)
+    models = shared_models(procedure(train, regressor=FOREST, **choice), train, layout(train), seed=5)
+    keys = [models.whole, *models.singles(), *models.pairs(models.numbers)]
+    models.models = {key: key for key in keys}
+    seats = range(len(models.fitting.seats))
+    for outer in models.numbers:
+        around = models.around(outer)
+        assert around.plain.left_out == (outer,)
+        assert set(around.ready) == {(seat, k) for seat in seats for k in models.numbers if k != outer}
+        assert all(key.left_out == tuple(sorted((outer, k))) for (_, k), key in around.ready.items())
+    whole = models.around(None)
+    assert whole.plain.left_out == ()
+    assert {(seat, k): key.left_out for (seat, k), key in whole.ready.items()} == {
+        (seat, k): (k,) for seat in seats for k in models.numbers
+    }
+
+
+def test_a_shared_model_leaves_out_the_rows_of_its_folds_and_has_its_own_seed():
+    train = draw(40)
+    held = layout(train)
+    seen = []
+
+    @dataclass(frozen=True)
+    class Notebook:
+        kind: ClassVar[str] = "notebook"
+        stopping: ClassVar[None] = None
+
+        def train(self, design, *, seed):
+            seen.append((len(design.y), seed))
+            return Squares().train(design, seed=seed)
+
+    models = shared_models(procedure(train, regressor=Notebook(), **TEACHERS["repeated"]), train, held, seed=5)
+    keys = [models.whole, *models.singles(), *models.pairs(models.numbers)]
+    assert len(keys) == len(set(keys)) == 1 + 8 + 12
+    for key in keys:
+        models.fitting.fit(key)
+    assert [rows for rows, _ in seen] == [40 - 10 * len(key.left_out) for key in keys]
+    assert len({seed for _, seed in seen}) == len(keys)
+
+
+def test_the_folds_inside_an_outer_fold_are_the_gates_other_folds():
+    train = draw(41)
+    held = layout(train, 5)
+    for outer in (None, 1, 3, 5):
+        around = gate_folds(held, 41, outer)
+        seen = np.arange(41) if outer is None else np.setdiff1d(np.arange(41), held[outer - 1])
+        assert around.numbers == tuple(k for k in range(1, 6) if k != outer)
+        for number, positions in zip(around.numbers, around.held, strict=True):
+            assert seen[positions].tolist() == held[number - 1].tolist()
+
+
+def test_models_are_kept_only_as_long_as_a_fold_ahead_needs_them():
+    """One worker, 8 folds: never more than the pairs across the line between done and ahead, and the plain models."""
+    train = draw(48)
+    held = layout(train, 8)
+    chosen = procedure(train, regressor=FOREST, **TEACHERS["crossfit"])
+    models = shared_models(chosen, train, held, seed=5)
+    fit_singles(models, jobs=1, advance=lambda: None)
+    kept = []
+    run_folds(
+        chosen,
+        train,
+        held,
+        metric="mse",
+        seed=5,
+        models=models,
+        workers=1,
+        advance=lambda: kept.append(sum(len(key.left_out) == 2 for key in models.models)),
+    )
+    assert len(kept) == 28 + 8
+    assert max(kept) < 20  # of 28 pairs
+    assert models.models == {}
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        pytest.param({"teacher": SingleTeacher()}, id="single"),
+        pytest.param({"teacher": BaggedTeacher(3)}, id="bagged"),
+        pytest.param({"teacher": CrossfitTeacher(3)}, id="own-folds"),
+        pytest.param({"teacher": CrossfitTeacher(), "search": SEARCH}, id="tuned"),
+    ],
+)
+def test_nothing_is_shared_where_nothing_can_be(choice):
+    train = draw(40)
+    held = layout(train)
+    watching = Watching()
+    chosen = procedure(train, regressor=watching, **choice)
+    assert shared_models(chosen, train, held, seed=5) is None
+    outcomes = run_folds(chosen, train, held, metric="mse", seed=5, models=None, workers=1, advance=lambda: None)
+    assert {(one.fits, one.reused) for one in outcomes} == {(chosen.fits(3), 0)}
+    assert len(watching.designs) == 4 * chosen.fits(3)
+
+
+def test_tuned_settings_are_tuned_inside_each_fold_and_the_teacher_follows_the_gates_folds():
+    train = draw(40)
+    held = layout(train)
+    tuned = Watching()
+    chosen = procedure(train, regressor=tuned, teacher=CrossfitTeacher(), residuals="out_of_fold", search=SEARCH)
+    run_fold(chosen, train, held[0], 1, metric="mse", seed=5, around=gate_folds(held, 40, 1))
+    sizes = [len(design.y) for design in tuned.designs]
+    assert sizes == [20] * 6 + [30] + [20] * 3 + [60]  # tuning, plain, a member for each other fold, augmented
+
+
+@pytest.mark.parametrize(("jobs", "expected", "workers"), [(3, 0.0, 3), (9, 0.0, 5), (None, 0.1, 1)])
+def test_workers_are_started_when_asked_for_or_worth_it(jobs, expected, workers):
+    assert workers_for(jobs, 5, expected) == workers
+
+
+@given(folds_=st.integers(3, 12), repeats=st.integers(1, 3), others=st.integers(0, 3))
+def test_the_count_of_shared_fits_is_that_of_the_keys(folds_, repeats, others):
+    """All subsets of one or two folds, for each seat; without a seat of the student, its plain models besides."""
+    seats = (*CrossfitTeacher(repeats=repeats).seats, *CommitteeTeacher((Ridge(),) * others).seats)
+    train = draw(folds_)
+    models = FoldModels(
+        shared_models(procedure(train, **TEACHERS["crossfit"]), train, layout(train, folds_), seed=0).fitting
+    )
+    object.__setattr__(models.fitting, "seats", seats)
+    singles, pairs = shared_fits(seats, folds_)
+    assert len(models.singles()) == singles == folds_ * len(seats)
+    assert len(models.pairs(models.numbers)) == pairs
+    assert {key.left_out for key in models.pairs(models.numbers)} == set(combinations(range(1, folds_ + 1), 2))
+    object.__setattr__(models.fitting, "seats", seats[repeats:] or seats[1:])
+    without = models.fitting.seats
+    assert len(models.singles()) == shared_fits(without, folds_)[0] == folds_ * (1 + len(without))
+    assert models.whole == ModelKey(STUDENT, ())
