@@ -1,0 +1,117 @@
+"""Does each screen keep its level, and what does it see?
+
+    python benchmarks/screens.py [--quick]
+
+Null tables (normal, heavy tails, skewed, boolean, whole numbers; 50, 200 and 1000 rows) and alternatives at 200 rows: a
+linear tie, z ~ x^2 and a spread of z that changes with x. `level_<screen>`: the share of p-values at or below 0.05 over
+all nulls; `level_worst_<screen>`: the same at the worst number of rows. `power_<screen>`: the share over all
+alternatives; `power_<screen>_<alternative>`: over one. `milliseconds_<screen>`: for one feature of 1000 rows, nothing
+to be found, in this run. The joint check is asked about four features given three, and answers once for all of them.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from _harness import arguments, publish, say
+
+from crda_spec.records import Array
+from crda_spec.scm.independence import Distance, Hsic, JointCheck, MutualInformation, Pearson, Screen, Spearman
+from crda_spec.seeds import stream
+
+SCREENS: tuple[Screen, ...] = (Pearson(), Spearman(), Distance(), Hsic(), MutualInformation())
+ROWS = (50, 200, 1000)
+NULLS: dict[str, Callable[[np.random.Generator, Any], Array]] = {
+    "normal": lambda rng, shape: rng.normal(size=shape),
+    "heavy": lambda rng, shape: rng.standard_t(2.0, size=shape),
+    "skewed": lambda rng, shape: np.exp(rng.normal(size=shape)),
+    "boolean": lambda rng, shape: (rng.uniform(size=shape) < 0.2).astype(np.float64),
+    "whole": lambda rng, shape: rng.poisson(2.0, size=shape).astype(np.float64),
+}
+ALTERNATIVES: dict[str, Callable[[Array, Array], Array]] = {
+    "linear": lambda x, noise: 0.3 * x + noise,
+    "square": lambda x, noise: 0.4 * x**2 + noise,
+    "spread": lambda x, noise: np.exp(0.6 * x) * noise,
+}
+# Tables of one kind and size; the slower the screen, the fewer.
+TABLES = {"pearson": 1000, "spearman": 1000, "distance": 200, "hsic": 200, "mutual_information": 30, "joint": 150}
+FEATURES = 4  # independent ones beside one residual: a table gives as many p-values
+KEPT = 3
+
+
+def p_values(check: Screen | JointCheck, x: Array, z: Array, *, rng: np.random.Generator) -> Array:
+    """Of each feature by itself, or of all but the kept ones together."""
+    if isinstance(check, JointCheck):
+        return np.array([check(x[:, KEPT:], x[:, :KEPT], z, rng=rng).joint_p_value])
+    return check(x, z, rng=rng).p_value
+
+
+def columns_for(check: Screen | JointCheck) -> int:
+    """The joint check has kept features as well."""
+    return FEATURES + KEPT if isinstance(check, JointCheck) else FEATURES
+
+
+def level(check: Screen | JointCheck, n: int, tables: int) -> tuple[float, float]:
+    """The share of false alarms over all nulls, and the seconds of one table."""
+    alarms, seconds = [], 0.0
+    for kind, draw in NULLS.items():
+        for number in range(tables):
+            rng = stream(number, f"screens-null-{kind}", n)
+            x = draw(rng, (n, columns_for(check)))
+            # A residual is a number: a null where it has two values would be a table that nobody has.
+            z = draw(rng, n) if kind not in ("boolean", "whole") else rng.normal(size=n).round(1)
+            started = time.perf_counter()
+            alarms.append(p_values(check, x, z, rng=rng) <= 0.05)
+            seconds += time.perf_counter() - started
+    return float(np.mean(alarms)), seconds / (tables * len(NULLS))
+
+
+def power(check: Screen | JointCheck, kind: str, n: int, tables: int) -> float:
+    """How often the one feature that matters is found, or the set that holds it."""
+    found = []
+    for number in range(tables):
+        rng = stream(number, f"screens-power-{kind}", n)
+        x = rng.normal(size=(n, columns_for(check)))
+        z = ALTERNATIVES[kind](x[:, -1], rng.normal(size=n))
+        asked = x if isinstance(check, JointCheck) else x[:, -1:]
+        found.append(p_values(check, asked, z, rng=rng)[0] <= 0.05)
+    return float(np.mean(found))
+
+
+def measure(check: Screen | JointCheck, tables: int) -> dict[str, float]:
+    """All figures of one screen."""
+    levels = {n: level(check, n, max(4, tables if n < 1000 else tables // 3)) for n in ROWS}
+    powers = {kind: power(check, kind, 200, max(10, tables)) for kind in ALTERNATIVES}
+    features = 1 if isinstance(check, JointCheck) else FEATURES
+    return {
+        f"level_{check.name}": round(float(np.mean([share for share, _ in levels.values()])), 4),
+        f"level_worst_{check.name}": round(max(share for share, _ in levels.values()), 4),
+        f"power_{check.name}": round(float(np.mean(list(powers.values()))), 3),
+        **{f"power_{check.name}_{kind}": round(share, 3) for kind, share in powers.items()},
+        f"milliseconds_{check.name}": round(1e3 * levels[1000][1] / features, 3),
+    }
+
+
+def main() -> None:
+    """Measures, prints and keeps."""
+    quick = arguments(__doc__ or "").quick
+    figures: dict[str, float] = {}
+    sys.stdout.write(f"{'screen':20s}{'level':>8s}{'worst':>8s}{'linear':>8s}{'square':>8s}{'spread':>8s}{'ms':>10s}\n")
+    for check in (*SCREENS, JointCheck()):
+        say(f"{check.name} ...")
+        found = measure(check, TABLES[check.name] // (20 if quick else 1))
+        shown = [f"level_{check.name}", f"level_worst_{check.name}"]
+        shown += [f"power_{check.name}_{kind}" for kind in ALTERNATIVES]
+        numbers = "".join(f"{found[key]:8.3f}" for key in shown)
+        sys.stdout.write(f"{check.name:20s}{numbers}{found[f'milliseconds_{check.name}']:10.2f}\n")
+        sys.stdout.flush()
+        figures |= found
+    publish("screens", figures, quick=quick)
+
+
+if __name__ == "__main__":
+    main()
