@@ -1,6 +1,6 @@
 """The algorithm, top to bottom: the paper's Algorithm 1, without its leaks.
 
-split -> fit g -> abduct -> partition -> act -> predict -> gate -> refit -> score
+split -> test the graph -> fit g -> abduct -> partition -> act -> predict -> gate -> refit -> score
 """
 
 from __future__ import annotations
@@ -12,19 +12,31 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
-from joblib import Parallel, cpu_count, delayed
 from threadpoolctl import threadpool_limits
 
 from crda_spec.counterfactual.procedure import Augmentation, Procedure, augment, fit_augmented, student_seed
 from crda_spec.data.folds import folds
 from crda_spec.errors import Complaint, DataError
-from crda_spec.gate.gate import FoldOutcome, WilcoxonGate, abstain, judge, run_fold
+from crda_spec.gate.gate import FoldOutcome, WilcoxonGate, abstain, judge
 from crda_spec.gate.score import score
-from crda_spec.records import DataReport, FeatureVerdict, IntArray, RunResult, Split, Table, Verdict, read_only
-from crda_spec.regressors.fit import watched_rows
+from crda_spec.gate.work import fit_singles, run_folds, shared_models, workers_for
+from crda_spec.records import (
+    DataReport,
+    Falsification,
+    FeatureVerdict,
+    IntArray,
+    RunResult,
+    Sensitivity,
+    Split,
+    Table,
+    Verdict,
+    read_only,
+)
+from crda_spec.regressors.fit import watched_rows, watches_synthetic
+from crda_spec.regressors.teachers import FoldModels
+from crda_spec.regressors.teachers.sharing import gate_folds, shared_fits
+from crda_spec.scm.sensitivity import sensitivity
 from crda_spec.seeds import stream
-
-_WORTH_WORKERS = 8.0  # seconds of fits, below which starting worker processes costs more than it saves
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +47,7 @@ class Plan:
     procedure: Procedure
     gate: WilcoxonGate
     seed: int
+    falsify: Callable[[Table], Falsification] | None = None  # the declared graph against the training rows
     jobs: int | None = None  # None: one per core
 
 
@@ -45,22 +58,35 @@ class Outlook:
     train_rows: int
     test_rows: int
     synthetic_rows: int
+    folds: int
     features: tuple[FeatureVerdict, ...]  # empty when residuals will decide
-    fits_per_set: int
-    fits_at_most: int  # one set a gate fold, and all training rows
+    fits_per_fold: int  # models that one gate fold needs
+    fits_on_all: int  # models that all training rows need
+    fits_at_most: int  # what is fitted, models that serve several of them counted once
+
+    @property
+    def fits_unshared(self) -> int:
+        """What would be fitted if no model served twice."""
+        return self.fits_on_all + self.folds * self.fits_per_fold
 
 
 def foresee(plan: Plan) -> Outlook:
     """Reads and checks the data, asks the graph, counts the fits."""
     split, _ = plan.load()
-    train, procedure = split.train, plan.procedure
+    train, procedure, folds_ = split.train, plan.procedure, plan.gate.folds
+    per_fold, on_all = procedure.fits(folds_ - 1), procedure.fits(folds_)
+    at_most = on_all + folds_ * per_fold
+    if procedure.shared_seats:
+        at_most = 1 + sum(shared_fits(procedure.shared_seats, folds_)) + 1 + folds_  # + augmented: all rows, each fold
     return Outlook(
         train_rows=len(train),
         test_rows=len(split.test),
         synthetic_rows=round(procedure.acting.factor * len(train)),
+        folds=folds_,
         features=procedure.partitioner.foreseen(train.names),
-        fits_per_set=procedure.fits,
-        fits_at_most=procedure.fits * (plan.gate.folds + 1),
+        fits_per_fold=per_fold,
+        fits_on_all=on_all,
+        fits_at_most=at_most,
     )
 
 
@@ -102,20 +128,41 @@ def run(plan: Plan, *, progress: Progress) -> RunResult:
     with clock.stage("read the data"):
         split, report = plan.load()
     train = split.train
+    falsification = None
+    if plan.falsify is not None:
+        with clock.stage("test the graph"), threadpool_limits(limits=1):
+            falsification = plan.falsify(train)
+    refuted = falsification is not None and falsification.forbids
+    held = folds(len(train), plan.gate.folds, rng=stream(seed, "gate-folds"), groups=train.groups)
+    models = shared_models(plan.procedure, train, held, seed=seed)
+    if models is not None:
+        with clock.stage("fit the fold models", 1 + len(models.singles())) as step:
+            fit_singles(models, jobs=plan.jobs, advance=step.advance)
     with clock.stage("abduct, partition, act, predict"), threadpool_limits(limits=1):
-        augmentation = augment(plan.procedure, train, seed=seed, index=whole)
-    held: tuple[IntArray, ...] = ()
+        around = gate_folds(held, len(train), None) if models is None else models.around(None)
+        augmentation = augment(plan.procedure, train, seed=seed, index=whole, make_rows=not refuted, around=around)
+    outcomes: list[FoldOutcome] = []
     if augmentation.counterfactuals is None:
-        outcomes: list[FoldOutcome] = []
-        verdict = abstain(plan.gate)
+        held = ()
+        verdict = abstain(plan.gate, "graph_falsified" if refuted else "no_perturbable_features")
     else:
-        held = folds(len(train), plan.gate.folds, rng=stream(seed, "gate-folds"), groups=train.groups)
-        with clock.stage("gate", len(held)) as step:
-            outcomes = _gate_folds(plan, train, held, step, workers=_workers(plan, augmentation))
-        verdict = judge(plan.gate, outcomes)
+        outcomes, verdict = _gate(plan, train, held, augmentation, models, clock)
     with clock.stage("refit and score"), threadpool_limits(limits=1):
         result = _finish(plan, split, report, augmentation, verdict, outcomes, _fold_numbers(len(train), held))
-    return replace(result, timings=clock.seconds)
+    if models is not None:
+        result = replace(result, fits=result.fits + models.fits, spared_fits=result.spared_fits - models.fits)
+        result = replace(result, fit_seconds=result.fit_seconds + models.seconds)
+    promise = _sensitivity(train, augmentation, verdict)
+    return replace(result, falsification=falsification, sensitivity=promise, timings=clock.seconds)
+
+
+def _sensitivity(train: Table, augmentation: Augmentation, verdict: Verdict) -> Sensitivity | None:
+    """How strong a hidden cause must be to use up the gain that the gate measured; None without such a gain."""
+    made, folds_ = augmentation.counterfactuals, verdict.folds
+    if made is None or verdict.metric != "mse":
+        return None
+    gain = float(np.mean([fold.plain - fold.augmented for fold in folds_]))
+    return sensitivity(train, made, augmentation.certificate, gain=gain) if gain > 0 else None
 
 
 def _fold_numbers(rows: int, held: Sequence[IntArray]) -> IntArray:
@@ -125,26 +172,34 @@ def _fold_numbers(rows: int, held: Sequence[IntArray]) -> IntArray:
     return read_only(numbers)
 
 
-def _workers(plan: Plan, augmentation: Augmentation) -> int:
-    """As many as asked for; left to us, one unless the gate has enough work to pay for starting processes."""
-    if plan.jobs is not None:
-        return min(plan.jobs, plan.gate.folds)
+def _gate(
+    plan: Plan,
+    train: Table,
+    held: tuple[IntArray, ...],
+    augmentation: Augmentation,
+    models: FoldModels | None,
+    clock: _Clock,
+) -> tuple[list[FoldOutcome], Verdict]:
+    """Every fold, and the verdict on all of them; a shared model counts as the gate's when only the gate needs it."""
     fitter = augmentation.fitter
-    expected = fitter.seconds / fitter.fits * plan.procedure.fits * plan.gate.folds
-    return min(cpu_count(), plan.gate.folds) if expected > _WORTH_WORKERS else 1
-
-
-def _gate_folds(plan: Plan, train: Table, held: Sequence[IntArray], step: Step, *, workers: int) -> list[FoldOutcome]:
-    """The folds; their order and bytes do not depend on the number of workers."""
-    tasks = (
-        delayed(run_fold)(plan.procedure, train, rows, number, metric=plan.gate.metric, seed=plan.seed)
-        for number, rows in enumerate(held, start=1)
-    )
-    outcomes: list[FoldOutcome] = []
-    for outcome in Parallel(n_jobs=workers, return_as="generator")(tasks):
-        outcomes.append(outcome)
-        step.advance()
-    return outcomes
+    ahead, elsewhere = 0, 0
+    if models is None:
+        expected = fitter.seconds / fitter.fits * plan.procedure.fits(len(held) - 1) * len(held)
+    else:
+        ahead, elsewhere = len(models.pairs(models.numbers)), models.fits - models.plain_fits()
+        expected = models.seconds / models.fits * (ahead + len(held))
+    with clock.stage("gate", ahead + len(held)) as step:
+        outcomes = run_folds(
+            plan.procedure,
+            train,
+            held,
+            metric=plan.gate.metric,
+            seed=plan.seed,
+            models=models,
+            workers=workers_for(plan.jobs, len(held), expected),
+            advance=step.advance,
+        )
+    return outcomes, judge(plan.gate, outcomes, shared=0 if models is None else models.fits - elsewhere)
 
 
 def _finish(
@@ -165,16 +220,18 @@ def _finish(
         what = "the plain model predicts numbers that are not finite on the test rows"
         hint = "lower its learning rate, or look for extreme values in the data"
         raise DataError(Complaint(code="diverged", path="regressor", what=what, hint=hint))
-    fitter = augmentation.fitter
-    seed = student_seed(plan.seed, (0,))
+    fitter, made = augmentation.fitter, augmentation.counterfactuals
+    watched = watched_rows(split.train, fitter.regressor.stopping, seed=student_seed(plan.seed, (0,)))
+    by_synthetic = made is not None and watches_synthetic(made, watched, augmentation.watch)
     return RunResult(
         data=report,
         split=split,
         certificate=augmentation.certificate,
         teacher=augmentation.teacher,
         abduction=augmentation.abduction,
-        counterfactuals=augmentation.counterfactuals,
-        watched=read_only(watched_rows(split.train, fitter.regressor.stopping, seed=seed)),
+        counterfactuals=made,
+        watched=read_only(watched),
+        watch="synthetic" if by_synthetic else "real",
         gate_fold=gate_fold,
         verdict=verdict,
         score=tested,
@@ -183,4 +240,5 @@ def _finish(
         timings={},
         fit_seconds=fitter.seconds + sum(outcome.seconds for outcome in outcomes),
         fits=fitter.fits + sum(outcome.fits for outcome in outcomes),
+        spared_fits=fitter.reused + sum(outcome.reused for outcome in outcomes),
     )

@@ -29,12 +29,13 @@ MAY_IMPORT = {
     "counterfactual": GROUND | {"scm", "data", "regressors", "spaces"},
     "gate": GROUND | {"scm", "data", "regressors", "counterfactual"},
     "pipeline": GROUND | {"scm", "data", "regressors", "counterfactual", "gate"},
+    "search": GROUND | {"scm", "data", "counterfactual"},  # discovery alone: what the pipeline does before a model
     "audit": GROUND | {"scm", "data", "regressors", "counterfactual", "gate", "pipeline"},
-    "report": GROUND | {"scm", "data", "regressors", "counterfactual", "gate", "pipeline"},
+    "report": GROUND | {"scm", "data", "regressors", "counterfactual", "gate", "pipeline", "search"},
     # The only rooms that know both what a user may say and what computes.
     "check": GROUND | {"spec", "spaces", "scm", "data"},
     "build": GROUND | {"spec", "spaces", "scm", "data", "regressors", "counterfactual", "gate", "pipeline", "check"},
-    "cli": GROUND | {"spec", "check", "build", "pipeline", "audit", "report", "regressors"},
+    "cli": GROUND | {"spec", "check", "build", "pipeline", "search", "audit", "report", "regressors"},
 }
 
 # The records of all stages stand together on purpose: one file tells what flows.

@@ -11,7 +11,10 @@ from importlib.metadata import version
 from typing import Any
 
 from crda_spec.audit.canonical import plain, sha256_of
-from crda_spec.records import Certificate, Counterfactuals, RunResult
+from crda_spec.audit.certificate import certificate_record
+from crda_spec.records import Abduction, Counterfactuals, RunResult
+
+__all__ = ["RECORD_VERSION", "certificate_record", "make_record", "versions"]
 
 RECORD_VERSION = 1
 _PACKAGES = ("crda-spec", "numpy", "pandas", "scikit-learn", "scipy", "xgboost", "pyarrow", "networkx", "pgmpy")
@@ -20,16 +23,6 @@ _PACKAGES = ("crda-spec", "numpy", "pandas", "scikit-learn", "scipy", "xgboost",
 def versions(*others: str) -> dict[str, str]:
     """What the numbers depend on, beside spec and data; `others` are packages that only this run used."""
     return {"python": platform.python_version(), **{name: version(name) for name in (*_PACKAGES, *others)}}
-
-
-def certificate_record(certificate: Certificate) -> dict[str, Any]:
-    """`certificate.json`: the partition and the reason for each feature."""
-    return {
-        "certificate_version": 1,
-        "perturbed": list(certificate.perturbed),
-        "kept": list(certificate.kept),
-        **plain(certificate),
-    }
 
 
 def make_record(
@@ -51,19 +44,38 @@ def make_record(
             "test_row_ids_sha256": sha256_of(result.split.test.row_ids.astype("<i8").tobytes()),
         },
         "certificate": certificate_record(result.certificate),
+        "falsification": None if result.falsification is None else plain(result.falsification),
         "abduction": {
             "model": result.abduction.model,
+            "scale": _scale(result.abduction),
             "residuals": result.abduction.residuals,
             "noise_mean": float(result.abduction.noise.mean()),
             "noise_sd": float(result.abduction.noise.std()),
+        },
+        "teacher": {
+            "kind": result.teacher.kind,
+            "members": list(result.teacher.names),
+            "weights": list(result.teacher.weights),
+            "families": plain(result.teacher.families),
         },
         "counterfactuals": _counterfactuals(result.counterfactuals),
         "regressor": plain(result.settings),
         "verdict": {**plain(result.verdict), "accepted": result.verdict.accepted},
         "test": plain(result.score),
+        "sensitivity": None if result.sensitivity is None else plain(result.sensitivity),
         "final_model": "augmented" if result.verdict.accepted else "plain",
         "fits": result.fits,
+        "spared_fits": result.spared_fits,
+        "watch": result.watch,
     }
+
+
+def _scale(abduction: Abduction) -> dict[str, Any] | None:
+    """The fitted size of the noise at the training rows, and at how many it had to be brought back into its range."""
+    if abduction.scale is None:
+        return None
+    low, high = float(abduction.scale.min()), float(abduction.scale.max())
+    return {"least": low, "greatest": high, "clipped": abduction.scale_clipped}
 
 
 def _counterfactuals(made: Counterfactuals | None) -> dict[str, Any] | None:
@@ -71,10 +83,16 @@ def _counterfactuals(made: Counterfactuals | None) -> dict[str, Any] | None:
         return None
     return {
         "rows": len(made),
+        "licence": made.licence,
         "retention": made.retention,
+        "residual_draw": made.draw,
+        "scale_clipped": made.scale_clipped,
         "weight": made.weight,
         "moved": list(made.action.moved),
         "policies": dict(made.action.policies),
+        "propagated": dict(made.action.propagated),
         "clipped": dict(made.action.clipped),
+        "dropped": made.action.dropped,
+        "redrawn": made.action.redrawn,
         "unmoved": made.action.unmoved,
     }

@@ -7,63 +7,154 @@ import io
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from crda_spec.records import Array, Column, FoldResult, RunResult
+from crda_spec.counterfactual.ledger import changed_cells
+from crda_spec.records import NOBODY, Array, Column, Counterfactuals, FoldResult, IntArray, RunResult, Table
 
 LEDGER = (
     "_crda_synthetic",
     "_crda_source_row",
+    "_crda_partner_row",
     "_crda_prediction",
+    "_crda_scale",
     "_crda_noise",
+    "_crda_noise_row",
     "_crda_retention",
+    "_crda_licence",
     "_crda_weight",
     "_crda_trained",
 )
+ONE_VALUE = ("_crda_retention", "_crda_weight")  # the same in every synthetic row of a run
 
 
 def augmented_parquet(result: RunResult) -> bytes:
     """The real training rows, then the synthetic ones, each with its ledger.
 
     `_crda_source_row` is the row's number in the source, counted from 1 as in messages: its own for a real row, that of
-    the row it was made from for a synthetic one, whose y is prediction + retention * noise. `_crda_trained` says
-    whether the augmented model was trained on the row: early stopping sets real rows aside, and with them all rows made
-    from them.
+    the row it was made from for a synthetic one, whose y is prediction + retention * (scale * noise), to the last bit.
+    Of a real row, prediction, scale and noise are what abduction found. `_crda_trained` says whether the augmented
+    model was trained on the row: early stopping sets real rows aside, and with them all rows made from them; when it
+    watches synthetic rows, it sets only the latter aside.
     """
     train, made = result.split.train, result.counterfactuals
-    x, y, extra = train.x, train.y, 0
-    source = train.row_ids
+    watched = np.zeros(len(train), dtype=bool)
+    watched[result.watched] = True
+    parts = [_real_rows(result, trained=~watched | (result.watch == "synthetic"))]
     if made is not None:
-        x = np.concatenate([x, made.action.x])
-        y = np.concatenate([y, made.y])
-        source = np.concatenate([source, train.row_ids[made.action.source]])
-        extra = len(made)
+        numbers = train.row_ids + 1
+        rows = synthetic_table(made, train, source_numbers=numbers, noise_numbers=numbers)
+        parts.append(rows.append_column("_crda_trained", pa.array(~made.stems_from(watched))))
+    return _written(pa.concat_tables(parts))
+
+
+def _real_rows(result: RunResult, *, trained: npt.NDArray[np.bool_]) -> pa.Table:
+    train, abduction = result.split.train, result.abduction
+    said = result.teacher.in_sample if abduction.residuals == "in_sample" else result.teacher.out_of_fold
+    numbers = pa.array(train.row_ids + 1)
     nothing = np.full(len(train), np.nan)
-    synthetic = np.arange(len(y)) >= len(train)
-    columns = [_decoded(values, column) for values, column in zip(x.T, train.features, strict=True)]
-    columns.append(_decoded(y, train.target, counterfactual=True))
-    columns += [
-        pa.array(synthetic),
-        pa.array(source + 1),
-        _optional(np.concatenate([nothing, made.prediction]) if made is not None else nothing),
-        _optional(np.concatenate([nothing, made.noise]) if made is not None else nothing),
-        _optional(np.concatenate([nothing, np.full(extra, made.retention)]) if made is not None else nothing),
-        pa.array(np.where(synthetic, made.weight if made is not None else 1.0, 1.0)),
-        pa.array(~np.isin(source, train.row_ids[result.watched])),
+    ledger = [
+        pa.repeat(pa.scalar(value=False), len(train)),
+        numbers,
+        pa.nulls(len(train), pa.int64()),
+        _optional(nothing if said is None else said),
+        _optional(np.ones(len(train)) if abduction.scale is None else abduction.scale),
+        _optional(abduction.noise),
+        numbers,
+        _optional(nothing),
+        pa.nulls(len(train), pa.string()),
+        pa.array(np.ones(len(train))),
+        pa.array(trained),
     ]
-    table = pa.table(columns, names=[*train.names, train.target.name, *LEDGER])
-    sink = io.BytesIO()
-    pq.write_table(table, sink)
-    return sink.getvalue()
+    return pa.table(
+        [*_features(train.x, train.features), decoded(train.y, train.target, counterfactual=True), *ledger],
+        names=[*train.names, train.target.name, *LEDGER],
+    )
 
 
-def _decoded(values: Array, column: Column, *, counterfactual: bool = False) -> pa.Array:
+def synthetic_table(
+    made: Counterfactuals, like: Table, *, source_numbers: IntArray, noise_numbers: IntArray
+) -> pa.Table:
+    """The synthetic rows with their ledger, but for `_crda_trained`: whoever trains on them says that.
+
+    like: any table with the same columns.  source_numbers, noise_numbers: the number, counted from 1, of each row that
+    `source` and `noise_rows` count; they differ when noise is lent by rows of another table.
+    """
+    count, action = len(made), made.action
+    partner = np.full(count, NOBODY) if action.partner is None else action.partner
+    ledger = [
+        pa.repeat(pa.scalar(value=True), count),
+        pa.array(source_numbers[action.source]),
+        _numbered(partner, source_numbers),
+        pa.array(made.prediction),
+        pa.repeat(1.0, count) if made.scale is None else pa.array(made.scale),
+        pa.array(made.noise),
+        _numbered(made.noise_rows, noise_numbers),
+        pa.repeat(made.retention, count),
+        pa.repeat(made.licence, count),
+        pa.repeat(made.weight, count),
+    ]
+    return pa.table(
+        [*_features(action.x, like.features), decoded(made.y, like.target, counterfactual=True), *ledger],
+        names=[*like.names, like.target.name, *LEDGER[:-1]],
+    )
+
+
+def ledger_parquet(result: RunResult) -> bytes:
+    """Every changed cell: the row's number in augmented.parquet (from 1), column, policy, and the value old and new.
+
+    Numbers and booleans (0 or 1) are in `old` and `new`, labels in `old_label` and `new_label`.
+    """
+    train, made = result.split.train, result.counterfactuals
+    if made is None:
+        return _written(_cells_table(train, np.empty(0, np.int64), np.empty(0, np.int64), [], np.empty((2, 0))))
+    cells = changed_cells(made.action, train.x)
+    words = {**made.action.policies, **made.action.propagated}
+    policies = [words.get(name, "") for name in train.names]
+    return _written(
+        _cells_table(train, cells.row + len(train) + 1, cells.column, policies, np.stack([cells.old, cells.new]))
+    )
+
+
+def _cells_table(train: Table, row: IntArray, column: IntArray, policies: Sequence[str], values: Array) -> pa.Table:
+    """values: (2, k) old and new."""
+    label_at = np.cumsum([0, *(len(one.labels or ()) for one in train.features)])
+    labels = [label for one in train.features for label in one.labels or ()]
+    is_label = np.array([one.type == "category" for one in train.features], dtype=bool)[column]
+    missing = np.isnan(values)
+    code = np.where(missing | ~is_label, 0, values).astype(np.int64) + np.where(is_label, label_at[column], 0)
+    names = ("old", "new")
+    return pa.table(
+        {
+            "row": pa.array(row),
+            "column": _words(column, train.names),
+            "policy": _words(column, policies),
+            **{name: pa.array(values[at], mask=missing[at] | is_label) for at, name in enumerate(names)},
+            **{
+                f"{name}_label": _words(code[at], labels, missing=missing[at] | ~is_label)
+                for at, name in enumerate(names)
+            },
+        }
+    )
+
+
+def _words(code: IntArray, words: Sequence[str], *, missing: npt.NDArray[np.bool_] | None = None) -> pa.Array:
+    """Positions in a list of words -> the words."""
+    indices = pa.array(np.asarray(code, dtype=np.int32), mask=missing)
+    return pa.DictionaryArray.from_arrays(indices, pa.array(list(words), pa.string())).cast(pa.string())
+
+
+def _features(x: Array, columns: Sequence[Column]) -> list[pa.Array]:
+    return [decoded(values, column) for values, column in zip(x.T, columns, strict=True)]
+
+
+def decoded(values: Array, column: Column, *, counterfactual: bool = False) -> pa.Array:
     """Codes back to labels, whole numbers back to integers; a counterfactual outcome need not be whole."""
     missing = np.isnan(values)
     if column.type == "category":
-        labels = np.array([*(column.labels or ()), None], dtype=object)
-        return pa.array(labels[np.where(missing, -1, values).astype(np.int64)], type=pa.string())
+        return _words(np.where(missing, 0, values).astype(np.int64), column.labels or (), missing=missing)
     if column.type == "boolean":
         return pa.array(values == 1.0, mask=missing)
     if column.type == "integer" and not counterfactual:
@@ -73,6 +164,17 @@ def _decoded(values: Array, column: Column, *, counterfactual: bool = False) -> 
 
 def _optional(values: Array) -> pa.Array:
     return pa.array(values, mask=np.isnan(values))
+
+
+def _numbered(positions: IntArray, numbers: IntArray) -> pa.Array:
+    """Positions as row numbers, null for nobody."""
+    return pa.array(numbers[positions], mask=positions == NOBODY)
+
+
+def _written(table: pa.Table) -> bytes:
+    sink = io.BytesIO()
+    pq.write_table(table, sink)
+    return sink.getvalue()
 
 
 def rows_csv(result: RunResult) -> str:

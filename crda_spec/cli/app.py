@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 import typer
 
+from crda_spec.cli.discover import discover
+from crda_spec.cli.generate import generate
 from crda_spec.cli.graph import graph
 from crda_spec.cli.options import ShowVersion
 from crda_spec.cli.plan import plan
@@ -32,7 +34,9 @@ run_app = typer.Typer(name="crda-run", add_completion=False, context_settings=_S
 app.command("run")(run)
 app.command("validate")(validate)
 app.command("graph")(graph)
+app.command("discover")(discover)
 app.command("plan")(plan)
+app.command("generate")(generate)
 app.command("render")(render)
 app.command("schema")(schema)
 run_app.command()(run)

@@ -11,7 +11,8 @@ from crda_spec.audit.canonical import canonical_json
 from crda_spec.audit.models import model_files
 from crda_spec.audit.record import certificate_record, make_record
 from crda_spec.audit.runfolder import check_destination, file_hashes, write_run
-from crda_spec.audit.tables import augmented_parquet, folds_csv, rows_csv
+from crda_spec.audit.saved import noise_files
+from crda_spec.audit.tables import augmented_parquet, folds_csv, ledger_parquet, rows_csv
 from crda_spec.records import Predictor, RunResult
 from crda_spec.regressors import FittedModel
 from crda_spec.report.graph_svg import graph_svg
@@ -58,6 +59,7 @@ def finish_run(result: RunResult, *, spec: RunSpec, draft: Draft, folder: Path) 
         "spec.yaml": spec_yaml.encode(),
         "certificate.json": canonical_json(certificate_record(result.certificate)).encode(),
         "augmented.parquet": augmented_parquet(result),
+        "ledger.parquet": ledger_parquet(result),
         "folds.csv": folds_csv(result.verdict.folds).encode(),
         "rows.csv": rows_csv(result).encode(),
         "graph.svg": svg.encode(),
@@ -75,6 +77,7 @@ def finish_run(result: RunResult, *, spec: RunSpec, draft: Draft, folder: Path) 
         files |= _saved("model", result.model)
         for number, member in enumerate(result.teacher.members, start=1):
             files |= _saved(f"teacher/{number}", member)  # what labelled the synthetic rows
+        files |= noise_files(result.abduction)
     record["files"] = file_hashes(files)
     record["volatile"] = {
         "created": datetime.now(tz=UTC).isoformat(timespec="seconds"),

@@ -20,6 +20,7 @@ class GraphFormat(StrEnum):
     """What the graph can be written as."""
 
     svg = "svg"
+    png = "png"
     edges = "edges"
     dagitty = "dagitty"
     dot = "dot"
@@ -37,17 +38,22 @@ def graph(
     ] = None,
     overrides: Overrides = None,
 ) -> None:
-    """Draw the declared graph with its verdicts (svg), or export it (edges, dagitty, dot, gml, graphml).
+    """Draw the declared graph with its verdicts (svg, png), or export it (edges, dagitty, dot, gml, graphml).
 
     Prints to the screen unless --out names a file. No system graphviz is needed.
     """
     from crda_spec.check import known_graph, load_spec
 
     chosen = form or _by_ending(out)
+    if chosen is GraphFormat.png and out is None and sys.stdout.isatty():
+        what, hint = "a PNG picture cannot be printed on a terminal", "name a file: --out graph.png, or use > graph.png"
+        raise OutputError(Complaint(code="bytes-on-a-terminal", what=what, hint=hint))
     found, draft = load_spec(spec, overrides=overrides or ())
     known = known_graph(found, draft)
     data, lost = _written(known, chosen)
-    if out is None:
+    if out is None and chosen is GraphFormat.png:
+        sys.stdout.buffer.write(data)
+    elif out is None:
         sys.stdout.write(data.decode())
     else:
         try:
@@ -63,6 +69,7 @@ def graph(
 def _by_ending(out: Path | None) -> GraphFormat:
     endings = {
         ".svg": GraphFormat.svg,
+        ".png": GraphFormat.png,
         ".txt": GraphFormat.edges,
         ".dag": GraphFormat.dagitty,
         ".dagitty": GraphFormat.dagitty,
@@ -76,7 +83,8 @@ def _by_ending(out: Path | None) -> GraphFormat:
     if out.suffix.lower() not in endings:
         what = f"the ending of {show(out.name)} tells no format"
         hint = did_you_mean(out.suffix.lower(), list(endings), otherwise="endings")
-        raise SpecError(Complaint(code="unknown-ending", what=what, hint=f"{hint}; or say --format"))
+        joint = "" if hint.endswith("?") else ";"
+        raise SpecError(Complaint(code="unknown-ending", what=what, hint=f"{hint}{joint} or say --format"))
     return endings[out.suffix.lower()]
 
 
@@ -85,4 +93,8 @@ def _written(known: KnownGraph, form: GraphFormat) -> tuple[bytes, tuple[str, ..
         from crda_spec.report.graph_svg import graph_svg
 
         return graph_svg(known.drawn, known.verdicts).encode(), ()
+    if form is GraphFormat.png:
+        from crda_spec.report.graph_png import graph_png
+
+        return graph_png(known.drawn, known.verdicts), ()
     return known.exported(form.value)

@@ -1,17 +1,28 @@
-"""`crda-spec plan`: what a run would do and cost, before anything is fitted."""
+"""`crda-spec plan`: the certificate, the tests, the rows and the cost of a run, before anything is fitted."""
 
 from __future__ import annotations
 
 import json
 import sys
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from crda_spec.cli.options import AsJson, Overrides, SpecFile
+from crda_spec.cli.places import place_of
 from crda_spec.errors import CrdaError
 
 if TYPE_CHECKING:
     from crda_spec.spec.load import Draft
     from crda_spec.spec.run import RunSpec
+
+_WIDTH = 80  # of any terminal; a name or place that does not fit stays whole, so that it can be copied
+_HARD = "\N{NO-BREAK SPACE}"  # keeps an edge and its place on one line
+_IF_REFUTED = {
+    "abstain": "nothing is augmented",
+    "warn": "the run goes on and says so",
+    "ignore": "the run goes on, and only the record says so",
+}
 
 
 def plan(spec: SpecFile, overrides: Overrides = None, as_json: AsJson = False) -> None:
@@ -29,7 +40,7 @@ def plan(spec: SpecFile, overrides: Overrides = None, as_json: AsJson = False) -
     if as_json:
         sys.stdout.write(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
     else:
-        _print(content)
+        sys.stdout.write("".join(f"{line}\n" for line in _lines(content)))
 
 
 def _content(spec: RunSpec, draft: Draft) -> dict[str, Any]:
@@ -37,47 +48,207 @@ def _content(spec: RunSpec, draft: Draft) -> dict[str, Any]:
     from crda_spec.pipeline import foresee
 
     outlook, choice = foresee(build_plan(spec, draft)), spec.partition
+    certificate = _certificate(spec, draft, [one.name for one in outlook.features])
+    may_move = {one.name: one.perturbable for one in outlook.features}
+    held_back = {one.name: one.reason for one in outlook.features if not one.perturbable}
+    discovery = None if certificate or spec.causal.discovery is None else spec.causal.discovery.model_dump(mode="json")
     return {
         "name": spec.name,
+        "target": spec.dataset.target,
         "rows": {"train": outlook.train_rows, "test": outlook.test_rows, "synthetic": outlook.synthetic_rows},
         "features": [
             {
-                "name": one.name,
-                "may_move": one.perturbable,
-                "held_by_spec": one.name in choice.keep or one.name not in (choice.perturb or (one.name,)),
-                "status": one.status,
-                "reason": one.reason,
+                "name": one["name"],
+                "may_move": may_move[one["name"]],
+                "held_by_spec": one["name"] in choice.keep or one["name"] not in (choice.perturb or (one["name"],)),
+                **{key: one[key] for key in ("status", "reason", "witness", "lines", "blockers", "lemma")},
+                **_held_back(one, held_back),
+                "follows": one["follows"],
             }
-            for one in outlook.features
+            for one in certificate.get("features", ())
         ],
-        "decided_by": "the declared graph" if outlook.features else "PC and the screen, from residuals",
+        "decided_by": "the declared graph" if certificate else "PC and the screen, from residuals",
+        "certificate": {
+            key: certificate[key]
+            for key in ("noise_side", "largest", "lemma_holds", "remedies", "assumes", "independencies")
+        }
+        if certificate
+        else None,
+        "propagate": spec.perturbation.propagate,
         "max_features": choice.max_features,
+        "falsify": {**spec.falsify.model_dump(mode="json"), "implied": certificate["implied"]} if certificate else None,
+        "discovery": discovery,
         "screen": choice.screen.model_dump(mode="json"),
         "gate": spec.gate.model_dump(mode="json"),
-        "fits": {"per_fold": outlook.fits_per_set, "at_most": outlook.fits_at_most},
+        "fits": {
+            "per_fold": outlook.fits_per_fold,
+            "on_all": outlook.fits_on_all,
+            "at_most": outlook.fits_at_most,
+            "unshared": outlook.fits_unshared,
+        },
     }
 
 
-def _print(content: dict[str, Any]) -> None:
-    rows, fits, gate, screen = content["rows"], content["fits"], content["gate"], content["screen"]
-    lines = [
-        f"Plan of {content['name']}",
-        f"  rows: {rows['train']} to train, {rows['test']} to test, {rows['synthetic']} to make",
-        f"  what may move: decided by {content['decided_by']}",
-        *(f"    {_word(one)}  {one['name']}: {one['reason']}" for one in content["features"]),
-    ]
+def _held_back(feature: Mapping[str, Any], reasons: Mapping[str, str]) -> dict[str, Any]:
+    """What becomes of a feature that the graph alone would free: its effects are to follow, and cannot."""
+    if feature["status"] in ("blocked", "undrawn") or feature["name"] not in reasons:
+        return {}
+    return {"status": "blocked", "reason": reasons[feature["name"]], "lemma": ""}
+
+
+def _certificate(spec: RunSpec, draft: Draft, features: Sequence[str]) -> dict[str, Any]:
+    """What the declared graph proves, each line of it with its place in the file; empty without a graph."""
+    from crda_spec.audit.certificate import foreseen_record
+    from crda_spec.check import known_graph
+
+    written = spec.causal.graph
+    if written is None:
+        return {}
+    known = known_graph(spec, draft)
+    graph = known.graph
+    # A graph does not remember at which position of the spec's list a parent of the noise stands.
+    listed = {f"{name} -> {graph.noise}": f"causal.graph.noise.{at}" for at, name in enumerate(written.noise)}
+    implied, independencies = known.implied()
+    record = {**foreseen_record(graph, features), "implied": list(implied), "independencies": independencies}
+    following = {verdict.name for verdict in known.verdicts if verdict.status == "follows"}
+    for feature in record["features"]:
+        feature["follows"] = feature["name"] in following
+        for line in feature["lines"]:
+            line["where"] = listed.get(line["edge"], line["where"])
+            line["place"] = place_of(line["where"], draft)
+    return record
+
+
+def _lines(content: dict[str, Any]) -> Iterator[str]:
+    """The plan for people."""
+    rows, fits = content["rows"], content["fits"]
+    yield f"Plan of {content['name']}"
+    yield f"  rows: {rows['train']} to train, {rows['test']} to test, {rows['synthetic']} to make"
+    yield f"  what may move: decided by {content['decided_by']}"
+    for alike in _alike(content["features"]):
+        yield from _feature(alike[0])
+        if alike[1:]:
+            yield from _wrapped(f"the same holds for: {', '.join(one['name'] for one in alike[1:])}", first=11)
+    if content["propagate"]:
+        yield "    what a moved feature causes follows it, by equations fitted to the graph"
     if content["max_features"] is not None:
-        lines.append(f"    at most {content['max_features']} of them move: those most tied to the target")
-    test = f"{gate['folds']} folds, alpha {gate['alpha']:g}, {gate['alternative']}, {gate['metric']}"
-    lines += [
-        f"  screen: {screen['kind']}, threshold {screen['threshold']:g}, alpha {screen['alpha']:g}",
-        f"  gate: {gate['kind']}, {test}",
-        f"  fits: at most {fits['at_most']} ({fits['per_fold']} in each of {gate['folds']} folds and on all rows)",
-    ]
-    sys.stdout.write("\n".join(lines) + "\n")
+        most = content["max_features"]
+        yield f"    at most {most} of them move (max_features): those most tied to the target"
+    if content["certificate"] is not None:
+        yield from _proof(content)
+    yield from _tests(content)
+    yield f"  fits: at most {_fits(fits, content['gate']['folds'])}"
+
+
+def _fits(fits: Mapping[str, int], folds: int) -> str:
+    """How many models are fitted, and where: `67 instead of 122, because ...`."""
+    if fits["at_most"] < fits["unshared"]:
+        return f"{fits['at_most']} instead of {fits['unshared']}, because teacher and gate share fold models"
+    on_all = "" if fits["on_all"] == fits["per_fold"] else f"{fits['on_all']} "
+    return f"{fits['at_most']} ({fits['per_fold']} in each of {folds} folds and {on_all}on all rows)"
+
+
+def _alike(features: Iterable[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """The features in groups about which the plan would say the same, but for their names."""
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for feature in features:
+        said = " ".join(" ".join(_feature(feature)).split())  # however long the names make the lines
+        groups.setdefault(said.replace(feature["name"], ""), []).append(feature)
+    return list(groups.values())
 
 
 def _word(feature: dict[str, Any]) -> str:
     if not feature["may_move"]:
         return "fixed"
+    if feature["follows"]:
+        return "follow"
     return "kept " if feature["held_by_spec"] else "moves"
+
+
+def _feature(feature: dict[str, Any]) -> Iterator[str]:
+    """A verdict, the lines that cause it, and what would close the path."""
+    name, reason = feature["name"], feature["reason"]
+    for start in (f"{name} is ", f"{name} acts "):  # after "name: " it need not be said again
+        if reason.startswith(start):
+            reason = start.removeprefix(f"{name} ").removeprefix("is ") + reason.removeprefix(start)
+    yield from _wrapped(f"{_word(feature)}  {name}: {reason}", first=4, margin=11)
+    if feature["lines"]:
+        written = (f"{line['edge']} ({line['place']})".replace(" ", _HARD) for line in feature["lines"])
+        yield from _wrapped(f"written: {', '.join(written)}", first=11)
+    if feature["blockers"]:
+        names = " or ".join(_hidden(name) for name in feature["blockers"])
+        yield from _wrapped(f"this path would close if one could hold fixed: {names}", first=11)
+    if feature["status"] == "irrelevant":
+        yield from _wrapped(f"lemma: {feature['lemma']}", first=11)
+
+
+def _hidden(name: str) -> str:
+    """`(a <-> b)` is the name of a hidden common cause."""
+    return f"the hidden cause of {name[1:-1].replace(' <-> ', ' and ')}" if " <-> " in name else name
+
+
+def _proof(content: dict[str, Any]) -> Iterator[str]:
+    """The lemma's check, what would free more, and what all this rests on."""
+    certificate, target = content["certificate"], content["target"]
+    moving = [one["status"] for one in content["features"] if one["may_move"]]
+    causes, silent = moving.count("direct_cause"), moving.count("irrelevant")
+    parts = (f"direct causes of {target}: {causes}", f"irrelevant to it: {silent}")
+    holds = "holds" if certificate["lemma_holds"] else "FAILS, which is an error of ours: please report it"
+    noise, *others = certificate["noise_side"]
+    side = ", ".join((f"{noise} (the noise of {target})", *(f"{_hidden(name)} (not a feature)" for name in others)))
+    yield from _wrapped(f"what moves is separated from: {side}", first=2)
+    yield from _wrapped(f"lemma of the paper: {holds} ({'; '.join(parts) if moving else 'nothing may move'})", first=2)
+    if certificate["remedies"]:
+        yield "  what would free more:"
+        yield from _items(remedy["sentence"] for remedy in certificate["remedies"])
+    yield "  this holds only if:"
+    yield from _items(certificate["assumes"])
+
+
+def _tests(content: dict[str, Any]) -> Iterator[str]:
+    """The tests that will run, in their order."""
+    falsify = content["falsify"]
+    if falsify is not None:
+        what = _claims(tested=len(falsify["implied"]), implied=content["certificate"]["independencies"])
+        test = f"{what}, alpha {falsify['alpha']:g} over all of them together"
+        against = f"; compared with {falsify['permutations']} permuted graphs" if falsify["permutations"] else ""
+        then = f"; if refuted: {falsify['on_falsified']} ({_IF_REFUTED[falsify['on_falsified']]})"
+        yield from _wrapped(f"test of the graph: {test}{against}{then}", first=2)
+    for name, said in (("search", "discovery"), ("screen", "screen"), ("gate", "gate")):
+        if content[said] is not None:
+            yield from _wrapped(f"{name}: {_settings(content[said])}", first=2)
+
+
+def _claims(*, tested: int, implied: int) -> str:
+    """What the graph is tested on: `the 9 independencies that the graph implies`."""
+    if tested < implied:
+        return f"{tested} of the {implied} independencies that the graph implies (those nearest the target first)"
+    return f"the {implied} independencies that the graph implies" if implied != 1 else "the 1 independence it implies"
+
+
+def _settings(chosen: Mapping[str, Any]) -> str:
+    """A member of a family and its settings: `wilcoxon, folds 10, alpha 0.05`."""
+    settings = (
+        f"{key} {value:g}" if isinstance(value, float) else f"{key} {value}"
+        for key, value in chosen.items()
+        if key not in ("kind", "knowledge", "methods") and value is not None
+    )
+    return ", ".join((str(chosen["kind"]), *settings)).replace("_", " ")
+
+
+def _items(sentences: Iterable[str]) -> Iterator[str]:
+    for sentence in sentences:
+        yield from _wrapped(f"- {sentence}", first=4, margin=6)
+
+
+def _wrapped(text: str, *, first: int, margin: int | None = None) -> list[str]:
+    """The text in lines of at most `_WIDTH`, the first indented by `first`, the others by `margin`."""
+    lines = textwrap.wrap(
+        text,
+        _WIDTH,
+        initial_indent=" " * first,
+        subsequent_indent=" " * (first + 2 if margin is None else margin),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return [line.replace(_HARD, " ") for line in lines]

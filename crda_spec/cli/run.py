@@ -44,7 +44,7 @@ def run(
     changes += [f"execution.jobs={jobs}"] if jobs is not None else []
     found, draft = load_spec(spec, overrides=changes)
     finished = _execute(found, draft, out, quiet=quiet or as_json)
-    _report(finished, found, as_json=as_json, quiet=quiet)
+    _report(finished, found, draft, as_json=as_json, quiet=quiet)
     if require_accept and not finished.result.verdict.accepted:
         raise typer.Exit(3)
 
@@ -67,9 +67,10 @@ def _execute(spec: RunSpec, draft: Draft, out: Path | None, *, quiet: bool) -> F
         raise type(error)(draft.placed(complaint) for complaint in error.complaints) from error
 
 
-def _report(finished: FinishedRun, spec: RunSpec, *, as_json: bool, quiet: bool) -> None:
+def _report(finished: FinishedRun, spec: RunSpec, draft: Draft, *, as_json: bool, quiet: bool) -> None:
     from rich.console import Console
 
+    from crda_spec.cli.places import with_places
     from crda_spec.report.terminal import print_summary
 
     if as_json:
@@ -78,4 +79,4 @@ def _report(finished: FinishedRun, spec: RunSpec, *, as_json: bool, quiet: bool)
         sys.stdout.write(f"{finished.result.verdict.sentence}\n{finished.folder}\n")
     else:
         console = Console(width=None if sys.stdout.isatty() else 100)
-        print_summary(finished.result, name=spec.name, files=str(finished.folder), console=console)
+        print_summary(with_places(finished.result, draft), name=spec.name, files=str(finished.folder), console=console)

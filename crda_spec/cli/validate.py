@@ -16,10 +16,10 @@ def validate(spec: SpecFile, overrides: Overrides = None, as_json: AsJson = Fals
 
     Prints every problem with its place; exit code 0 when the spec is sound, 2 when it is not.
     """
-    from crda_spec.check import load_spec
+    from crda_spec.check import load_spec, undrawn_notes
 
     try:
-        found, _ = load_spec(spec, overrides=overrides or ())
+        found, draft = load_spec(spec, overrides=overrides or ())
     except CrdaError as error:
         if not as_json:
             raise
@@ -40,4 +40,9 @@ def validate(spec: SpecFile, overrides: Overrides = None, as_json: AsJson = Fals
     if as_json:
         sys.stdout.write(json.dumps({"valid": True, "name": found.name, "problems": []}, indent=2) + "\n")
     else:
-        sys.stdout.write(f"{spec.name}: valid (rows not read); run it with: crda-run {spec}\n")
+        sys.stdout.write(
+            f"{spec.name}: valid (rows not read); see what it would do with: crda-spec plan {spec}, "
+            f"run it with: crda-run {spec}\n"
+        )
+        for note in undrawn_notes(found, draft):
+            sys.stdout.write(f"note: {note}\n")

@@ -8,36 +8,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from crda_spec.records import Array, Column, FoldResult, TestScore
-from crda_spec.report.svg import coordinate, drawing, element, paint, text_width, words
+from crda_spec.report.figure_marks import KIND, RULES, label, line
+from crda_spec.report.svg import coordinate, drawing, element, text_width, words
 from crda_spec.report.wording import count, in_unit, number, percent, setting, shorten, shown
 
-_KIND = "crda-figure"
-_RULES = (
-    paint(f".{_KIND} text", fill="ink")
-    + paint(f".{_KIND} .soft", fill="soft")
-    + paint(f".{_KIND} .grid", stroke="grid")
-    + paint(f".{_KIND} .axis", stroke="line")
-    + paint(f".{_KIND} .before", fill="grey")
-    + paint(f".{_KIND} .after", fill="sky")
-    + paint(f".{_KIND} .outline", fill="none", stroke="sky")
-    + paint(f".{_KIND} .better", fill="sky", stroke="sky")
-    + paint(f".{_KIND} .worse", fill="orange", stroke="orange")
-    + paint(f".{_KIND} .mean", fill="ink", stroke="ink")
-    + f".{_KIND} text{{font-size:12px;stroke:none;unicode-bidi:isolate}}.{_KIND} .outline{{stroke-width:2}}"
-    + f".{_KIND} .before{{opacity:.38}}.{_KIND} line{{stroke-width:1}}.{_KIND} line.better{{stroke-width:1.6}}"
-    + f".{_KIND} line.worse{{stroke-width:1.6;stroke-dasharray:5 3}}.{_KIND} line.mean{{stroke-width:3}}"
-)
 _MOST_BINS = 28
 _LARGEST = 1e150  # a table holds numbers up to 1e100; the span of anything near the largest floats is not finite
 _MOST_BARS = 12
-
-
-def _label(text: str, x: float, y: float, *, anchor: str = "middle", look: str = "") -> str:
-    return element("text", words(text), x=x, y=y, text_anchor=anchor, **({"class_": look} if look else {}))
-
-
-def _line(x1: float, y1: float, x2: float, y2: float, look: str) -> str:
-    return element("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=look)
 
 
 def histograms(before: Array, after: Array, column: Column) -> str:
@@ -67,18 +44,18 @@ def histograms(before: Array, after: Array, column: Column) -> str:
     parts = [
         *bars,
         element("path", class_="outline", d=f"M{coordinate(x[0])} {coordinate(floor)}{steps}V{coordinate(floor)}"),
-        _line(left, floor, width - left, floor, "axis"),
+        line(left, floor, width - left, floor, "axis"),
         *_ticks(float(edges[0]), float(edges[-1]), (left, width - left), floor),
-        _label(shorten(title, 48), width / 2, height - 6, look="soft"),
+        label(shorten(title, 48), width / 2, height - 6, look="soft"),
         *_key(left),
     ]
     return drawing(
         parts,
-        kind=_KIND,
+        kind=KIND,
         size=(width, height),
         title=f"{title} before and after",
         description=f"{_spread('Training rows', before)}; {_spread('synthetic rows', after)}",
-        rules=_RULES,
+        rules=RULES,
     )
 
 
@@ -111,9 +88,9 @@ def _key(left: float) -> list[str]:
     second = left + 34 + text_width("training rows", 12.0)
     return [
         element("rect", class_="before", x=left, y=8, width=13, height=11),
-        _label("training rows", left + 19, 18, anchor="start", look="soft"),
+        label("training rows", left + 19, 18, anchor="start", look="soft"),
         element("rect", class_="outline", x=second, y=9, width=12, height=9),
-        _label("synthetic rows", second + 19, 18, anchor="start", look="soft"),
+        label("synthetic rows", second + 19, 18, anchor="start", look="soft"),
     ]
 
 
@@ -123,9 +100,9 @@ def _ticks(low: float, high: float, sides: tuple[float, float], floor: float) ->
     parts = []
     for value in round_numbers(low, high):
         x = left + (value / 2 - low / 2) / (high / 2 - low / 2) * (right - left)
-        label = setting(value)
-        middle = min(max(x, text_width(label, 12.0) / 2), right + left - text_width(label, 12.0) / 2)
-        parts += [_line(x, floor, x, floor + 4, "axis"), _label(label, middle, floor + 18, look="soft")]
+        written = setting(value)
+        middle = min(max(x, text_width(written, 12.0) / 2), right + left - text_width(written, 12.0) / 2)
+        parts += [line(x, floor, x, floor + 4, "axis"), label(written, middle, floor + 18, look="soft")]
     return parts
 
 
@@ -155,17 +132,15 @@ def category_bars(before: Array, after: Array, column: Column) -> str:
     parts = _key(14.0)
     for index, (code, name) in enumerate(zip(order, names, strict=True)):
         y = top + index * row
-        parts.append(_label(name, left - 8, y + 17, anchor="end"))
+        parts.append(label(name, left - 8, y + 17, anchor="end"))
         for share, look, offset in ((shares[0][code], "before", 2.0), (shares[1][code], "after", 14.0)):
             length = share / widest * 190
             parts.append(element("rect", class_=look, x=left, y=y + offset, width=length, height=11))
-            parts.append(
-                _label(f"{100 * share:.1f} %", left + length + 6, y + offset + 10, anchor="start", look="soft")
-            )
+            parts.append(label(f"{100 * share:.1f} %", left + length + 6, y + offset + 10, anchor="start", look="soft"))
     height = top + len(order) * row + 22
     name = in_unit(column.name, column.unit)
     parts.append(
-        _label(
+        label(
             shorten(name, 40) + (f"; {rest} rarer values not drawn" if rest else ""),
             14,
             height - 4,
@@ -177,7 +152,7 @@ def category_bars(before: Array, after: Array, column: Column) -> str:
         f"{n}: {100 * shares[0][c]:.1f} % to {100 * shares[1][c]:.1f} %" for c, n in zip(order, names, strict=True)
     )
     return drawing(
-        parts, kind=_KIND, size=(width, height), title=f"{name} before and after", description=told, rules=_RULES
+        parts, kind=KIND, size=(width, height), title=f"{name} before and after", description=told, rules=RULES
     )
 
 
@@ -199,10 +174,10 @@ def fold_slopes(folds: Sequence[FoldResult], metric: str) -> str:
     def level(loss: float) -> float:
         return bottom - (loss - low) / (high - low) * (bottom - top)
 
-    parts = [_label("plain", left, 18), _label("augmented", right, 18)]
+    parts = [label("plain", left, 18), label("augmented", right, 18)]
     for value in round_numbers(low, high):
-        parts.append(_line(left - 70, level(value), right + 70, level(value), "grid"))
-        parts.append(_label(setting(value), left - 78, level(value) + 4, anchor="end", look="soft"))
+        parts.append(line(left - 70, level(value), right + 70, level(value), "grid"))
+        parts.append(label(setting(value), left - 78, level(value) + 4, anchor="end", look="soft"))
     drawn = [(fold.plain, fold.augmented, f"fold {fold.fold}") for fold in folds if _finite(fold)]
     for plain, augmented, whose in drawn:
         look = "better" if augmented < plain else "worse"
@@ -211,16 +186,16 @@ def fold_slopes(folds: Sequence[FoldResult], metric: str) -> str:
         means = (_mean([fold[0] for fold in drawn]), _mean([fold[1] for fold in drawn]))
         levels = (level(means[0]), level(means[1]))
         parts.append(_slope(means, levels, (left, right), "mean", "mean of the folds"))
-        parts.append(_label(number(means[0]), left - 10, levels[0] - 7, anchor="end"))
-        parts.append(_label(number(means[1]), right + 10, levels[1] - 7, anchor="start"))
+        parts.append(label(number(means[0]), left - 10, levels[0] - 7, anchor="end"))
+        parts.append(label(number(means[1]), right + 10, levels[1] - 7, anchor="start"))
     better = sum(augmented < plain for plain, augmented, _ in drawn)
     return drawing(
         parts,
-        kind=_KIND,
+        kind=KIND,
         size=(width, height),
         title=f"{metric.upper()} of the gate's folds",
         description=f"The augmented model erred less in {better} of {count(len(drawn), 'fold')}",
-        rules=_RULES,
+        rules=RULES,
     )
 
 
@@ -239,7 +214,7 @@ def _slope(
     told = element("title", words(f"{whose}: {number(losses[0])} to {number(losses[1])}"))
     radius = 5 if look == "mean" else 3.5
     dots = "".join(element("circle", class_=look, cx=x, cy=y, r=radius) for x, y in zip(sides, levels, strict=True))
-    return element("g", told + _line(sides[0], levels[0], sides[1], levels[1], look) + dots)
+    return element("g", told + line(sides[0], levels[0], sides[1], levels[1], look) + dots)
 
 
 def score_interval(score: TestScore) -> str:
@@ -260,17 +235,17 @@ def score_interval(score: TestScore) -> str:
 
     look = "better" if high < 0 else "worse" if low > 0 else "mean"
     parts = [
-        _line(left, floor, right, floor, "axis"),
+        line(left, floor, right, floor, "axis"),
         *_ticks(start, end, (left, right), floor),
-        _line(at(0.0), 22, at(0.0), floor, "axis"),
-        _label("better", at(0.0) - 10, 18, anchor="end", look="soft"),
-        _label("worse", at(0.0) + 10, 18, anchor="start", look="soft"),
+        line(at(0.0), 22, at(0.0), floor, "axis"),
+        label("better", at(0.0) - 10, 18, anchor="end", look="soft"),
+        label("worse", at(0.0) + 10, 18, anchor="start", look="soft"),
         element("rect", class_=look, x=at(low), y=40, width=max(1.0, at(high) - at(low)), height=6, rx=3),
         element("circle", class_=look, cx=at(score.change_percent), cy=43, r=7),
-        _label(f"change of the test {score.metric.upper()}, %", width / 2, height - 4, look="soft"),
+        label(f"change of the test {score.metric.upper()}, %", width / 2, height - 4, look="soft"),
     ]
     level = setting(100 * score.level)
     told = f"{percent(score.change_percent)} %, {level} % interval from {percent(low)} to {percent(high)}"
     return drawing(
-        parts, kind=_KIND, size=(width, height), title="Change on the test rows", description=told, rules=_RULES
+        parts, kind=KIND, size=(width, height), title="Change on the test rows", description=told, rules=RULES
     )

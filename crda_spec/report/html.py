@@ -11,19 +11,22 @@ from dataclasses import dataclass
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from crda_spec.records import Column, FeatureVerdict, FoldResult, RunResult
+from crda_spec.records import Column, FoldResult, RunResult
+from crda_spec.report.causal_page import causal_parts
 from crda_spec.report.figures import category_bars, fold_slopes, histograms, score_interval
 from crda_spec.report.sentences import (
     DECISIONS,
     data_sentence,
     gate_sentence,
+    nothing_sentence,
     partition_sentence,
     policy_sentence,
+    propagation_sentence,
     rows_sentence,
     score_sentences,
 )
 from crda_spec.report.svg import FONT, palette
-from crda_spec.report.wording import STATUS_WORDS, change, in_unit, number, percent, setting, shown
+from crda_spec.report.wording import change, in_unit, number, percent, setting, shown
 
 MOST_FIGURES = 24  # of moved features; the others keep their sentence
 
@@ -34,20 +37,6 @@ class _Tile:
 
     value: str
     label: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Feature:
-    """A row of the partition table."""
-
-    name: str
-    unit: str
-    status: str
-    verdict: str
-    reason: str
-    witness: str
-    evidence: str
-    warning: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +74,7 @@ def render_html(result: RunResult, *, name: str, description: str, svg: str, rec
         description=description,
         svg=svg,
         marks={mark for _, _, mark in result.certificate.graph.edges},
+        circles=any("o" in mark for _, _, mark in result.certificate.graph.edges),
         record_json=record_json,
         spec_yaml=spec_yaml,
         colours=palette(":root"),
@@ -94,7 +84,7 @@ def render_html(result: RunResult, *, name: str, description: str, svg: str, rec
         tiles=tuple(_tiles(result)),
         data_sentence=data_sentence(result),
         partition_sentence=partition_sentence(result),
-        features=tuple(_features(result)),
+        nothing_made=nothing_sentence(result.verdict),
         rows_sentence="" if made is None else rows_sentence(made, len(result.split.train)),
         moves=tuple(_moves(result)),
         gate_sentence=gate_sentence(result.verdict),
@@ -105,6 +95,7 @@ def render_html(result: RunResult, *, name: str, description: str, svg: str, rec
         score_figure="" if score.interval_percent is None or score.change_percent is None else score_interval(score),
         columns=tuple(_columns(result)),
         settings=tuple((key, str(value)) for key, value in result.settings.items()),
+        **causal_parts(result),
     )
 
 
@@ -143,37 +134,20 @@ def _tiles(result: RunResult) -> Iterator[_Tile]:
         yield _Tile(number(score.plain), f"test {score.metric.upper()}, plain model")
 
 
-def _features(result: RunResult) -> Iterator[_Feature]:
-    """Those that may move come first, as on the terminal."""
-    units = {column.name: column.unit or "" for column in result.split.train.features}
-    for verdict in sorted(result.certificate.features, key=lambda verdict: not verdict.perturbable):
-        yield _Feature(
-            name=shown(verdict.name),
-            unit=shown(units.get(verdict.name, "")),
-            status=verdict.status,
-            verdict=STATUS_WORDS[verdict.status],
-            reason=shown(verdict.reason),
-            witness=shown(" ".join(verdict.witness)),
-            evidence=_evidence(verdict),
-            warning=shown(verdict.warning),
-        )
-
-
-def _evidence(verdict: FeatureVerdict) -> str:
-    return ", ".join(f"{key.replace('_', ' ')} {setting(value)}" for key, value in verdict.evidence.items())
-
-
 def _moves(result: RunResult) -> Iterator[_Move]:
+    """The moved features, then those that followed them."""
     made = result.counterfactuals
     if made is None:
         return
-    train = result.split.train
-    for index, name in enumerate(made.action.moved):
+    train, action = result.split.train, made.action
+    told = {name: policy_sentence(made, name) for name in action.moved}
+    told |= {name: propagation_sentence(made, name) for name in action.propagated if name not in told}
+    for index, (name, sentence) in enumerate(told.items()):
         position = train.names.index(name)
         column = train.features[position]
         draw = histograms if column.is_numeric else category_bars
-        figure = draw(train.x[:, position], made.action.x[:, position], column) if index < MOST_FIGURES else ""
-        yield _Move(in_unit(name, column.unit), _capital(policy_sentence(made, name)), figure)
+        figure = draw(train.x[:, position], action.x[:, position], column) if index < MOST_FIGURES else ""
+        yield _Move(in_unit(name, column.unit), _capital(sentence), figure)
 
 
 def _capital(sentence: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from crda_spec.records import Counterfactuals, DataReport, RunResult, TestScore, Verdict
-from crda_spec.report.wording import count, number, p_value, percent, setting, shown
+from crda_spec.report.wording import REASON_WORDS, count, number, p_value, percent, setting, shown
 
 DECISIONS = {
     "accepted": "Accepted: the augmented model is the one to use.",
@@ -49,6 +49,8 @@ def rows_sentence(made: Counterfactuals, train_rows: int) -> str:
     noise = {0.0: "none of its source's noise", 1.0: "all of its source's noise"}.get(
         made.retention, f"{setting(made.retention)} of its source's noise"
     )
+    if made.licence == "support":
+        noise += ", makes no claim about it, and stands on the teacher's word at the new place,"
     still = made.action.unmoved
     came = f" {still} of them came out as their source row." if still else ""
     return (
@@ -63,6 +65,16 @@ def policy_sentence(made: Counterfactuals, feature: str) -> str:
     clipped = action.clipped.get(feature, 0)
     brought = f"; {clipped} of {len(made)} brought back inside the contract" if clipped else ""
     return f"{shown(action.policies.get(feature, 'moved')).rstrip('.')}{brought}"
+
+
+def propagation_sentence(made: Counterfactuals, feature: str) -> str:
+    """What made one feature follow those that were moved."""
+    return shown(made.action.propagated[feature]).rstrip(".")
+
+
+def nothing_sentence(verdict: Verdict) -> str:
+    """That no row was made, and why."""
+    return f"No synthetic rows were made: {REASON_WORDS[verdict.reason]}."
 
 
 def gate_sentence(verdict: Verdict) -> str:

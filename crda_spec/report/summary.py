@@ -3,64 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from crda_spec.records import FeatureVerdict, FoldResult, RunResult
+from crda_spec.report.blocks import MOST_ROWS, Grid, Line, Section
+from crda_spec.report.causal_summary import falsification_blocks, ground_lines, remedy_lines, sensitivity_blocks
 from crda_spec.report.sentences import (
     DECISIONS,
     data_sentence,
     gate_sentence,
+    nothing_sentence,
     partition_sentence,
     policy_sentence,
+    propagation_sentence,
     rows_sentence,
     score_sentences,
 )
-from crda_spec.report.wording import STATUS_WORDS, change, number, percent, shorten, shown
+from crda_spec.report.wording import STATUS_WORDS, change, listed, number, percent, shorten, shown
 
-MOST_ROWS = 20
 _LONGEST_REASON = 400  # the whole reason is in certificate.json
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A paragraph; `tone` is good, bad, strong, soft or empty."""
-
-    text: str
-    tone: str = ""
-    indent: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Grid:
-    """A table: `numeric` columns are set to the right, `tones` colour each row's column `toned`."""
-
-    headers: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    numeric: tuple[int, ...] = ()
-    toned: int = 0
-    tones: tuple[str, ...] = ()
-    more: str = ""  # said below a table that was cut
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A headed part of the summary."""
-
-    title: str
-    blocks: tuple[Line | Grid, ...]
-
-
 def sections(result: RunResult) -> tuple[Section, ...]:
-    """The summary, top to bottom: data, partition, action, gate, test."""
+    """The summary, top to bottom: data, partition, falsification, action, gate, sensitivity, test."""
     data = (Line(f"{shown(result.data.source)}: {data_sentence(result)}"), *_notes(result.data.notes))
-    partition = (Line(partition_sentence(result)), _partition_grid(result))
-    return (
+    partition: tuple[Line | Grid, ...] = (
+        Line(partition_sentence(result)),
+        _partition_grid(result),
+        *ground_lines(result),
+    )
+    parts = (
         Section("Data", data),
         Section("Partition", partition),
+        Section("Remedies", remedy_lines(result)),
+        Section("Falsification", falsification_blocks(result)),
         Section("Action", _action(result)),
         Section("Gate", _gate(result)),
+        Section("Sensitivity", sensitivity_blocks(result)),
         Section("Test", tuple(Line(text) for text in score_sentences(result))),
     )
+    return tuple(part for part in parts if part.blocks)
 
 
 def closing(result: RunResult, files: str | None) -> tuple[Line, ...]:
@@ -68,7 +49,7 @@ def closing(result: RunResult, files: str | None) -> tuple[Line, ...]:
     decision = result.verdict.decision
     tone = {"accepted": "good", "rejected": "bad", "abstained": "strong"}[decision]
     seconds = sum(result.timings.values())
-    lines = [Line(f"{DECISIONS[decision]} ({result.fits} fits, {seconds:.1f} s)", tone)]
+    lines = [Line(f"{DECISIONS[decision]} ({result.cost}, {seconds:.1f} s)", tone)]
     if files is not None:
         lines.append(Line(f"Files: {shown(files)}"))
     return tuple(lines)
@@ -105,6 +86,8 @@ def _reason(verdict: FeatureVerdict) -> str:
     path = shown(" ".join(verdict.witness))
     if path and not any(arrow in parts[0] for arrow in ("->", "<-")):
         parts.append(f"open path: {path}")
+    if verdict.lines:
+        parts.append(f"see {listed(tuple(dict.fromkeys(shown(line.where) for line in verdict.lines)))}")
     if verdict.warning:
         parts.append(f"warning: {shown(verdict.warning)}")
     return shorten("; ".join(parts), _LONGEST_REASON, gap=" ... ")
@@ -113,10 +96,13 @@ def _reason(verdict: FeatureVerdict) -> str:
 def _action(result: RunResult) -> tuple[Line, ...]:
     made = result.counterfactuals
     if made is None:
-        return (Line("No synthetic rows were made."),)
+        return (Line(nothing_sentence(result.verdict)),)
     lines = [Line(rows_sentence(made, len(result.split.train)))]
-    lines += [Line(f"{shown(name)}: {policy_sentence(made, name)}", indent=2) for name in made.action.moved[:MOST_ROWS]]
-    hidden = len(made.action.moved) - MOST_ROWS
+    action = made.action
+    told = [f"{shown(name)}: {policy_sentence(made, name)}" for name in action.moved]
+    told += [f"{shown(name)}: {propagation_sentence(made, name)}" for name in action.propagated]
+    lines += [Line(text, indent=2) for text in told[:MOST_ROWS]]
+    hidden = len(told) - MOST_ROWS
     if hidden > 0:
         lines.append(Line(f"and {hidden} more, see record.json", "soft", 2))
     return tuple(lines)

@@ -18,7 +18,8 @@ from rich.table import Table
 from rich.text import Text
 
 from crda_spec.records import RunResult
-from crda_spec.report.summary import Grid, Line, Section, closing, sections
+from crda_spec.report.blocks import Grid, Line, Section
+from crda_spec.report.summary import closing, sections
 from crda_spec.report.wording import shorten, shown
 
 PLAIN_WIDTH = 100
@@ -31,17 +32,21 @@ def print_summary(result: RunResult, *, name: str, files: str | None, console: C
 
     files: where the run was written; None when it was not.
     """
+    print_sections(f"crda-spec run: {shown(name)}", sections(result), closing(result, files), console=console)
+
+
+def print_sections(title: str, parts: Sequence[Section], last: Sequence[Line], *, console: Console) -> None:
+    """Prints a title, the sections below it and the closing lines."""
     if console.is_terminal:
-        _print_rich(sections(result), closing(result, files), name, console)
+        _print_rich(title, parts, last, console)
         return
-    text = "\n".join(plain_lines(sections(result), closing(result, files), name)) + "\n"
+    text = "\n".join(_plain_lines(title, parts, last)) + "\n"
     encoded = text.encode(console.encoding, "backslashreplace").decode(console.encoding)
     console.out(encoded, end="", highlight=False)
 
 
-def plain_lines(parts: Sequence[Section], last: Sequence[Line], name: str) -> Iterator[str]:
+def _plain_lines(title: str, parts: Sequence[Section], last: Sequence[Line]) -> Iterator[str]:
     """The summary as lines of plain text."""
-    title = f"crda-spec run: {shown(name)}"
     yield title
     yield "=" * cell_len(title)
     for section in parts:
@@ -52,7 +57,8 @@ def plain_lines(parts: Sequence[Section], last: Sequence[Line], name: str) -> It
                 yield from _wrapped(block.text, 2 + block.indent)
             else:
                 yield from _plain_grid(block)
-    yield ""
+    if last:
+        yield ""
     yield from (line.text for line in last)  # unbroken: the path is there to be copied
 
 
@@ -98,9 +104,9 @@ def _tail(cell: str, width: int, start: int, *, right: bool) -> list[str]:
     return [piece for line in words for piece in (chop_cells(line, room) or [""])]
 
 
-def _print_rich(parts: Sequence[Section], last: Sequence[Line], name: str, console: Console) -> None:
+def _print_rich(title: str, parts: Sequence[Section], last: Sequence[Line], console: Console) -> None:
     console.print()
-    console.print(Rule(Text(f"crda-spec run: {shown(name)}", style="bold"), align="left", style="cyan"))
+    console.print(Rule(Text(title, style="bold"), align="left", style="cyan"))
     for section in parts:
         console.print(Text(section.title, style="bold cyan"))
         for block in section.blocks:

@@ -21,8 +21,21 @@ STATUS_WORDS: Mapping[str, str] = {
     "direct_cause": "may move: direct cause",
     "irrelevant": "may move: irrelevant",
     "screened": "may move: screened",
+    "follows": "follows a moved one",
     "blocked": "fixed: tied to noise",
+    "undrawn": "fixed: not drawn",
     "kept": "fixed: left alone",
+}
+
+
+# By `VerdictReason`: why the run ended as it did, to stand after a colon.
+REASON_WORDS: Mapping[str, str] = {
+    "improved": "the held-out error fell",
+    "not_significant": "there is no convincing gain",
+    "worse": "the held-out error rose",
+    "unstable_partition": "the features that may move changed from fold to fold",
+    "no_perturbable_features": "no feature may move",
+    "graph_falsified": "the data contradict the declared graph",
 }
 
 
@@ -73,6 +86,16 @@ def percent(value: float) -> str:
         return f"{value:+.3e}"
     text = f"{value:+.2f}" if abs(value) < 0.095 else f"{value:+.1f}"
     return text if float(text) else "0.0"
+
+
+def share(value: float) -> str:
+    """A share in percent, with two digits that count: `19 %`, `4.2 %`."""
+    if not math.isfinite(value):
+        return "n/a"
+    hundred = 100.0 * value
+    if 0 < hundred < 0.01:
+        return "less than 0.01 %"
+    return f"{hundred:.0f} %" if hundred >= 9.95 else f"{hundred:.2g} %"
 
 
 def change(plain: float, augmented: float) -> float | None:

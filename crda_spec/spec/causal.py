@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import Field
 
-from crda_spec.spec.base import ColumnName, FilePath, Fraction, Strict
-
-EdgeText = Annotated[
-    str,
-    StringConstraints(min_length=1, max_length=2000),
-    Field(description="a -> b, a <-> b (hidden common cause), chains a -> b -> c, fan-out {a b} -> c."),
-]
+from crda_spec.spec.base import ColumnName, FilePath, Strict
+from crda_spec.spec.discovery import Discovery
+from crda_spec.spec.edge_text import EdgeText
 
 
 class _AnyGraph(Strict):
@@ -20,6 +16,10 @@ class _AnyGraph(Strict):
 
     latent: tuple[ColumnName, ...] = Field(
         (), description="Nodes of the graph that are not columns: nobody measured them."
+    )
+    selected: tuple[ColumnName, ...] = Field(
+        (),
+        description="Nodes by which rows were chosen into the data: no certificate can be given then.",
     )
     noise: tuple[ColumnName, ...] = Field(
         (), description="Features that the size of the target's noise depends on (heteroscedastic noise)."
@@ -72,17 +72,6 @@ Graph = Annotated[
     EdgesGraph | DagittyGraph | DotGraph | GmlGraph | GraphmlGraph,
     Field(discriminator="kind"),
 ]
-
-
-class PcDiscovery(Strict):
-    """The PC algorithm's search for the neighbours of the target's noise."""
-
-    kind: Literal["pc"] = Field(description="PC (Fisher-z, order-independent) looks for what is tied to the noise.")
-    alpha: Fraction = Field(0.05, description="A link stays unless a test with a p-value above this cuts it.")
-    max_depth: int = Field(3, ge=0, le=5, description="The largest set of features that a test conditions on.")
-
-
-Discovery = PcDiscovery
 
 
 class Causal(Strict):

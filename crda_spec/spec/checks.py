@@ -8,11 +8,12 @@ from typing import Any
 
 from crda_spec.errors import Complaint, show
 from crda_spec.spec.causal import Causal, EdgesGraph
-from crda_spec.spec.counterfactual import Counterfactual
+from crda_spec.spec.counterfactual import Counterfactual, LocationScaleNoise
 from crda_spec.spec.dataset import ColumnContract, ColumnSplit, Dataset, SourceSplit, SyntheticSource
 from crda_spec.spec.execution import Execution
 from crda_spec.spec.gate import WilcoxonGate, folds_needed, smallest_p_value
 from crda_spec.spec.partition import Partition
+from crda_spec.spec.perturbation import perturbation_complaints
 
 
 def check_parts(parts: Mapping[str, Any]) -> Iterator[Complaint]:
@@ -22,6 +23,7 @@ def check_parts(parts: Mapping[str, Any]) -> Iterator[Complaint]:
         "causal": _causal,
         "partition": _partition,
         "counterfactual": _counterfactual,
+        "perturbation": perturbation_complaints,
         "gate": _gate,
         "execution": _execution,
     }
@@ -93,7 +95,13 @@ def _causal(causal: Causal) -> Iterator[Complaint]:
     if causal.graph is not None and causal.discovery is not None:
         yield _bad("causal", "both graph and discovery are given", "keep one; the graph, if an expert stands behind it")
     if causal.graph is None and causal.discovery is None:
-        yield _bad("causal", "neither graph nor discovery is given", "remove `causal` to discover with PC")
+        yield _bad(
+            "causal", "neither graph nor discovery is given", "write one, or remove `causal` to discover with PC"
+        )
+    for position, name in enumerate(causal.graph.selected if causal.graph is not None else ()):
+        what = f"the graph says that rows were selected by {show(name)}, and a certificate knows no selection"
+        hint = "remove it if the rows were not chosen by it; if they were, no certificate can be given"
+        yield _bad(f"causal.graph.selected.{position}", what, hint)
     if causal.graph is not None and not isinstance(causal.graph, EdgesGraph):
         path, text = causal.graph.path, causal.graph.text
         if (path is None) == (text is None):
@@ -111,9 +119,30 @@ def _partition(partition: Partition) -> Iterator[Complaint]:
 
 
 def _counterfactual(counterfactual: Counterfactual) -> Iterator[Complaint]:
-    if counterfactual.teacher.kind == "single" and counterfactual.residuals == "out_of_fold":
+    noise, retention, draw = counterfactual.noise, counterfactual.retention, counterfactual.residual_draw
+    single = counterfactual.teacher.kind == "single"
+    if single and counterfactual.residuals == "out_of_fold":
         what = "a single teacher has seen every row, so it has no out_of_fold residuals"
         yield _bad("counterfactual.residuals", what, "use residuals: in_sample, or teacher: {kind: crossfit}")
+    if isinstance(noise, LocationScaleNoise):
+        if single:
+            what = (
+                "a single teacher has seen every row, so it cannot tell where the noise is large and where it is small"
+            )
+            yield _bad("counterfactual.noise", what, "use kind: additive, or teacher: {kind: crossfit}")
+        if retention == 0:
+            what = "no noise is carried (retention: 0), so its size would never be used"
+            yield _bad("counterfactual.noise", what, "remove it, or set counterfactual.retention above 0")
+        low, high = noise.quantiles
+        if low >= high:
+            what = f"the first quantile must be below the second, but got [{low:g}, {high:g}]"
+            yield _bad("counterfactual.noise.quantiles", what, "for example [0.01, 0.99]")
+    if draw == "none" and retention > 0:
+        what = f"none carries no noise, but counterfactual.retention is {retention:g}"
+        yield _bad("counterfactual.residual_draw", what, "set retention: 0, or draw own or matched noise")
+    if draw == "matched" and retention == 0:
+        what = "no noise is carried (retention: 0), so there is none to match"
+        yield _bad("counterfactual.residual_draw", what, "remove it, or set counterfactual.retention above 0")
 
 
 def _gate(gate: WilcoxonGate) -> Iterator[Complaint]:

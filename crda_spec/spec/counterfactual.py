@@ -6,25 +6,35 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from crda_spec.spec.base import Positive, Strict
+from crda_spec.spec.base import Fraction, Positive, Strict
+from crda_spec.spec.teacher import SingleTeacher, Teacher
 
 
-class SingleTeacher(Strict):
-    """The paper's g: one model fitted on all training rows."""
+class AdditiveNoise(Strict):
+    """The paper's noise: added, of one size."""
 
-    kind: Literal["single"] = Field(description="One model fitted on all training rows, as in the paper.")
+    kind: Literal["additive"] = Field(description="y = g(x) + noise, as in the paper.")
 
 
-class CrossfitTeacher(Strict):
-    """The mean of one model per fold."""
+class LocationScaleNoise(Strict):
+    """Noise whose size depends on the features."""
 
-    kind: Literal["crossfit"] = Field(
-        description="The mean of one model per fold; it also gives predictions for rows that a member has not seen."
+    kind: Literal["location_scale"] = Field(
+        description=(
+            "y = g(x) + s(x) * noise: the size s of the noise is fitted to residuals of rows that the teacher's "
+            "members have not seen, and a moved row carries its noise at the size that is usual at its new place."
+        )
     )
-    folds: int = Field(5, ge=2, le=50, description="How many folds, and so how many members.")
+    quantiles: tuple[Fraction, Fraction] = Field(
+        (0.01, 0.99),
+        description=(
+            "The fitted size is held between these two quantiles of its values at the training rows; how many rows "
+            "that changed is recorded."
+        ),
+    )
 
 
-Teacher = Annotated[SingleTeacher | CrossfitTeacher, Field(discriminator="kind")]
+Noise = Annotated[AdditiveNoise | LocationScaleNoise, Field(discriminator="kind")]
 
 
 class Counterfactual(Strict):
@@ -35,8 +45,30 @@ class Counterfactual(Strict):
         "in_sample",
         description="Which residual is a row's noise: of the fitted teacher, or of members that have not seen the row.",
     )
+    noise: Noise = Field(AdditiveNoise(kind="additive"), description="How noise enters the outcome.")
     retention: float = Field(
-        1.0, ge=0, le=1, description="How much of its source row's noise a new row carries: 1 all (the paper), 0 none."
+        1.0,
+        ge=0,
+        le=1,
+        description=(
+            "How much noise a new row carries: 1 all of it (the paper), 0 none. Above 0 only certified features may "
+            "move; at 0 the new row is the teacher's word alone, and any feature may."
+        ),
+    )
+    residual_draw: Literal["own", "none", "matched"] = Field(
+        "own",
+        description=(
+            "Whose noise a new row carries: its own source row's (the paper), nobody's (with retention: 0), or that of "
+            "a training row with similar kept features (for simulation)."
+        ),
     )
     factor: float = Field(1.25, gt=0, le=1000, description="New rows per training row.")
     weight: Positive = Field(1.0, le=1000, description="The weight of a new row in training; a real row weighs 1.")
+    watch: Literal["real", "synthetic"] = Field(
+        "real",
+        description=(
+            "What the augmented model's early stopping looks at. real: the rows that the plain model watches too, and "
+            "neither trains on. synthetic: the new rows made from these, labelled by the teacher alone, so that every "
+            "real row is trained on."
+        ),
+    )

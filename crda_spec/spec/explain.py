@@ -165,7 +165,9 @@ def _bad_value(found: list[ErrorDetails]) -> tuple[str, str, str]:
         limit = f"{ctx[key]:g}" if isinstance(ctx[key], float) else ctx[key]
         return "out-of-range", f"must be {words_} {limit}, got {show(value)}", ""
     if kind in ("too_short", "string_too_short"):
-        return "empty-value", "must not be empty", ""
+        least = ctx.get("min_length", 1)
+        what = "must not be empty" if least == 1 else f"needs at least {least} entries, got {ctx['actual_length']}"
+        return "empty-value", what, ""
     if kind == "string_pattern_mismatch":
         what = f"{show(value)} cannot name a folder"
         return "bad-name", what, "use letters, digits, '.', '_' and '-', at most 64, a letter or digit first"

@@ -184,6 +184,9 @@ def _without(value: Any, paths: Sequence[SpecPath]) -> Any:  # noqa: ANN401
 def _drop_unreadable(draft: Draft) -> None:
     """A section with a value that the YAML reader refused is not checked further: all else would be a consequence."""
     refused = {one.path.split(".")[0] for one in draft.tree.complaints if one.code != "repeated-key"}
+    causal = draft.parts.get("causal")
+    if causal is not None and causal.graph is None and causal.discovery is None and draft.tree.value.get("causal"):
+        refused.add("causal")  # something was written there, and complained about already
     for name in refused & draft.parts.keys():
         del draft.parts[name]
 

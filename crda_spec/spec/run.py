@@ -7,10 +7,12 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StringConstraints
 
 from crda_spec.spec.base import Strict
-from crda_spec.spec.causal import Causal, PcDiscovery
+from crda_spec.spec.causal import Causal
 from crda_spec.spec.counterfactual import Counterfactual
 from crda_spec.spec.dataset import Dataset
+from crda_spec.spec.discovery import PcDiscovery
 from crda_spec.spec.execution import Execution, Output
+from crda_spec.spec.falsify import Falsify
 from crda_spec.spec.gate import Gate, WilcoxonGate
 from crda_spec.spec.partition import Partition
 from crda_spec.spec.perturbation import Perturbation
@@ -41,6 +43,7 @@ class RunSpec(Strict):
     causal: Causal = Field(
         Causal(discovery=PcDiscovery(kind="pc")), description="The causal graph, or the method that looks for one."
     )
+    falsify: Falsify = Field(Falsify(), description="Does the data refute the declared graph, and what then?")
     partition: Partition = Field(Partition(), description="Which of the allowed features are perturbed.")
     regressor: Regressor = Field(XgboostRegressor(kind="xgboost"), description="The base regressor g.")
     counterfactual: Counterfactual = Field(
@@ -58,7 +61,11 @@ class RunSpec(Strict):
 # distilled: the teacher averages fold models and its noise-free word labels four new rows per real one.
 RECIPES: dict[str, dict[str, Any]] = {
     "paper": {
-        "partition": {"max_features": 2},
+        "partition": {
+            "max_features": 2,
+            "residuals": "in_sample",
+            "joint": {"alpha": 0.05, "folds": 5, "on_failure": "warn"},
+        },
         "counterfactual": {
             "teacher": {"kind": "single"},
             "residuals": "in_sample",
@@ -69,9 +76,13 @@ RECIPES: dict[str, dict[str, Any]] = {
         "perturbation": {"default": {"kind": "scale", "reach": 0.7, "around": "mean", "share": "row"}},
     },
     "distilled": {
-        "partition": {"max_features": 2},
+        "partition": {
+            "max_features": 2,
+            "residuals": "out_of_fold",
+            "joint": {"alpha": 0.05, "folds": 5, "on_failure": "prune"},
+        },
         "counterfactual": {
-            "teacher": {"kind": "crossfit", "folds": 5},
+            "teacher": {"kind": "crossfit", "folds": "gate", "repeats": 1},
             "residuals": "out_of_fold",
             "retention": 0.0,
             "factor": 4.0,

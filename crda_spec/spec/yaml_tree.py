@@ -121,7 +121,7 @@ class _Reader:
             mark = error.problem_mark or error.context_mark
             what = (error.problem or "this is not YAML").split("\n")[0]
             place = self.at(mark) if mark is not None else Place(self.file)
-            self.complain("yaml-syntax", f"not valid YAML: {what}", _syntax_hint(what), place)
+            self.complain("yaml-syntax", f"not valid YAML: {what}", _syntax_hint(what, place.text), place)
             return
         if node is None:
             self.complain("empty-spec", "the spec is empty", "start with `version: 1`", Place(self.file, 1, 1))
@@ -291,7 +291,11 @@ def _looks_typed(text: str) -> bool:
     return bool(tag != _TAG + "str")
 
 
-def _syntax_hint(problem: str) -> str:
+def _syntax_hint(problem: str, line: str) -> str:
+    if re.match(r"\s*-\s*\{.*\}\s*(->|<-)", line):
+        return (
+            f"put the entry in quotes: YAML reads a {{ at its start as its own. Write - '{line.strip().lstrip('- ')}'"
+        )
     if "\\t" in problem or "tab" in problem:
         return "indent with spaces, not tabs"
     if "undefined alias" in problem:

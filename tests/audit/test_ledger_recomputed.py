@@ -77,7 +77,7 @@ def test_every_prediction_is_the_saved_teachers(finished):
 def test_every_outcome_is_its_prediction_and_the_retained_noise_of_its_source(finished):
     ledger = ledger_of(finished)
     made = ledger[ledger["_crda_synthetic"]].reset_index(drop=True)
-    assert (made["price"] == made["_crda_prediction"] + 0.75 * made["_crda_noise"]).all()
+    assert (made["price"] == made["_crda_prediction"] + 0.75 * (made["_crda_scale"] * made["_crda_noise"])).all()
     source = source_of(finished, made["_crda_source_row"])
     x = encoded(source, record_of(finished))
     fitted = np.mean([member.predict(x) for member in teachers_of(finished)], axis=0)

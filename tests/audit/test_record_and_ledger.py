@@ -16,7 +16,7 @@ from audit_runs import ran
 from crda_spec.audit.canonical import canonical_json
 from crda_spec.audit.models import load_model
 from crda_spec.audit.record import certificate_record, make_record, versions
-from crda_spec.audit.tables import LEDGER, augmented_parquet, folds_csv
+from crda_spec.audit.tables import LEDGER, augmented_parquet, folds_csv, ledger_parquet
 
 
 @pytest.fixture(scope="module")
@@ -33,11 +33,45 @@ def test_every_synthetic_outcome_is_prediction_plus_retained_noise(finished, led
     real, made = ledger[~ledger["_crda_synthetic"]], ledger[ledger["_crda_synthetic"]]
     train = finished.result.split.train
     assert (len(real), len(made)) == (len(train), round(2.5 * len(train)))
-    assert (made["price"] == made["_crda_prediction"] + made["_crda_retention"] * made["_crda_noise"]).all()
-    assert set(made["_crda_retention"]) == {0.6}
+    carried = made["_crda_retention"] * (made["_crda_scale"] * made["_crda_noise"])
+    assert (made["price"] == made["_crda_prediction"] + carried).all()
+    assert (set(made["_crda_retention"]), set(made["_crda_scale"])) == ({0.6}, {1.0})
+    assert set(made["_crda_licence"]) == {"certificate"}
+    assert (made["_crda_noise_row"] == made["_crda_source_row"]).all()
     assert (set(real["_crda_weight"]), set(made["_crda_weight"])) == ({1.0}, {0.5})
-    assert real[["_crda_prediction", "_crda_noise", "_crda_retention"]].isna().all(axis=None)
-    assert not made.isna().any(axis=None)
+    assert real[["_crda_retention", "_crda_licence"]].isna().all(axis=None)
+    assert ledger["_crda_partner_row"].isna().all()
+    assert not made.drop(columns="_crda_partner_row").isna().any(axis=None)
+
+
+def test_a_real_row_says_what_the_teacher_said_of_it_and_its_noise(finished, ledger):
+    real = ledger[~ledger["_crda_synthetic"]]
+    assert real["_crda_noise"].tolist() == finished.result.abduction.noise.tolist()
+    assert real["_crda_prediction"].tolist() == finished.result.teacher.in_sample.tolist()
+    np.testing.assert_allclose(real["_crda_prediction"] + real["_crda_noise"], real["price"], rtol=1e-12)
+    assert real["_crda_noise_row"].tolist() == real["_crda_source_row"].tolist()
+
+
+def test_every_changed_cell_is_listed_with_what_it_was_and_how_it_changed(finished, ledger):
+    cells = pq.read_table(finished.folder / "ledger.parquet").to_pandas()
+    assert list(cells.columns) == ["row", "column", "policy", "old", "new", "old_label", "new_label"]
+    real = ledger[~ledger["_crda_synthetic"]].set_index("_crda_source_row")
+    rebuilt = real.loc[ledger["_crda_source_row"]].reset_index(drop=True)
+    for name, part in cells.groupby("column"):
+        labels = name == "garage"
+        old, new = ("old_label", "new_label") if labels else ("old", "new")
+        rows = part["row"].to_numpy() - 1
+        assert rebuilt[name].iloc[rows].tolist() == part[old].tolist()
+        assert (part[old] != part[new]).all()
+        assert part[["old", "new"] if labels else ["old_label", "new_label"]].isna().all(axis=None)
+        column = rebuilt[name].to_numpy(copy=True)
+        column[rows] = part[new].to_numpy()
+        assert column.tolist() == ledger[name].tolist()
+    changed = set(cells["column"])
+    assert changed == set(finished.result.certificate.perturbed)
+    told = dict(zip(cells["column"], cells["policy"], strict=True))
+    assert told == {name: finished.result.counterfactuals.action.policies[name] for name in changed}
+    assert cells["row"].min() > len(real)
 
 
 def test_what_was_kept_is_the_source_rows_and_what_moved_is_named(finished, ledger):
@@ -79,13 +113,17 @@ def test_columns_keep_their_types_and_labels(finished):
         "price": "double",
         "_crda_synthetic": "bool",
         "_crda_source_row": "int64",
+        "_crda_partner_row": "int64",
         "_crda_prediction": "double",
+        "_crda_scale": "double",
         "_crda_noise": "double",
+        "_crda_noise_row": "int64",
         "_crda_retention": "double",
+        "_crda_licence": "string",
         "_crda_weight": "double",
         "_crda_trained": "bool",
     }
-    assert tuple(types)[-7:] == LEDGER
+    assert tuple(types)[-11:] == LEDGER
     assert set(table["garage"].to_pylist()) == {"none", "unfinished", "finished"}
 
 
@@ -118,6 +156,8 @@ def test_the_record_says_all_that_was_found(finished):
         "versions",
         "data",
         "certificate",
+        "falsification",
+        "sensitivity",
         "abduction",
         "counterfactuals",
         "regressor",
@@ -125,6 +165,9 @@ def test_the_record_says_all_that_was_found(finished):
         "test",
         "final_model",
         "fits",
+        "spared_fits",
+        "teacher",
+        "watch",
         "files",
         "volatile",
     }
@@ -143,6 +186,8 @@ def test_the_record_says_all_that_was_found(finished):
     assert (made["rows"], made["retention"], made["weight"]) == (len(result.counterfactuals), 0.6, 0.5)
     assert made["moved"] == ["area", "rooms", "age", "garage", "station_distance"]
     assert set(made["clipped"]) == set(made["policies"]) == set(made["moved"])
+    assert (made["licence"], made["residual_draw"], made["scale_clipped"]) == ("certificate", "own", 0)
+    assert (record["abduction"]["model"], record["abduction"]["scale"]) == ("additive", None)
     assert record["versions"] == versions()
     assert record["spec"]["sha256"] == hashlib.sha256((finished.folder / "spec.yaml").read_bytes()).hexdigest()
 
@@ -165,6 +210,7 @@ def test_every_file_is_there_with_the_hash_that_the_record_names(finished):
         "spec.yaml",
         "certificate.json",
         "augmented.parquet",
+        "ledger.parquet",
         "folds.csv",
         "rows.csv",
         "graph.svg",
@@ -199,5 +245,6 @@ def test_a_run_without_synthetic_rows_has_a_ledger_of_real_ones(tmp_path):
     assert not table["_crda_synthetic"].any()
     assert table["price"].tolist() == finished.result.split.train.y.tolist()
     assert folds_csv(finished.result.verdict.folds).count("\n") == 1
+    assert pq.read_table(io.BytesIO(ledger_parquet(finished.result))).num_rows == 0
     record = make_record(finished.result, spec={"name": "n"}, spec_yaml="", origins={}, seed=0)
     assert (record["counterfactuals"], record["test"]["augmented"]) == (None, None)

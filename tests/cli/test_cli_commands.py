@@ -80,7 +80,8 @@ def test_the_schema_command_prints_the_published_schema(command):
 def test_validate_says_how_to_go_on(command, place):
     outcome = command("crda-spec", "validate", "spec.yaml")
     assert (outcome.code, outcome.err) == (0, "")
-    assert outcome.out == "spec.yaml: valid (rows not read); run it with: crda-run spec.yaml\n"
+    then = "see what it would do with: crda-spec plan spec.yaml, run it with: crda-run spec.yaml"
+    assert outcome.out == f"spec.yaml: valid (rows not read); {then}\n"
     assert list(place.iterdir()) == [place / "spec.yaml"]
 
 
@@ -126,6 +127,7 @@ def test_a_run_prints_plain_text_when_nobody_watches(command, place):
     assert outcome.out.rstrip().endswith(f"Files: {only_run(place).relative_to(place)}")
     assert [line.split(":")[0] for line in outcome.err.splitlines()] == [
         "read the data",
+        "test the graph",
         "abduct, partition, act, predict",
         "gate",
         "refit and score",

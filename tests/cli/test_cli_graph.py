@@ -1,6 +1,9 @@
 """`crda-spec graph`: a picture, or the graph in any language, which a spec then takes back."""
 
 import json
+import os
+import pty
+import subprocess
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -12,7 +15,9 @@ ENDINGS = {"dagitty": "dag", "dot": "dot", "gml": "gml", "graphml": "graphml"}
 
 
 def verdicts(command, spec):
-    return json.loads(command("crda-spec", "plan", spec, "--json").out)["features"]
+    """Every feature's verdict; where an edge was written is the one thing that the format may change."""
+    features = json.loads(command("crda-spec", "plan", spec, "--json").out)["features"]
+    return [{key: value for key, value in feature.items() if key != "lines"} for feature in features]
 
 
 @pytest.mark.parametrize("kind", ENDINGS)
@@ -36,6 +41,31 @@ def test_svg_is_the_default_and_well_formed(command):
     assert "severity" in text
 
 
+def test_png_by_ending_and_through_a_pipe_are_the_same_bytes(command, script, tmp_path):
+    file = tmp_path / "clinic.png"
+    done = command("crda-spec", "graph", CLINIC / "spec.yaml", "--out", file)
+    assert (done.code, done.out, done.err) == (0, "", f"{file}\n")
+    line = [script("crda-spec"), "graph", str(CLINIC / "spec.yaml"), "--format", "png"]
+    piped = subprocess.run(line, capture_output=True, timeout=120, check=True)
+    assert piped.stderr == b""
+    assert piped.stdout == file.read_bytes()
+    assert piped.stdout.startswith(b"\x89PNG\r\n\x1a\n")
+
+
+def test_png_is_not_poured_over_a_terminal(script):
+    ours, theirs = pty.openpty()
+    try:
+        line = [script("crda-spec"), "graph", str(CLINIC / "spec.yaml"), "--format", "png"]
+        done = subprocess.run(line, stdout=theirs, stderr=subprocess.PIPE, text=True, timeout=120, check=False)
+    finally:
+        os.close(theirs)
+        os.close(ours)
+    assert (done.returncode, done.stderr) == (
+        2,
+        "a PNG picture cannot be printed on a terminal; name a file: --out graph.png, or use > graph.png\n",
+    )
+
+
 def test_edges_are_printed_one_a_line(command):
     lines = command("crda-spec", "graph", CLINIC / "spec.yaml", "--format", "edges").out.splitlines()
     assert "severity -> dose" in lines
@@ -51,12 +81,17 @@ def test_a_format_that_cannot_say_everything_says_what_it_loses(command):
 
 
 def test_wrong_uses(command, tmp_path):
-    unknown = command("crda-spec", "graph", CLINIC / "spec.yaml", "--out", tmp_path / "clinic.pgn")
+    swapped = command("crda-spec", "graph", CLINIC / "spec.yaml", "--out", tmp_path / "clinic.pgn")
+    assert (swapped.code, swapped.err) == (
+        2,
+        "the ending of 'clinic.pgn' tells no format; did you mean '.png'? or say --format\n",
+    )
+    unknown = command("crda-spec", "graph", CLINIC / "spec.yaml", "--out", tmp_path / "clinic.zip")
     assert (unknown.code, unknown.err) == (
         2,
         (
-            "the ending of 'clinic.pgn' tells no format; "
-            "endings: .svg, .txt, .dag, .dagitty, .dot, .gv, .gml, .graphml; or say --format\n"
+            "the ending of 'clinic.zip' tells no format; "
+            "endings: .svg, .png, .txt, .dag, .dagitty, .dot, .gv, .gml, .graphml; or say --format\n"
         ),
     )
     specs = CLINIC.parents[1] / "specs"

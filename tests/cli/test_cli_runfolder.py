@@ -33,7 +33,15 @@ gate: {{kind: wilcoxon, folds: 5}}
 """
 RIDGE = "{kind: ridge}"
 XGBOOST = "{kind: xgboost, n_estimators: 15, early_stopping: null}"
-FILES = ["augmented.parquet", "certificate.json", "folds.csv", "graph.svg", "record.json", "report.html"]
+FILES = [
+    "augmented.parquet",
+    "certificate.json",
+    "folds.csv",
+    "graph.svg",
+    "ledger.parquet",
+    "record.json",
+    "report.html",
+]
 FILES += ["rows.csv", "spec.yaml"]
 
 
@@ -121,8 +129,9 @@ def test_an_interrupt_in_the_middle_of_a_networks_fit_leaves_nothing(place, scri
         lines = running.stderr.read().splitlines()
         code = running.wait(timeout=30)
     assert code == 130
-    assert re.fullmatch(r"abduct, partition, act, predict: stopped, \d+\.\d s", lines[0])
-    assert lines[1:] == ["interrupted; nothing half-written was left behind"]
+    assert lines[0].startswith("test the graph: ")
+    assert re.fullmatch(r"abduct, partition, act, predict: stopped, \d+\.\d s", lines[1])
+    assert lines[2:] == ["interrupted; nothing half-written was left behind"]
     assert sorted(path.name for path in place.iterdir()) == before
 
 

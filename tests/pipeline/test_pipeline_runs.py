@@ -73,6 +73,7 @@ def test_a_run_from_top_to_bottom(tmp_path):
     result = run_spec(tmp_path, bidding("ridge"), "execution.jobs=1", notes=notes)
     assert notes.stages == [
         ("read the data", None),
+        ("test the graph", None),
         ("abduct, partition, act, predict", None),
         ("gate", 6),
         ("refit and score", None),
@@ -184,9 +185,9 @@ class Remembering:
     real: Partitioner
     asked: list[Table] = field(default_factory=list)
 
-    def partition(self, train, abduction):
+    def partition(self, train, residuals, *, seed, index):
         self.asked.append(train)
-        return self.real.partition(train, abduction)
+        return self.real.partition(train, residuals, seed=seed, index=index)
 
 
 GROUPED = """

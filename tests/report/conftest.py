@@ -15,13 +15,20 @@ from crda_spec.records import (
     Counterfactuals,
     DataReport,
     DrawnGraph,
+    Falsification,
+    FeatureSensitivity,
     FeatureVerdict,
     FoldResult,
     HeldOut,
+    JointEvidence,
+    Remedy,
     RunResult,
+    Sensitivity,
+    SourceLine,
     Split,
     Table,
     Teacher,
+    TestedStatement,
     TestScore,
     Verdict,
 )
@@ -78,7 +85,12 @@ VERDICTS = (
         name="dose",
         status="blocked",
         reason="An unmeasured cause of recovery also drives it.",
-        witness=("severity", "->", "dose"),
+        witness=("recovery", "<-", "severity", "->", "dose"),
+        lines=(
+            SourceLine(edge="severity -> recovery", where="causal.graph.edges.5"),
+            SourceLine(edge="severity -> dose", where="causal.graph.edges.4"),
+        ),
+        blockers=("severity",),
     ),
     FeatureVerdict(
         name="age",
@@ -87,7 +99,10 @@ VERDICTS = (
         evidence={"pearson_r": 0.0213, "p_value": 0.61},
     ),
     FeatureVerdict(
-        name="ward", status="direct_cause", reason="A direct cause of recovery, separated from its noise by the rest."
+        name="ward",
+        status="direct_cause",
+        reason="A direct cause of recovery, separated from its noise by the rest.",
+        lemma="ward is a parent of recovery.",
     ),
     FeatureVerdict(
         name="exercise",
@@ -97,6 +112,99 @@ VERDICTS = (
         warning="The residual is correlated with it (r = 0.1312, p = 0.0041): the model may be misspecified.",
     ),
     FeatureVerdict(name="smoker", status="irrelevant", reason="Separated from recovery by the other features."),
+)
+
+REMEDIES = (
+    Remedy(
+        kind="measure",
+        names=("severity",),
+        frees=("dose",),
+        sentence="With severity measured and among the features, dose could move.",
+    ),
+)
+JOINT = JointEvidence(
+    p_value=0.34,
+    gain=-0.011,
+    size_gain=0.004,
+    rows=320,
+    alpha=0.05,
+    failed=False,
+    pruned=(),
+    sentence=(
+        "Together, the 3 features that move do not help to predict the residual or its size in rows that were not "
+        "fitted (p = 0.34)."
+    ),
+)
+FALSIFICATION = Falsification(
+    outcome="not_falsified",
+    on_falsified="abstain",
+    sentence="The training rows do not contradict the graph, and a graph with shuffled names would do worse.",
+    test="partial correlation",
+    alpha=0.05,
+    rows=320,
+    implied=4,
+    statements=(
+        TestedStatement(
+            first="ward", second="age", given=(), statistic=2.1, p_value=0.0357, adjusted=0.1428, violated=False
+        ),
+        TestedStatement(
+            first="smoker",
+            second="dose",
+            given=("age", "ward"),
+            statistic=0.4,
+            p_value=0.69,
+            adjusted=1.0,
+            violated=False,
+        ),
+    ),
+    suggested=(),
+    permutations=100,
+    as_good=0.04,
+    equivalent=0.0,
+)
+FALSIFIED = replace(
+    FALSIFICATION,
+    outcome="falsified",
+    sentence="The training rows contradict the graph: smoker and dose are dependent where it says they are not.",
+    statements=(
+        replace(FALSIFICATION.statements[1], statistic=9.7, p_value=2e-20, adjusted=8e-20, violated=True),
+        FALSIFICATION.statements[0],
+    ),
+    suggested=("smoker -> dose", "dose <-> smoker"),
+    as_good=0.62,
+    equivalent=0.05,
+)
+SENSITIVITY = Sensitivity(
+    gain=0.6119,
+    retention=1.0,
+    features=(
+        FeatureSensitivity(
+            name="exercise",
+            robustness=0.2209,
+            limit=0.0626,
+            moved_sd=2.31,
+            remaining_sd=2.87,
+            observed="age",
+            observed_with_feature=0.112,
+            observed_with_target=0.0831,
+        ),
+        FeatureSensitivity(
+            name="smoker",
+            robustness=0.0431,
+            limit=0.00194,
+            moved_sd=0.7,
+            remaining_sd=0.48,
+            observed="exercise",
+            observed_with_feature=0.0612,
+            observed_with_target=0.0977,
+        ),
+    ),
+    sentence=(
+        "A hidden cause of recovery and smoker would have to explain 4.3 % of what the features leave open in each "
+        "before it uses up the gain that the gate measured. exercise, the measured feature that is tied most to both, "
+        "explains 6.1 % of smoker and 9.8 % of recovery: one more like it, unmeasured, would be enough. "
+        "Not measured: ward (a category has no distance to move by)."
+    ),
 )
 
 
@@ -182,7 +290,18 @@ def build_accepted() -> RunResult:
             graph=DECLARED,
             features=VERDICTS,
             assumes=("The declared graph is the true one.", "The noise is additive."),
+            noise_side=("Z", "severity"),
+            largest=("age", "ward", "exercise", "smoker"),
+            lemma_holds=True,
+            remedies=REMEDIES,
+            joint=JOINT,
+            method=(
+                "The graph was held against residuals of rows that the model had not seen: a screen by correlation "
+                "(alpha 0.05, size below 0.1)."
+            ),
         ),
+        falsification=FALSIFICATION,
+        sensitivity=SENSITIVITY,
         teacher=Teacher(kind="single", members=(MeanModel(),), in_sample=np.zeros(320), out_of_fold=None),
         abduction=Abduction(noise=np.zeros(320), residuals="in_sample"),
         counterfactuals=counterfactuals(
@@ -240,6 +359,7 @@ def build_rejected() -> RunResult:
             effect_percent=effect(folds(-0.006)),
             folds=folds(-0.006),
         ),
+        sensitivity=None,
         score=replace(run.score, augmented=10.0312, change_percent=1.5705, interval_percent=(-6.4142, 9.8213)),
     )
 
@@ -259,7 +379,13 @@ def build_abstained() -> RunResult:
                 )
                 for column in COLUMNS
             ),
+            largest=(),
+            lemma_holds=None,
+            remedies=(),
+            joint=None,
         ),
+        falsification=None,
+        sensitivity=None,
         counterfactuals=None,
         verdict=replace(
             run.verdict,
@@ -272,6 +398,65 @@ def build_abstained() -> RunResult:
             fits=0,
         ),
         score=replace(run.score, augmented=None, change_percent=None, interval_percent=None),
+    )
+
+
+def build_falsified() -> RunResult:
+    run = build_accepted()
+    return replace(
+        run,
+        falsification=FALSIFIED,
+        sensitivity=None,
+        counterfactuals=None,
+        verdict=replace(
+            run.verdict,
+            decision="abstained",
+            reason="graph_falsified",
+            sentence="The data contradict the declared graph, so nothing was augmented: mend the graph first.",
+            p_value=None,
+            effect_percent=None,
+            folds=(),
+            fits=0,
+        ),
+        score=replace(run.score, augmented=None, change_percent=None, interval_percent=None),
+    )
+
+
+def build_propagated() -> RunResult:
+    """Exercise moves, and what it causes follows."""
+    run = build_accepted()
+    made = run.counterfactuals
+    action = replace(
+        made.action,
+        moved=("exercise",),
+        policies={"exercise": "jittered by 0.5 standard deviations"},
+        propagated={"ward": "follows exercise: the uniform of its own row, logistic regression"},
+    )
+    return replace(
+        run,
+        certificate=replace(
+            run.certificate,
+            propagated=("ward",),
+            joint=replace(
+                JOINT,
+                p_value=2e-9,
+                failed=True,
+                sentence=(
+                    "The feature that moves helps to predict the residual or its size in rows that were not "
+                    "fitted (p = 2e-09): carrying the noise over is doubtful."
+                ),
+            ),
+        ),
+        falsification=replace(FALSIFIED, on_falsified="warn", outcome="falsified"),
+        counterfactuals=replace(made, action=action),
+        sensitivity=replace(
+            SENSITIVITY,
+            features=SENSITIVITY.features[:1],
+            sentence=(
+                "A hidden cause of recovery and exercise would have to explain 22 % of what the features leave open in "
+                "each before it uses up the gain that the gate measured."
+            ),
+        ),
     )
 
 
@@ -299,6 +484,7 @@ def build_discovered(features: int = 26) -> RunResult:
     )
     return replace(
         run,
+        falsification=None,
         data=replace(run.data, source="satellite.parquet", rows_read=312, rows_used=300, notes=()),
         score=replace(run.score, rows=60),
         split=Split(train=train, test=HeldOut(rows.take(np.arange(240, 300)))),
@@ -309,13 +495,32 @@ def build_discovered(features: int = 26) -> RunResult:
                 edges=(
                     ("Z", "vegetation", "->"),
                     *((name, "Z", "--") for name in neighbours),
-                    ("band_03", "band_04", "--"),
-                    ("band_04", "band_05", "--"),
-                    ("band_05", "band_03", "--"),
+                    ("band_03", "band_04", "o-o"),
+                    ("band_04", "band_05", "o-o"),
+                    ("band_05", "band_03", "o-o"),
+                    ("band_06", "vegetation", "o->"),
+                    ("band_07", "vegetation", "<->"),
                 ),
             ),
             features=verdicts,
             assumes=("The tests of the search did not err.",),
+            joint=replace(
+                JOINT,
+                p_value=0.21,
+                rows=240,
+                pruned=("band_08",),
+                sentence=(
+                    "Together, the 2 features that move do not help to predict the residual or its size in rows that "
+                    "were not fitted (p = 0.21)."
+                ),
+            ),
+            notes=(
+                "The search stopped before it tried sets of 3 columns: they would take more than the 5,000 tests left.",
+            ),
+            method=(
+                "FCI (alpha 0.05, given up to 3 columns) and a screen by correlation (alpha 0.05, size below 0.1) "
+                "looked for ties to residuals of rows that the model had not seen."
+            ),
         ),
         counterfactuals=counterfactuals(
             train,
@@ -357,10 +562,32 @@ def build_hostile() -> RunResult:
                     reason=f"{name} is a <direct> cause.",
                     witness=(name, "->", target.name),
                     warning="<warn>",
+                    lines=(SourceLine(edge=f"{name} -> y", where="<where>"),),
+                    lemma="<lemma>",
                 )
                 for name in HOSTILE
             ),
             assumes=("<assume>",),
+            method="<method>",
+            notes=("<note> \u202e",),
+            joint=replace(JOINT, sentence="<joint>", pruned=HOSTILE[:2]),
+            noise_side=("Z", HOSTILE[0]),
+            remedies=(Remedy(kind="measure", names=("<u>",), frees=(HOSTILE[0],), sentence="<remedy>"),),
+        ),
+        falsification=replace(
+            FALSIFIED,
+            sentence="<falsified>",
+            test="<ci>",
+            statements=(replace(FALSIFIED.statements[0], first=HOSTILE[0], second=HOSTILE[1], given=HOSTILE[2:4]),),
+            suggested=(f"{HOSTILE[0]} -> {HOSTILE[3]}",),
+        ),
+        sensitivity=replace(
+            SENSITIVITY,
+            features=tuple(
+                replace(feature, name=name, observed=HOSTILE[5])
+                for feature, name in zip(SENSITIVITY.features, HOSTILE[1:3], strict=True)
+            ),
+            sentence="<sensitive> \u202e",
         ),
         counterfactuals=counterfactuals(
             train, HOSTILE[:2], {HOSTILE[0]: "<policy>", HOSTILE[1]: "\u202epolicy"}, {HOSTILE[0]: 1}, rows=60
@@ -373,6 +600,8 @@ BUILDERS = {
     "accepted": build_accepted,
     "rejected": build_rejected,
     "abstained": build_abstained,
+    "falsified": build_falsified,
+    "propagated": build_propagated,
     "discovered": build_discovered,
     "hostile": build_hostile,
 }

@@ -8,7 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crda_spec.records import DrawnGraph, FeatureVerdict
-from crda_spec.report.graph_svg import MOST_NODES, graph_svg
+from crda_spec.report.graph_boxes import BOX_HEIGHT
+from crda_spec.report.graph_routes import RING
+from crda_spec.report.graph_scene import MOST_NODES, scene, witness_edges
+from crda_spec.report.graph_svg import graph_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 ROLES = ("feature", "target", "latent", "noise", "unused")
@@ -72,6 +75,63 @@ def test_marks_tell_arrows_ties_and_lines_apart():
     assert [name for name in classes if name.startswith("head")] == ["head", "head noisy", "head noisy"]
 
 
+def ends_of(mark):
+    """What stands at the two ends of `a mark b`: a head, a circle or nothing."""
+    placed = scene(DrawnGraph(nodes=(("a", "feature"), ("b", "feature")), edges=(("a", "b", mark),)), ())
+    (line,) = placed.lines
+    signs = [(x, y, ">") for x, y, _ in line.route.tips] + [(x, y, "o") for x, y in line.route.rings]
+    found = {}
+    for x, y, sign in signs:
+        (name,) = [
+            box.name
+            for box in placed.boxes
+            if min(abs(x - box.left), abs(x - box.right)) <= RING and abs(y - box.y) < BOX_HEIGHT / 2
+        ]
+        found[name] = sign
+    return found
+
+
+@pytest.mark.parametrize(
+    ("mark", "ends"),
+    [
+        ("->", {"b": ">"}),
+        ("<->", {"a": ">", "b": ">"}),
+        ("--", {}),
+        ("o->", {"a": "o", "b": ">"}),
+        ("o-o", {"a": "o", "b": "o"}),
+        ("o--", {"a": "o"}),
+    ],
+)
+def test_a_circle_or_a_head_stands_at_the_end_that_the_mark_says(mark, ends):
+    assert ends_of(mark) == ends
+
+
+def test_only_pictures_with_circles_carry_their_style(build):
+    with_circles, without = (build(kind).certificate for kind in ("discovered", "accepted"))
+    assert ".end{" in graph_svg(with_circles.graph, with_circles.features)
+    assert ".end{" not in graph_svg(without.graph, without.features)
+
+
+def notes(root):
+    return [text.text for text in root.iter(f"{SVG}text") if text.get("class") == "note"]
+
+
+def test_the_legend_of_a_search_explains_lines_and_circles():
+    nodes = (("a", "feature"), ("b", "feature"), ("y", "target"))
+    cpdag = DrawnGraph(nodes=nodes, edges=(("a", "b", "--"), ("b", "y", "->")))
+    assert notes(parsed(graph_svg(cpdag, ()))) == ["target", "feature", "direction not known"]
+    pag = DrawnGraph(nodes=nodes, edges=(("a", "b", "o-o"), ("b", "y", "o->")))
+    assert notes(parsed(graph_svg(pag, ()))) == ["target", "feature", "circle: an arrowhead or none, not known"]
+
+
+def test_circles_are_drawn_over_lines_that_end_there(build):
+    certificate = build("discovered").certificate
+    root = parsed(graph_svg(certificate.graph, certificate.features))
+    drawn = [(one.get("class") or "").split()[0] for one in root if one.tag in (f"{SVG}path", f"{SVG}circle")]
+    lines = "".join({"edge": "e", "end": "o"}.get(name, "") for name in drawn)
+    assert lines == "eeeeeooeooeooeo"  # lines without circles first
+
+
 def test_unmeasured_nodes_are_dashed(build):
     certificate = build("accepted").certificate
     root = parsed(graph_svg(certificate.graph, certificate.features))
@@ -83,7 +143,54 @@ def test_the_legend_names_only_what_occurs(build):
     certificate = build("abstained").certificate
     root = parsed(graph_svg(certificate.graph, certificate.features))
     notes = [text.text for text in root.iter(f"{SVG}text") if text.get("class") == "note"]
-    assert notes == ["fixed: tied to noise", "target", "noise of the target", "not measured"]
+    assert notes == [
+        "fixed: tied to noise",
+        "path that ties it to the noise",
+        "target",
+        "noise of the target",
+        "not measured",
+    ]
+
+
+def edge_classes(graph, verdicts):
+    """The class of each edge's line, in the order in which they are drawn."""
+    return [
+        path.get("class")
+        for path in parsed(graph_svg(graph, verdicts)).iter(f"{SVG}path")
+        if path.get("class").startswith("edge")
+    ]
+
+
+def test_the_witness_path_is_drawn_last_and_thick(build):
+    certificate = build("accepted").certificate
+    classes = edge_classes(certificate.graph, certificate.features)
+    assert classes[-2:] == ["edge noisy witness", "edge noisy witness"]
+    assert [name for name in classes[:-2] if "witness" in name] == []
+    free = [verdict for verdict in certificate.features if verdict.status != "blocked"]
+    assert [name for name in edge_classes(certificate.graph, free) if "witness" in name] == []
+
+
+def test_witness_edges_are_read_from_the_path():
+    def witness(status, *tokens):
+        return FeatureVerdict(name="x", status=status, reason="", witness=tokens)
+
+    assert witness_edges([witness("blocked", "Z", "->", "y", "<-", "x")]) == {("Z", "y", "->"), ("x", "y", "->")}
+    assert witness_edges([witness("blocked", "y", "<->", "x")]) == {("x", "y", "<->")}
+    # Nodes and arrows alternate, so that even a node called like an arrow is a node.
+    assert witness_edges([witness("blocked", "->", "<-", "<->")]) == {("<->", "->", "->")}
+    assert witness_edges([witness("blocked"), witness("kept", "Z", "->", "y")]) == frozenset()
+
+
+def test_the_noise_belongs_to_the_witness_and_a_tie_is_not_its_arrow():
+    graph = DrawnGraph(
+        nodes=(("x", "feature"), ("y", "target"), ("r", "feature"), ("Z", "noise")),
+        edges=(("x", "y", "->"), ("y", "x", "<->"), ("y", "r", "->"), ("Z", "y", "->")),
+    )
+    verdicts = [
+        FeatureVerdict(name="x", status="blocked", reason="", witness=("x", "<->", "y")),
+        FeatureVerdict(name="r", status="blocked", reason="", witness=("Z", "->", "y", "->", "r")),
+    ]
+    assert edge_classes(graph, verdicts) == ["edge", "edge tie noisy witness", "edge witness", "edge noisy witness"]
 
 
 def test_hostile_names_stay_text(build):
@@ -144,7 +251,7 @@ def drawn_graphs(draw):
     chosen = draw(st.lists(names, min_size=1, max_size=8, unique=True))
     nodes = tuple((name, draw(st.sampled_from(ROLES))) for name in chosen)
     end = st.sampled_from(chosen)
-    edges = draw(st.lists(st.tuples(end, end, st.sampled_from(["->", "<->", "--"])), max_size=14))
+    edges = draw(st.lists(st.tuples(end, end, st.sampled_from(["->", "<->", "--", "o->", "o-o", "o--"])), max_size=14))
     statuses = st.sampled_from(["direct_cause", "irrelevant", "screened", "blocked", "kept"])
     verdicts = [
         FeatureVerdict(name=name, status=draw(statuses), reason=draw(names))

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import math
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
 
@@ -100,7 +102,22 @@ def test_hostile_text_is_shown_not_obeyed(build):
                 "One model vs one model on 80 test rows: MSE 9.876 -> 8.829, -10.6 % (95 % interval -18.1 to -2.9).",
                 "3 of 5 features may move, certified by the declared graph.",
                 "Arrows run from cause to effect. A dashed arc with two heads is a hidden common cause. What to see:",
-                "Open path: severity -> dose",
+                "Open path: recovery <- severity -> dose Knowing severity would close this path.",
+                "Written at: severity -> recovery (causal.graph.edges.5) , severity -> dose (causal.graph.edges.4)",
+                "Lemma: ward is a parent of recovery.",
+                "What drives recovery and is not measured: Z and severity. A feature may move if none of it is tied",
+                "The graph would also let age move, which the spec or the ranking did not choose.",
+                "The paper's lemma was checked on this graph, and it holds.",
+                "What this assumes The declared graph is the true one. The noise is additive.",
+                "What would let more features move",
+                "With severity measured and among the features, dose could move.",
+                "Not falsified The training rows do not contradict the graph",
+                "2 of 4 implied independences were tested on 320 training rows (partial correlation, alpha 0.05 over",
+                "Of 100 graphs of the same shape with shuffled names, 4 % contradict the data no more than this one.",
+                "smoker and dose, given age and ward 0.6900 1.000 holds",
+                "A hidden cause of recovery and smoker would have to explain 4.3 % of what the features leave open",
+                "The gain: the mean held-out squared error fell by 0.6119 (unit: days squared).",
+                "exercise (h/week) 2.310 22 % age: 11 % of exercise, 8.3 % of recovery",
                 "Measured: pearson r 0.0213, p value 0.61",
                 "Warning: The residual is correlated with it (r = 0.1312, p = 0.0041): the model may be misspecified.",
                 "delta uniform on [-0.7, 0.7], one delta a row; 12 of 400 brought back inside the contract.",
@@ -122,16 +139,41 @@ def test_hostile_text_is_shown_not_obeyed(build):
             "abstained",
             [
                 "Abstained: nothing was augmented, the plain model is the one to use. No feature may be perturbed",
-                "No synthetic rows were made.",
+                "No synthetic rows were made: no feature may move.",
                 "Nothing was tested.",
                 "One plain model on 80 test rows: MSE 9.876; there is no augmented model to compare.",
+            ],
+        ),
+        (
+            "falsified",
+            [
+                "Abstained: nothing was augmented, the plain model is the one to use. The data contradict the declared",
+                "No synthetic rows were made: the data contradict the declared graph.",
+                "Falsified The training rows contradict the graph: smoker and dose are dependent where it says",
+                "Under on_falsified: abstain, nothing is augmented on the word of a falsified graph.",
+                "62 % contradict the data no more than this one; 5 % say the very same.",
+                "Edges that would explain it: smoker -> dose and dose <-> smoker. Draw one only if it makes sense",
+                "smoker and dose, given age and ward < 0.0001 < 0.0001 violated",
+            ],
+        ),
+        (
+            "propagated",
+            [
+                "What the moved features cause moves with them: ward.",
+                "Follows exercise: the uniform of its own row, logistic regression.",
+                "Under on_falsified: warn, the run went on: read its numbers with care.",
+                "fitted (p = 2e-09): carrying the noise over is doubtful. With a declared graph this only warns:",
             ],
         ),
         (
             "discovered",
             [
                 "2 of 26 features may move, found by discovery, not certified.",
-                "Arrows run from cause to effect. A line without a head has no known direction. What to see:",
+                "A line without a head has no known direction. A circle stands where the data leave open whether",
+                "What the data were asked FCI (alpha 0.05, given up to 3 columns) and a screen by correlation",
+                "Joint check: Together, the 2 features that move do not help to predict the residual or its size",
+                "It held fixed: band_08.",
+                "About the search: The search stopped before it tried sets of 3 columns:",
             ],
         ),
     ],
@@ -142,7 +184,7 @@ def test_the_page_says(build, kind, said):
         assert sentence in re.sub(r" +", " ", text)
 
 
-@pytest.mark.parametrize(("kind", "figures"), [("accepted", 6), ("abstained", 1), ("discovered", 5)])
+@pytest.mark.parametrize(("kind", "figures"), [("accepted", 8), ("propagated", 6), ("abstained", 1), ("discovered", 5)])
 def test_each_picture_is_named_and_each_figure_says_what_to_see(build, kind, figures):
     run = build(kind)
     found = Page(page(run))
@@ -150,7 +192,83 @@ def test_each_picture_is_named_and_each_figure_says_what_to_see(build, kind, fig
     assert len(pictures) == figures
     assert all(len(label) > 20 for label in pictures)
     captions = found.text.count("What to see:")
-    assert captions == (4 if run.counterfactuals is not None else 1)
+    assert captions == (1 if run.counterfactuals is None else 4 if run.sensitivity is None else 5)
+
+
+SECTIONS = ("falsification", "sensitivity", "remedies")
+
+
+@pytest.mark.parametrize(
+    ("kind", "present"),
+    [
+        ("accepted", SECTIONS),
+        ("rejected", SECTIONS),
+        ("falsified", ("falsification", "remedies")),
+        ("abstained", ()),
+        ("discovered", ()),
+    ],
+)
+def test_a_section_without_anything_to_say_is_absent(build, kind, present):
+    ids = {value for _, key, value in Page(page(build(kind))).attributes if key == "id"}
+    assert {name for name in SECTIONS if name in ids} == set(present)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"effect_percent": 1.5}, "The gate measured no gain, so there is none that a hidden cause could use up."),
+        ({"metric": "mae"}, "The gate compared the MAE, and this question needs a gain in squared error."),
+    ],
+    ids=["no-gain", "absolute-errors"],
+)
+def test_a_missing_sensitivity_says_why(build, changes, said):
+    run = build("accepted")
+    text = Page(page(replace(run, sensitivity=None, verdict=replace(run.verdict, **changes)))).text
+    assert f"How strong would a hidden cause have to be? {said}" in text
+
+
+def test_a_limit_that_cannot_be_drawn_is_still_a_number(build):
+    run = build("accepted")
+    found = run.sensitivity
+    never, always = (
+        replace(found.features[0], limit=limit, robustness=r) for limit, r in ((math.inf, 1.0), (0.0, 0.0))
+    )
+    text = Page(page(replace(run, sensitivity=replace(found, features=(never, always))))).text
+    assert "exercise (h/week) 2.310 100 % age: 11 % of exercise, 8.3 % of recovery" in text
+    assert "exercise (h/week) 2.310 0 % age:" in text
+    assert "a hidden cause in the shaded part" not in text
+
+
+def test_a_graph_that_implies_nothing_has_nothing_tested(build):
+    run = build("accepted")
+    none = replace(run.falsification, outcome="not_informative", implied=0, statements=(), as_good=None)
+    text = Page(page(replace(run, falsification=none))).text
+    assert "Not informative The training rows do not contradict the graph" in text
+    assert "tested on" not in text
+    assert "shuffled names," not in text
+
+
+def test_a_failed_joint_check_that_only_warns_says_so_where_it_may_prune(build):
+    run = build("discovered")
+    joint = replace(run.certificate.joint, failed=True, pruned=())
+    text = Page(page(replace(run, certificate=replace(run.certificate, joint=joint)))).text
+    assert "Under joint.on_failure: warn, the run went on: read its numbers with care." in text
+    assert "It held fixed" not in text
+
+
+def test_a_certificate_that_asked_nothing_has_no_such_list(build):
+    run = build("abstained")
+    text = Page(page(replace(run, certificate=replace(run.certificate, method="")))).text
+    assert "What the data were asked" not in text
+
+
+def test_long_lists_are_cut_and_say_so(build):
+    run = build("accepted")
+    many = replace(run.falsification, implied=30, statements=run.falsification.statements * 15)
+    text = Page(page(replace(run, falsification=many))).text
+    assert "30 implied independences were tested" in text
+    assert "the least likely first; 18 more in record.json" in text
+    assert text.count("smoker and dose, given age and ward") == 6
 
 
 def test_the_headings_are_nested_and_the_tables_have_headers(any_run):

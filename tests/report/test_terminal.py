@@ -31,6 +31,14 @@ def test_the_plain_summary_is_the_golden_one(run_kind, any_run):
     assert text == golden.read_text(encoding="utf-8")
 
 
+def test_what_is_assumed_is_said_once(any_run):
+    lines = summary(any_run).splitlines()
+    assert lines.count("  Assumed:") == 1
+    assert [lines.count(f"    {assumed}") for assumed in any_run.certificate.assumes] == [1] * len(
+        any_run.certificate.assumes
+    )
+
+
 def test_a_pipe_gets_the_same_text_at_any_width(any_run):
     assert summary(any_run, width=40) == summary(any_run, width=250)
 

@@ -2,12 +2,27 @@ from __future__ import annotations
 
 import math
 import unicodedata
+from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crda_spec.report.wording import change, count, in_unit, listed, number, p_value, percent, setting, shorten, shown
+from crda_spec.records import VerdictReason
+from crda_spec.report.wording import (
+    REASON_WORDS,
+    change,
+    count,
+    in_unit,
+    listed,
+    number,
+    p_value,
+    percent,
+    setting,
+    share,
+    shorten,
+    shown,
+)
 
 
 @pytest.mark.parametrize(
@@ -108,3 +123,23 @@ def test_small_words():
     ]
     assert (in_unit("dose", "mg"), in_unit("dose", None)) == ("dose (mg)", "dose")
     assert [setting(value) for value in (1.0, 0.25, 1e-5)] == ["1", "0.25", "1e-05"]
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (0.0, "0 %"),
+        (0.00001, "less than 0.01 %"),
+        (0.0431, "4.3 %"),
+        (0.0996, "10 %"),
+        (0.2209, "22 %"),
+        (1.0, "100 %"),
+        (math.nan, "n/a"),
+    ],
+)
+def test_a_share_has_two_digits_that_count(value, written):
+    assert share(value) == written
+
+
+def test_every_reason_of_a_verdict_has_its_words():
+    assert set(REASON_WORDS) == set(get_args(VerdictReason))

@@ -131,7 +131,11 @@ def test_a_recipe_fills_what_is_left_out(load, recipe):
     for section, wanted in preset.items():
         assert {key: dumped[section][key] for key in wanted} == wanted
     assert {name for name, origin in draft.origins.items() if origin == "recipe"} == {
+        "partition.joint.alpha",
+        "partition.joint.folds",
+        "partition.joint.on_failure",
         "partition.max_features",
+        "partition.residuals",
         "counterfactual.teacher.kind",
         "counterfactual.residuals",
         "counterfactual.retention",
@@ -141,7 +145,7 @@ def test_a_recipe_fills_what_is_left_out(load, recipe):
         "perturbation.default.reach",
         "perturbation.default.around",
         "perturbation.default.share",
-    } | ({"counterfactual.teacher.folds"} if recipe == "distilled" else set())
+    } | ({"counterfactual.teacher.folds", "counterfactual.teacher.repeats"} if recipe == "distilled" else set())
 
 
 def test_without_a_recipe_the_paper_is_followed(load):

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from crda_spec.spec.causal import Causal, EdgesGraph, PcDiscovery
-from crda_spec.spec.counterfactual import Counterfactual, CrossfitTeacher, SingleTeacher
+from crda_spec.spec.causal import Causal, EdgesGraph
+from crda_spec.spec.counterfactual import Counterfactual
 from crda_spec.spec.dataset import ColumnContract, ColumnSplit, CsvSource, Dataset, FractionSplit, MissingDrop
+from crda_spec.spec.discovery import PcDiscovery
 from crda_spec.spec.gate import WilcoxonGate
 from crda_spec.spec.load import read_draft
 from crda_spec.spec.partition import Partition
@@ -17,6 +18,7 @@ from crda_spec.spec.perturbation import JitterPolicy, Perturbation, ResamplePoli
 from crda_spec.spec.regressor import EarlyStopping, LinearRegressor, MlpRegressor, RidgeRegressor, XgboostRegressor
 from crda_spec.spec.render import redact_url, render, resolved
 from crda_spec.spec.run import RunSpec
+from crda_spec.spec.teacher import BaggedTeacher, CommitteeTeacher, CrossfitTeacher, SingleTeacher, StudentMember
 from crda_spec.spec.tune import NoTuning, RandomizedTuning
 
 # All that a YAML file can hold: no lone surrogates and no control characters but tab and line ends.
@@ -102,7 +104,18 @@ def specs(draw: st.DrawFn) -> RunSpec:
         missing=MissingDrop(kind="drop"),
         split=draw(st.sampled_from([split, by_column])),
     )
-    teacher = draw(st.sampled_from([SingleTeacher(kind="single"), CrossfitTeacher(kind="crossfit", folds=4)]))
+    members = (StudentMember(kind="student"), RidgeRegressor(kind="ridge", alpha=draw(FRACTION)))
+    teacher = draw(
+        st.sampled_from(
+            [
+                SingleTeacher(kind="single"),
+                CrossfitTeacher(kind="crossfit", folds=4),
+                CrossfitTeacher(kind="crossfit", repeats=2),
+                BaggedTeacher(kind="bagged", members=3),
+                CommitteeTeacher(kind="committee", members=members),
+            ]
+        )
+    )
     return RunSpec(
         version=1,
         name=draw(st.from_regex(r"\A[A-Za-z0-9][A-Za-z0-9._-]{0,9}\Z")),

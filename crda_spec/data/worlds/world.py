@@ -110,10 +110,19 @@ class WorldSample:
         which may repeat; all rows when left out. Every other variable follows its own equation with the row's own
         exogenous numbers, so effects of a set variable respond; set all features to hold the others still.
         """
+        return self._respond(self._up_to_target(), action, rows)[self.world.target].astype(np.float64)
+
+    def after(self, action: Mapping[str, npt.ArrayLike], rows: npt.ArrayLike | None = None) -> dict[str, Values]:
+        """Every variable (m,) of some rows under do(action), hidden ones and the target too; see `outcome`."""
+        return self._respond(self.world.equations, action, rows)
+
+    def _respond(
+        self, equations: Sequence[Equation], action: Mapping[str, npt.ArrayLike], rows: npt.ArrayLike | None
+    ) -> dict[str, Values]:
         index = check_rows(rows, self.rows)
         values = check_action(action, self.world.equations, target=self.world.target, rows=len(index))
         changed = set(values)
-        for equation in self._up_to_target():
+        for equation in equations:
             name = equation.name
             if name in changed:
                 continue
@@ -123,7 +132,7 @@ class WorldSample:
                 changed.add(name)
             else:
                 values[name] = self.values[name][index]
-        return values[self.world.target].astype(np.float64)
+        return values
 
     def _up_to_target(self) -> list[Equation]:
         """The target's equation and those of its ancestors, in causal order."""

@@ -1,4 +1,4 @@
-"""Spec models -> the objects that compute. Nothing else knows both sides."""
+"""The `dataset` section -> source, rows and split; and what can only be checked once the rows are there."""
 
 from __future__ import annotations
 
@@ -9,73 +9,27 @@ from typing import Any
 
 import numpy as np
 
-from crda_spec.check import declared_graph, header_of, searched_space
-from crda_spec.counterfactual.act import Acting
-from crda_spec.counterfactual.partition import (
-    Choice,
-    DeclaredPartitioner,
-    DiscoveredPartitioner,
-    Partitioner,
-    Screening,
-)
-from crda_spec.counterfactual.policies import POLICIES, Policy
-from crda_spec.counterfactual.procedure import Procedure
+from crda_spec.build.perturbation import policy_complaints
+from crda_spec.build.settings import settings_of
 from crda_spec.data.assemble import Assembled, assemble
 from crda_spec.data.contract import Assembly, ColumnRule
 from crda_spec.data.rows import counted
 from crda_spec.data.sources import Benchmark, Csv, Excel, Parquet, Sklearn, Source, Sql, Synthetic
 from crda_spec.data.split import split_by_tables, split_by_values, split_fraction
 from crda_spec.data.worlds.world import WORLDS, declare
-from crda_spec.errors import Complaint, DataError, SpecError, show
-from crda_spec.gate.gate import WilcoxonGate
-from crda_spec.pipeline import Plan
+from crda_spec.errors import Complaint, DataError, SpecError
 from crda_spec.records import DataReport, Split, Table
-from crda_spec.regressors import REGRESSORS, Regressor, Stopping, load_plugin
-from crda_spec.regressors.teachers import CrossfitTeacher, SingleTeacher, TeacherRule
-from crda_spec.regressors.tune import RandomSearch
-from crda_spec.scm.independence import Pearson
 from crda_spec.seeds import integer_seed
-from crda_spec.spec.base import Strict
-from crda_spec.spec.causal import PcDiscovery
-from crda_spec.spec.dataset import ColumnSplit, Dataset, FractionSplit, MissingImpute, SourceSplit
+from crda_spec.spec.dataset import ColumnSplit, Dataset, FractionSplit, SourceSplit
 from crda_spec.spec.gate import folds_needed
-from crda_spec.spec.load import Draft
 from crda_spec.spec.run import RunSpec
-
-
-def build_plan(spec: RunSpec, draft: Draft) -> Plan:
-    """Everything a run needs. The rows are read when the plan is run, not before."""
-    dataset, folder = spec.dataset, draft.file.parent
-    source = build_source(dataset.source, folder, target=dataset.target, seed=integer_seed(spec.seed, "dataset"))
-    jobs = spec.execution.jobs
-    return Plan(
-        load=_loader(spec, source, folder),
-        procedure=Procedure(
-            regressor=build_regressor(spec),
-            fill=dataset.missing.numbers if isinstance(dataset.missing, MissingImpute) else "median",
-            search=_search(spec, draft),
-            teacher=_teacher(spec),
-            residuals=spec.counterfactual.residuals,
-            partitioner=_partitioner(spec, draft),
-            acting=Acting(
-                default=_policy(spec.perturbation.default),
-                features={name: _policy(policy) for name, policy in spec.perturbation.features.items()},
-                factor=spec.counterfactual.factor,
-            ),
-            retention=spec.counterfactual.retention,
-            weight=spec.counterfactual.weight,
-        ),
-        gate=WilcoxonGate(**_settings(spec.gate)),
-        seed=spec.seed,
-        jobs=None if jobs == "auto" else jobs,
-    )
 
 
 def build_source(source: Any, folder: Path, *, target: str, seed: int) -> Source:  # noqa: ANN401 - the spec's union
     """The source of a spec; relative paths start at `folder`."""
     match source.kind:
         case "csv":
-            settings = _settings(source, "path")
+            settings = settings_of(source, "path")
             return Csv(path=folder / source.path, written=source.path, **settings)
         case "parquet":
             return Parquet(path=folder / source.path, written=source.path)
@@ -94,62 +48,15 @@ def build_source(source: Any, folder: Path, *, target: str, seed: int) -> Source
             return Synthetic(world=world, rows=source.rows, seed=seed)
 
 
-def build_regressor(spec: RunSpec) -> Regressor:
-    """The member of the family with the spec's settings."""
-    regressor = spec.regressor
-    if regressor.kind == "plugin":
-        return load_plugin(regressor.name, regressor.settings)
-    settings = _settings(regressor)
-    if "early_stopping" in settings:
-        rule = settings.pop("early_stopping")
-        settings["stopping"] = None if rule is None else Stopping(rounds=rule.rounds, validation=rule.validation)
-    return REGRESSORS[regressor.kind](**settings)
+def build_loader(spec: RunSpec, source: Source, folder: Path) -> Callable[[], tuple[Split, DataReport]]:
+    """Reads, checks and splits the rows, when it is called and not before."""
 
-
-def _settings(model: Strict, *without: str) -> dict[str, Any]:
-    """A model's fields, but for its kind."""
-    return {name: getattr(model, name) for name in type(model).model_fields if name not in ("kind", *without)}
-
-
-def _policy(policy: Strict) -> Policy:
-    member: Policy = POLICIES[policy.kind](**_settings(policy))  # type: ignore[attr-defined]
-    return member
-
-
-def _teacher(spec: RunSpec) -> TeacherRule:
-    teacher = spec.counterfactual.teacher
-    return SingleTeacher() if teacher.kind == "single" else CrossfitTeacher(folds=teacher.folds)
-
-
-def _search(spec: RunSpec, draft: Draft) -> RandomSearch | None:
-    """The paper's search; a setting that the user wrote is the user's, and is not searched."""
-    if spec.tune.kind == "none":
-        return None
-    space = searched_space(spec.regressor.kind, draft)
-    return RandomSearch(space=space, trials=spec.tune.trials, folds=spec.tune.folds)
-
-
-def _partitioner(spec: RunSpec, draft: Draft) -> Partitioner:
-    screen = spec.partition.screen
-    screening = Screening(screen=Pearson(), threshold=screen.threshold, alpha=screen.alpha)
-    choice = Choice(max_features=spec.partition.max_features, perturb=spec.partition.perturb, keep=spec.partition.keep)
-    header = header_of(spec.dataset.source, draft.file.parent, target=spec.dataset.target)
-    graph = declared_graph(spec.causal, spec.dataset, header, draft.file.parent)
-    if graph is not None:
-        return DeclaredPartitioner(graph=graph, screening=screening, choice=choice)
-    discovery = spec.causal.discovery or PcDiscovery(kind="pc")
-    return DiscoveredPartitioner(
-        alpha=discovery.alpha, max_depth=discovery.max_depth, screening=screening, choice=choice
-    )
-
-
-def _loader(spec: RunSpec, source: Source, folder: Path) -> Callable[[], tuple[Split, DataReport]]:
     def load() -> tuple[Split, DataReport]:
         assembly = _assembly(spec.dataset)
         assembled = assemble(source.read(), assembly, seed=spec.seed)
         split, report = _split(spec, assembled, assembly, folder)
         complaints = [
-            *_policy_complaints(spec, split.train),
+            *policy_complaints(spec, split.train),
             *_fold_complaints(spec, split.train),
             *_factor_complaints(spec, split.train),
         ]
@@ -206,18 +113,6 @@ def _split(spec: RunSpec, assembled: Assembled, assembly: Assembly, folder: Path
     return split_by_tables(table, test.table, group_names=test.group_names), report
 
 
-def _policy_complaints(spec: RunSpec, train: Table) -> list[Complaint]:
-    """A policy that the user gave to a column of the wrong type, now that the types are known."""
-    types = {column.name: column.type for column in train.features}
-    found = []
-    for name, policy in spec.perturbation.features.items():
-        if types[name] not in POLICIES[policy.kind].moves:
-            what = f"{show(name)} is a {types[name]}, which cannot be moved by {show(policy.kind)}"
-            path = f"perturbation.features.{name}.kind"
-            found.append(Complaint(code="wrong-policy", path=path, what=what, hint="use kind: resample"))
-    return found
-
-
 def _fold_complaints(spec: RunSpec, train: Table) -> list[Complaint]:
     """Folds that the rows (or groups) cannot fill, counted before anything is fitted."""
     noun = "row" if train.groups is None else "group"
@@ -228,7 +123,7 @@ def _fold_complaints(spec: RunSpec, train: Table) -> list[Complaint]:
     if gate <= units:
         teacher = spec.counterfactual.teacher
         inner = "a gate fold trains on only"
-        if teacher.kind == "crossfit":
+        if teacher.kind in ("crossfit", "committee") and teacher.folds != "gate":
             wanted.append(("counterfactual.teacher.folds", teacher.folds, least, inner))
         if spec.tune.kind != "none":
             wanted.append(("tune.folds", spec.tune.folds, least, inner))

@@ -1,0 +1,273 @@
+"""New rows for a table of any size, written to Parquet as they are made; memory holds a few blocks at a time.
+
+Blocks are the unit of everything that reaches the file (random streams, the teacher's calls, row groups), and their
+size depends on the numbers of rows alone. Batch and workers only decide how many blocks are under way at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Literal, Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from joblib import Parallel, delayed
+from threadpoolctl import threadpool_limits
+
+from crda_spec.audit.saved import SavedRun
+from crda_spec.audit.tables import ONE_VALUE, synthetic_table
+from crda_spec.counterfactual.act import Acting
+from crda_spec.counterfactual.stream import BLOCK, Generation, Quota, cannot_stream, generate_block
+from crda_spec.data.arrow_cells import BlockPlace, block_numbers
+from crda_spec.data.blocks import RowFile, TextStyle, missing_columns, open_rows
+from crda_spec.errors import Complaint, DataError, OutputError, Place, SpecError
+from crda_spec.records import Array, Column, IntArray
+
+MissingRule = Literal["error", "drop", "impute"]
+DEFAULT_BATCH = BLOCK
+_UNDER_WAY = 2  # tasks for each worker between two writes: enough to keep it busy, few enough to hold in memory
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Job:
+    """What each worker needs to know."""
+
+    generation: Generation
+    file: RowFile
+    missing: MissingRule
+    quota: Quota
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """What is read: the outcome only where its noise is needed."""
+        train = self.generation.train
+        return (*train.features, train.target) if self.generation.needs_outcomes else train.features
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Generated:
+    """What was written."""
+
+    rows: int
+    source_rows: int
+    left_out: int  # source rows with missing cells, which were not used
+    clipped: Mapping[str, int]
+    scale_clipped: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Part:
+    """One block's new rows, and what happened on the way."""
+
+    table: pa.Table | None  # None when the block gives no row
+    left_out: int = 0
+    clipped: Mapping[str, int]
+    scale_clipped: int = 0
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What has been written so far."""
+
+    rows: int = 0
+    left_out: int = 0
+    scale_clipped: int = 0
+    clipped: Counter[str] = field(default_factory=Counter)
+
+    def add(self, part: _Part) -> None:
+        """One block more."""
+        self.rows += 0 if part.table is None else part.table.num_rows
+        self.left_out += part.left_out
+        self.scale_clipped += part.scale_clipped
+        self.clipped.update(part.clipped)
+
+
+def prepare(
+    saved: SavedRun,
+    acting: Acting,
+    data: Path,
+    *,
+    missing: MissingRule,
+    rows: int | None = None,
+    factor: float | None = None,
+    style: Mapping[str, str] | None = None,
+) -> Job:
+    """What is to be done, all of it checked; nothing is made yet.
+
+    acting: the run's own, with its factor, which holds unless `rows` or `factor` says otherwise.
+    style: how a text file is written: delimiter, encoding, decimal.
+    """
+    told = saved.record["counterfactuals"]
+    moved = tuple(told["moved"])
+    complaints = list(cannot_stream(acting, saved.train, moved))
+    if told["propagated"]:
+        what, hint = "effects of moved features followed by fitted equations", "set it to false, and run again"
+        complaints.append(Complaint(code="cannot-stream", path="perturbation.propagate", what=what, hint=hint))
+    if complaints:
+        raise SpecError(complaints)
+    generation = Generation(
+        train=saved.train,
+        noise=saved.noise,
+        teacher=saved.teacher,
+        scale=saved.scale,
+        moved=moved,
+        acting=acting,
+        retention=told["retention"],
+        draw=told["residual_draw"],
+        weight=told["weight"],
+        seed=saved.record["seed"],
+    )
+    file = open_rows(data, style=TextStyle(**(style or {})))
+    each = acting.factor if factor is None else factor
+    wanted = rows if rows is not None else round(each * file.rows)
+    if wanted < 1:
+        what = f"{each:g} new rows for each of {file.rows} rows make none"
+        raise DataError(Complaint(code="no-new-rows", path="--factor", what=what, hint="ask for more, or use --rows"))
+    job = Job(generation=generation, file=file, missing=missing, quota=Quota(sources=file.rows, made=wanted))
+    complaints = missing_columns(file, [column.name for column in job.columns])
+    if complaints:
+        raise DataError(complaints)
+    return job
+
+
+def generate(
+    job: Job,
+    out: Path,
+    *,
+    batch: int = DEFAULT_BATCH,
+    workers: int = 1,
+    advance: Callable[[], None] = lambda: None,
+) -> Generated:
+    """Writes the new rows to `out`, which appears whole or not at all.
+
+    batch: about how many new rows a worker makes at a time.  advance: called after every block.
+    """
+    partial = out.parent / f".partial-{out.name}-{os.getpid()}"
+    tally = _Tally()
+    try:
+        with _Writer(partial) as writer:
+            for part in _parts(job, batch=batch, workers=workers):
+                writer.add(part.table)
+                tally.add(part)
+                advance()
+        digest = _digest(partial)
+        partial.replace(out)
+    except OSError as error:
+        what = f"cannot write '{out}': {(error.strerror or str(error)).lower()}"
+        raise OutputError(Complaint(code="cannot-write", what=what, hint="choose another file with --out")) from error
+    finally:
+        partial.unlink(missing_ok=True)
+    return Generated(
+        rows=tally.rows,
+        source_rows=job.file.rows,
+        left_out=tally.left_out,
+        clipped={name: tally.clipped[name] for name in job.generation.moved},
+        scale_clipped=tally.scale_clipped,
+        sha256=digest,
+    )
+
+
+class _Writer:
+    """A Parquet file with one row group for each block that has rows."""
+
+    def __init__(self, path: Path) -> None:
+        """Opens nothing before the first rows tell the columns."""
+        self._path = path
+        self._file: pq.ParquetWriter | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        if self._file is not None:
+            self._file.close()
+        elif failure[0] is None:
+            what = "no row can be made: every row of the data has a missing cell"
+            raise DataError(Complaint(code="no-rows", what=what, hint="fill the cells, or leave such rows out"))
+
+    def add(self, table: pa.Table | None) -> None:
+        """Appends the rows of one block."""
+        if table is None:
+            return
+        if self._file is None:
+            # A dictionary pays for labels and for columns of one value; of other numbers it is built in vain.
+            few = [field.name for field in table.schema if field.type == pa.string() or field.name in ONE_VALUE]
+            self._file = pq.ParquetWriter(self._path, table.schema, use_dictionary=few)
+        self._file.write_table(table, row_group_size=table.num_rows)
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+_Task = list[tuple[int, pa.Table]]  # blocks with their numbers
+
+
+def _parts(job: Job, *, batch: int, workers: int) -> Iterator[_Part]:
+    """The blocks' new rows, in the order of the file."""
+    names = [column.name for column in job.columns]
+    numbered = enumerate(job.file.blocks(job.quota.block, names))
+    per_task = max(1, batch // BLOCK)
+    tasks = iter(lambda: list(islice(numbered, per_task)), [])
+    if workers == 1:
+        for task in tasks:
+            yield from _made(job, task)
+        return
+    # In waves: a generator of results would let the workers run ahead of the disk, and fill the memory.
+    with Parallel(n_jobs=workers) as parallel:
+        while wave := list(islice(tasks, _UNDER_WAY * workers)):
+            for parts in parallel(delayed(_made)(job, task) for task in wave):
+                yield from parts
+
+
+def _made(job: Job, task: _Task) -> list[_Part]:
+    with threadpool_limits(limits=1):  # the same bytes on any machine, and no fight between workers
+        return [_part(job, number, block) for number, block in task]
+
+
+def _part(job: Job, number: int, block: pa.Table) -> _Part:
+    generation, quota = job.generation, job.quota.of(number)
+    place = BlockPlace(file=job.file.path.name, first=number * job.quota.block, decimal=job.file.style.decimal)
+    numbers = block_numbers(block, job.columns, place)
+    usable = _usable(job, numbers, place)
+    left_out = len(numbers) - len(usable)
+    if not quota or not len(usable):
+        return _Part(table=None, left_out=left_out, clipped={})
+    width = len(generation.train.features)
+    x = np.ascontiguousarray(numbers[usable, :width])
+    y = np.ascontiguousarray(numbers[usable, width]) if generation.needs_outcomes else None
+    made = generate_block(generation, x, y, number=number, quota=quota)
+    own = usable + place.first + 1
+    lenders = generation.train.row_ids + 1 if generation.draw == "matched" else own
+    table = synthetic_table(made, generation.train, source_numbers=own, noise_numbers=lenders)
+    return _Part(table=table, left_out=left_out, clipped=made.action.clipped, scale_clipped=made.scale_clipped)
+
+
+def _usable(job: Job, numbers: Array, place: BlockPlace) -> IntArray:
+    """The rows that the run's own rule for missing cells lets be used; a target is never imputed."""
+    missing = np.isnan(numbers)
+    if job.missing == "drop":
+        return np.flatnonzero(~missing.any(axis=1))
+    imputed = 0 if job.missing == "error" else len(job.generation.train.features)
+    complaints = [
+        Complaint(
+            code="missing",
+            place=Place(file=place.file),
+            what=f"'{job.columns[at].name}' is missing in row {place.first + int(missing[:, at].argmax()) + 1}",
+            hint="fill the cell, or leave the row out",
+        )
+        for at in range(imputed, len(job.columns))
+        if missing[:, at].any()
+    ]
+    if complaints:
+        raise DataError(complaints)
+    return np.arange(len(numbers))

@@ -1,0 +1,59 @@
+"""The teacher of a spec."""
+
+from __future__ import annotations
+
+from crda_spec.build.regressor import build_member
+from crda_spec.errors import SpecError
+from crda_spec.regressors import Regressor
+from crda_spec.regressors.teachers import (
+    BaggedTeacher,
+    CommitteeTeacher,
+    CrossfitTeacher,
+    SingleTeacher,
+    TeacherRule,
+)
+from crda_spec.spec.base import Strict
+from crda_spec.spec.run import RunSpec
+from crda_spec.spec.teacher import DEFAULT_COMMITTEE
+from crda_spec.spec.teacher import CommitteeTeacher as CommitteeSpec
+
+
+def build_teacher(spec: RunSpec) -> TeacherRule:
+    """The rule of `counterfactual.teacher`."""
+    teacher = spec.counterfactual.teacher
+    match teacher.kind:
+        case "single":
+            return SingleTeacher()
+        case "crossfit":
+            return CrossfitTeacher(folds=_count(teacher.folds), repeats=teacher.repeats)
+        case "bagged":
+            return BaggedTeacher(members=teacher.members)
+        case _:
+            return CommitteeTeacher(members=_members(spec, teacher), folds=_count(teacher.folds))
+
+
+def _count(folds: int | str) -> int | None:
+    return folds if isinstance(folds, int) else None
+
+
+def _members(spec: RunSpec, teacher: CommitteeSpec) -> tuple[Regressor | None, ...]:
+    """None stands for the student, whose models may then serve the gate as well.
+
+    A member that is written as the student is written is the student, unless tuning changes the student's settings.
+    """
+    if teacher.members is None:
+        chosen = tuple(one for one in DEFAULT_COMMITTEE if one.kind != spec.regressor.kind)
+    else:
+        chosen = teacher.members
+    own = spec.regressor if spec.tune.kind == "none" else None
+    return tuple(
+        None if one.kind == "student" or one == own else _member(one, position) for position, one in enumerate(chosen)
+    )
+
+
+def _member(member: Strict, position: int) -> Regressor:
+    try:
+        return build_member(member)
+    except SpecError as error:
+        path = f"counterfactual.teacher.members.{position}"
+        raise SpecError(one.moved("regressor", path) for one in error.complaints) from error

@@ -1,0 +1,83 @@
+"""A spec against what it names: the data's header, the graph, the installed packages. Fits nothing, reads no row.
+
+`load_spec` is the one door through which a spec enters: it raises every complaint at once, or returns a spec that
+can be built. It stays light (no pandas, no scikit-learn), so that `crda-spec validate` answers at once.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from crda_spec.check.columns import (
+    LEDGER_PREFIX,
+    check_second_source,
+    feature_complaints,
+    feature_names,
+    header_of,
+    header_or_complaints,
+    name_complaints,
+)
+from crda_spec.check.graph import KnownGraph, check_graph, declared_graph, known_graph, undrawn_notes
+from crda_spec.check.knowledge import knowledge_complaints, known_edges
+from crda_spec.check.regressor import regressor_complaints, searched_space
+from crda_spec.check.teacher import teacher_complaints
+from crda_spec.errors import Complaint, SpecError
+from crda_spec.spec.dataset import Dataset, SourceSplit
+from crda_spec.spec.load import Draft, read_draft
+from crda_spec.spec.run import RunSpec
+
+__all__ = [
+    "LEDGER_PREFIX",
+    "KnownGraph",
+    "declared_graph",
+    "feature_names",
+    "header_of",
+    "known_edges",
+    "known_graph",
+    "load_spec",
+    "searched_space",
+    "undrawn_notes",
+]
+
+
+def load_spec(
+    file: Path, *, overrides: Sequence[str] = (), environ: Mapping[str, str] | None = None
+) -> tuple[RunSpec, Draft]:
+    """The spec, checked against its data's header and its graph; SpecError with all complaints otherwise."""
+    draft = read_draft(file, overrides=overrides, environ=os.environ if environ is None else environ)
+    parts = draft.parts
+    for complaint in (*regressor_complaints(draft, parts), *teacher_complaints(parts)):
+        draft.complain(complaint)
+    if "dataset" in parts:
+        _check_data(draft, parts["dataset"], parts)
+    if draft.complaints or draft.spec is None:
+        raise SpecError(draft.complaints)
+    return draft.spec, draft
+
+
+def _check_data(draft: Draft, dataset: Dataset, parts: Mapping[str, Any]) -> None:
+    if any(complaint.path == "dataset.source" for complaint in draft.complaints):
+        return  # a source that contradicts itself has no header to check against
+    header = header_or_complaints(draft, dataset.source, dataset.target, "dataset.source")
+    if header is None:
+        return
+    for complaint in name_complaints(dataset, header):
+        draft.complain(complaint)
+    features = feature_names(dataset, header)
+    if dataset.target not in header:
+        return  # every further complaint would only repeat this one
+    if not features:
+        what = "no column is left to predict from"
+        draft.complain(Complaint(code="no-features", path="dataset", what=what, hint="the data need a second column"))
+    if isinstance(dataset.split, SourceSplit):
+        check_second_source(draft, dataset, features)
+    for complaint in feature_complaints(parts, features):
+        draft.complain(complaint)
+    if "causal" in parts and parts["causal"].discovery is not None:
+        for complaint in knowledge_complaints(parts["causal"].discovery, (*features, dataset.target)):
+            draft.complain(complaint)
+    if "causal" in parts:
+        check_graph(draft, dataset, parts, header)

@@ -1,0 +1,151 @@
+"""Files larger than memory: a Parquet or text file, read block by block, with the contracts of a known table.
+
+A run's columns are known before the first block is read, so nothing is inferred here: a cell either fits its column's
+contract or is an error that names its row. Every block has exactly as many rows as were asked for, but for the last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+
+from crda_spec.data import parquetfile, textfile
+from crda_spec.data.files import require_file
+from crda_spec.data.sources.csv import MISSING
+from crda_spec.errors import Complaint, DataError, Place, did_you_mean, show
+
+_ENDINGS: dict[str, Literal["parquet", "csv"]] = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".txt": "csv",
+}
+_CHUNK = 1 << 22  # bytes of a file, or of each column of one, that are read at a time
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextStyle:
+    """How a text file is written."""
+
+    delimiter: str = ","
+    encoding: str = "utf-8"
+    decimal: str = "."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowFile:
+    """A table on disk, of known length."""
+
+    path: Path
+    kind: Literal["parquet", "csv"]
+    style: TextStyle
+    names: tuple[str, ...]
+    rows: int
+
+    def blocks(self, size: int, names: Sequence[str]) -> Iterator[pa.Table]:
+        """The rows in order, `size` at a time, only these columns."""
+        waiting: list[pa.RecordBatch] = []
+        count = 0
+        for batch in self._batches(list(names), size):
+            rest = batch
+            while count + rest.num_rows >= size:
+                take = size - count
+                yield pa.Table.from_batches([*waiting, rest.slice(0, take)])
+                rest, waiting, count = rest.slice(take), [], 0
+            if rest.num_rows:
+                waiting.append(rest)
+                count += rest.num_rows
+        if count:
+            yield pa.Table.from_batches(waiting)
+
+    def _batches(self, names: list[str], size: int) -> Iterator[pa.RecordBatch]:
+        try:
+            if self.kind == "csv":
+                yield from _text_batches(self.path, self.style, self.names, names)
+            else:
+                # Not pyarrow's defaults, which read ahead by whole row groups and fill the memory with them.
+                with pq.ParquetFile(self.path, pre_buffer=False, buffer_size=_CHUNK) as file:
+                    yield from file.iter_batches(batch_size=size, columns=names, use_threads=False)
+        except (pa.ArrowException, OSError, UnicodeError) as error:
+            raise _unreadable(self.path, error) from error
+
+
+def open_rows(path: Path, *, style: TextStyle | None = None) -> RowFile:
+    """Looks at the file's header and counts its rows; no row is kept. The ending tells the kind."""
+    style = style or TextStyle()
+    kind = _ENDINGS.get(path.suffix.casefold())
+    if kind is None:
+        what = f"'{path.name}' ends in neither .parquet nor .csv"
+        raise DataError(Complaint(code="unknown-kind", what=what, hint="write the rows as Parquet or CSV"))
+    require_file(path, str(path), key="")
+    if kind == "parquet":
+        names = parquetfile.read_header(path)
+        with pq.ParquetFile(path) as file:
+            rows = int(file.metadata.num_rows)
+    else:
+        dialect = textfile.Dialect(description=path.name, delimiter=style.delimiter, encoding=style.encoding)
+        names = textfile.read_header(path, dialect)
+        rows = _text_rows(path, style, names)
+    if rows == 0:
+        raise DataError(Complaint(code="no-rows", place=Place(file=path.name), what="the file has columns but no row"))
+    return RowFile(path=path, kind=kind, style=style, names=names, rows=rows)
+
+
+def missing_columns(file: RowFile, wanted: Sequence[str]) -> list[Complaint]:
+    """One complaint for each column that the file lacks."""
+    return [
+        Complaint(
+            code="unknown-column",
+            place=Place(file=file.path.name),
+            what=f"there is no column {show(name)}",
+            hint=did_you_mean(name, file.names, otherwise="its columns are"),
+        )
+        for name in wanted
+        if name not in file.names
+    ]
+
+
+def _text_rows(path: Path, style: TextStyle, names: Sequence[str]) -> int:
+    try:
+        return sum(batch.num_rows for batch in _text_batches(path, style, names, [names[0]]))
+    except (pa.ArrowException, OSError, UnicodeError) as error:
+        raise _unreadable(path, error) from error
+
+
+def _text_batches(path: Path, style: TextStyle, header: Sequence[str], names: list[str]) -> Iterator[pa.RecordBatch]:
+    """Every cell as text: what it means is the contract's business."""
+    text = pa.string()
+    reader = pa_csv.open_csv(
+        path,
+        read_options=pa_csv.ReadOptions(
+            encoding=style.encoding, block_size=_CHUNK, use_threads=False, column_names=list(header), skip_rows=1
+        ),
+        parse_options=pa_csv.ParseOptions(delimiter=style.delimiter, newlines_in_values=True),
+        convert_options=pa_csv.ConvertOptions(
+            column_types=dict.fromkeys(header, text),
+            null_values=sorted(MISSING),
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=True,
+            include_columns=names,
+        ),
+    )
+    with reader:
+        yield from reader
+
+
+def _unreadable(path: Path, error: Exception) -> DataError:
+    reason = str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else type(error).__name__
+    complaint = Complaint(
+        code="unreadable-rows",
+        place=Place(file=path.name),
+        what=f"the rows cannot be read: {reason}",
+        hint="check the file, or write it again",
+    )
+    return DataError(complaint)

@@ -1,0 +1,124 @@
+"""What the gate decided, what the test rows say, and everything that a run found out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from crda_spec.records.causal import Certificate, Falsification, Sensitivity
+from crda_spec.records.rows import Abduction, IntArray, Predictor, Split, Teacher
+from crda_spec.records.synthetic import Counterfactuals
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoldResult:
+    """One gate fold: both arms, scored on the same real rows that neither has seen."""
+
+    fold: int
+    train_rows: int
+    held_out_rows: int
+    plain: float
+    augmented: float
+    perturbed: tuple[str, ...]
+    synthetic_rows: int
+
+
+VerdictReason = Literal[
+    "improved",
+    "not_significant",
+    "worse",
+    "unstable_partition",
+    "no_perturbable_features",
+    "graph_falsified",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What the gate decided, and the numbers it decided on."""
+
+    decision: Literal["accepted", "rejected", "abstained"]
+    reason: VerdictReason
+    sentence: str
+    test: str
+    metric: str
+    alpha: float
+    p_value: float | None  # None when there was nothing to test
+    effect_percent: float | None  # change of the mean fold loss, negative is better
+    folds: tuple[FoldResult, ...]
+    fits: int
+    spared_fits: int = 0  # how many more it would have been, had every fold fitted all its models itself
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the augmented model is the one to use."""
+        return self.decision == "accepted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestScore:
+    """One plain model against one augmented model of the same kind, on the same test rows.
+
+    `augmented` is scored also when the gate refused it, so that the gate itself can be judged; it is None when
+    there was no synthetic row to train on.
+    """
+
+    __test__ = False  # not a test case, whatever pytest thinks of the name
+
+    metric: str
+    rows: int
+    plain: float
+    augmented: float | None
+    change_percent: float | None
+    interval_percent: tuple[float, float] | None
+    level: float
+    resamples: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataReport:
+    """What was read, and what was done to it before anything was fitted."""
+
+    source: str
+    sha256: str
+    rows_read: int
+    rows_used: int
+    dropped_missing: int
+    dropped_duplicates: int
+    missing_cells: int
+    notes: tuple[str, ...] = ()
+    test_source: str | None = None  # the second source, when the test rows come from one
+    test_sha256: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RunResult:
+    """Everything a run found out. The audit record and the report are written from this alone."""
+
+    data: DataReport
+    split: Split
+    certificate: Certificate
+    falsification: Falsification | None = None  # None without a declared graph
+    sensitivity: Sensitivity | None = None  # None when there is no gain to lose, or no certified feature moved
+    teacher: Teacher
+    abduction: Abduction
+    counterfactuals: Counterfactuals | None
+    watched: IntArray  # positions of the training rows that early stopping sets aside in the final fits
+    gate_fold: IntArray  # (n,) the gate fold that holds each training row out, counted from 1; 0 without a gate
+    verdict: Verdict
+    score: TestScore
+    model: Predictor  # the final one: augmented if accepted, else plain
+    settings: Mapping[str, object]  # the regressor's settings, tuned or declared
+    timings: Mapping[str, float]  # seconds, by stage
+    fit_seconds: float  # the sum over all regressor fits, on every worker
+    fits: int
+    spared_fits: int = 0  # how many more it would have been, had no model served both teacher and gate
+    watch: Literal["real", "synthetic"] = (
+        "real"  # what stopped the augmented model early: `watched`, or rows made of it
+    )
+
+    @property
+    def cost(self) -> str:
+        """`67 fits instead of 122`."""
+        return f"{self.fits} fits" + (f" instead of {self.fits + self.spared_fits}" if self.spared_fits else "")

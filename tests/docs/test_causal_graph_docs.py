@@ -1,0 +1,158 @@
+"""docs/causal-graph.md: what it shows is what the commands print today, and what it claims in prose is so."""
+
+import json
+import re
+
+import pytest
+import yaml
+from docs_builder import PAGE, WITHOUT_DATA, builder
+
+from crda_spec.scm.formats import parse_edges, read_graph
+from crda_spec.spec.falsify import Falsify
+
+AGAIN = "the page is stale; run: python docs/build_traps.py"
+ARROWS = {("severity", "dose"), ("severity", "recovery"), ("dose", "recovery")}
+
+
+def moving(command):
+    """The features that the plan of a spec lets move."""
+    features = json.loads(builder.printed(f"{command} --json"))["features"]
+    return {one["name"] for one in features if one["may_move"]}
+
+
+def needs_data(thing, needed):
+    marks = pytest.mark.skipif(not builder.HAVE_EXAMPLE_DATA, reason=WITHOUT_DATA) if needed else ()
+    return pytest.param(thing, marks=marks)
+
+
+@pytest.mark.parametrize(
+    "block",
+    [needs_data(block, block.needs_example_data) for block in builder.blocks(PAGE) if not block.is_run],
+    ids=lambda block: block.command,
+)
+def test_a_block_is_what_its_command_prints(block):
+    if block.needs_example_data:
+        builder.get_example_data()
+    assert block.body == block.fresh(), AGAIN
+
+
+@pytest.mark.parametrize(
+    ("file", "spec"),
+    [
+        pytest.param(*pair, marks=needs_data(pair, "examples" in pair[1].parts).marks, id=pair[0].name)
+        for pair in builder.pictures(PAGE).items()
+    ],
+)
+def test_a_picture_is_what_the_command_draws(file, spec):
+    if "examples" in spec.parts:
+        builder.get_example_data()
+    assert file.read_text() == builder.drawing(spec), AGAIN
+
+
+def test_nothing_lies_about_unused():
+    docs = builder.ROOT / "docs"
+    told = {block.command.split("docs/traps/")[1] for block in builder.blocks(PAGE) if "docs/traps/" in block.command}
+    assert told == {file.name for file in (docs / "traps").iterdir()}
+    assert set(builder.pictures(PAGE)) == set((docs / "pictures").iterdir())
+
+
+def test_a_stale_block_is_noticed_and_mended():
+    command = "the graph of docs/traps/collider.yaml"
+    page = f"before\n<!-- made by: {command} -->\nold\n<!-- end -->\nafter ![x](pictures/collider.svg)\n"
+    assert builder.stale(page) == [command]
+    mended = builder.rebuilt(page)
+    assert builder.stale(mended) == []
+    assert mended.startswith(f"before\n<!-- made by: {command} -->\n```yaml\ncausal:\n  graph:\n")
+    assert mended.endswith("latent: [severity]\n```\n<!-- end -->\nafter ![x](pictures/collider.svg)\n")
+
+
+@pytest.mark.parametrize(
+    ("trap", "changes", "free"),
+    [
+        pytest.param("confounder", "", {"exercise"}, id="confounder"),
+        pytest.param(
+            "confounder",
+            "--set dataset.source.hidden=[] --set causal.graph.latent=[]",
+            {"dose", "exercise", "severity"},
+            id="confounder-measured",
+        ),
+        pytest.param("collider", "", {"exercise"}, id="collider"),
+        pytest.param("collider", "--set dataset.features=[age,exercise]", {"age", "exercise"}, id="collider-left-out"),
+        pytest.param("mediator", "", {"age", "dose", "blood_level"}, id="mediator"),
+        pytest.param("mediator_unmeasured", "", {"age"}, id="mediator-unmeasured"),
+        pytest.param("descendant", "", set(), id="descendant"),
+        pytest.param("descendant", "--set dataset.features=[age,dose]", {"age", "dose"}, id="descendant-left-out"),
+        pytest.param("not_drawn", "", {"age", "dose"}, id="not-drawn"),
+        pytest.param("selection_unsaid", "", {"dose"}, id="selection-unsaid"),
+        pytest.param("noise", "", {"dose"}, id="noise"),
+    ],
+)
+def test_what_the_page_says_of_a_trap(trap, changes, free):
+    assert moving(f"crda-spec plan docs/traps/{trap}.yaml {changes}") == free
+
+
+def test_what_is_not_drawn_is_assumed_harmless_and_the_plan_says_so():
+    plan = json.loads(builder.printed("crda-spec plan docs/traps/not_drawn.yaml --json"))
+    assert plan["certificate"]["assumes"][-1].startswith("sick_leave, which the graph does not draw, is not caused by")
+
+
+REFUSED = (
+    "the graph says that rows were selected by 'came', and a certificate knows no selection; remove it if the rows "
+    "were not chosen by it; if they were, no certificate can be given"
+)
+
+
+def test_selection_is_refused():
+    said = builder.printed("crda-spec plan docs/traps/selection.yaml")
+    assert said.splitlines()[0] == f"selection.yaml:22:16: causal.graph.selected.0: {REFUSED}"
+
+
+def test_selection_is_refused_without_an_arrow_as_well(tmp_path):
+    drawn = (builder.ROOT / "docs/traps/selection.yaml").read_text()
+    spec = tmp_path / "spec.yaml"
+    spec.write_text(drawn.replace('      - "{dose, pain} -> came"\n', "").replace("[pain, came]", "[pain]"))
+    said = builder.printed(f"crda-spec plan {spec}")
+    assert said.splitlines()[0] == f"spec.yaml:21:16: causal.graph.selected.0: {REFUSED}"
+
+
+def test_selection_is_refused_as_a_role_in_dagitty(tmp_path):
+    drawn = (builder.ROOT / "docs/traps/selection.yaml").read_text()
+    text = "dag { recovery [outcome]; pain [latent]; came [selected]; {dose pain} -> {recovery came} }"
+    spec = tmp_path / "spec.yaml"
+    spec.write_text(
+        drawn.partition("causal:")[0] + f"causal:\n  graph: {{kind: dagitty, text: '{text}', latent: [came]}}\n"
+    )
+    said = builder.printed(f"crda-spec plan {spec}")
+    assert said.splitlines()[0] == f"causal.graph.text:1:42: {REFUSED.replace('remove it', 'remove the role')}"
+
+
+@pytest.mark.parametrize("kind", ["dagitty", "dot", "gml", "graphml"])
+def test_every_language_of_the_table_says_the_same(kind):
+    (example,) = re.findall(rf"^\| `{kind}` \| `(.+?)` \|", PAGE, re.MULTILINE)
+    read = read_graph(example, kind, file="example")
+    assert read.complaints == ()
+    assert {(edge.tail, edge.head) for edge in read.edges} == ARROWS
+    assert {edge.mark for edge in read.edges} == {"->"}
+    assert read.latents == ("severity",)
+
+
+def test_the_arrows_of_the_table_say_the_same():
+    (examples,) = re.findall(r"^\| `edges` \| (.+?) \|", PAGE, re.MULTILINE)
+    edges, complaints = parse_edges(re.findall(r"`(.+?)`", examples))
+    assert complaints == ()
+    assert {(edge.tail, edge.head) for edge in edges} == ARROWS
+
+
+@pytest.mark.parametrize("library", ["networkx", "pgmpy"])
+def test_the_python_examples_work(library):
+    (code,) = [code for code in re.findall(r"```python\n(.+?)```", PAGE, re.DOTALL) if f"{library}_graph" in code]
+    names = {}
+    exec(code, names)  # noqa: S102 - our own page
+    read = read_graph(names["text"], "dagitty", file="text")
+    assert {(edge.tail, edge.head) for edge in read.edges} == ARROWS
+    assert (read.latents, read.outcomes) == (("severity",), ("recovery",))
+
+
+def test_the_falsification_shown_is_the_default():
+    (text,) = re.findall(r"```yaml\n(falsify:.+?)```", PAGE, re.DOTALL)
+    assert Falsify(**yaml.safe_load(text)["falsify"]) == Falsify()

@@ -1,0 +1,60 @@
+"""README.md: the spec, the commands and the messages that it shows are the real ones."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from docs_builder import builder
+
+from crda_spec.cli.app import app, run_main
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text()
+
+
+def section(title):
+    return README.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+
+
+def test_the_spec_shown_is_the_quickstart():
+    (shown,) = re.findall(r"```yaml\n(.+?)```", section("A spec"), re.DOTALL)
+    assert yaml.safe_load(shown) == yaml.safe_load((ROOT / "specs" / "quickstart.yaml").read_text())
+
+
+def test_every_command_is_listed():
+    told = re.findall(r"^\| `crda-(?:spec )?(\w+)", section("Commands"), re.MULTILINE)
+    assert sorted(told) == sorted(command.name for command in app.registered_commands)
+
+
+def test_the_files_of_a_run_are_listed(tmp_path):
+    told = README.partition("The run folder")[2].partition("It appears whole")[0]
+    listed = {name.rstrip("/") for name in re.findall(r"`([\w.]+(?:\.\w+|/))`", told)}
+    spec = tmp_path / "spec.yaml"
+    small = yaml.safe_load((ROOT / "specs" / "quickstart.yaml").read_text()) | {"regressor": {"kind": "linear"}}
+    spec.write_text(yaml.safe_dump(small))
+    run_folder = tmp_path / "run"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["crda-run", str(spec), "--quiet", "--jobs", "1", "--out", str(run_folder)])
+        with pytest.raises(SystemExit, match=r"^0$"):
+            run_main()
+    assert listed == {file.name for file in run_folder.iterdir()}
+
+
+def test_the_messages_shown_are_real(tmp_path):
+    lines = ["version: 1", "name: houses", "seed: 1", "recipe: paper", "", "dataset:"]
+    lines += ["  source: {kind: cvs, path: houses.csv}", "  target: price", *[""] * 11]
+    lines += ["gate:", "  folds: 5", "  kind: wilcoxon", "  alternative: two-sided", ""]
+    spec = tmp_path / "spec.yaml"
+    spec.write_text("\n".join(lines))
+    (shown,) = re.findall(r"```\n(spec\.yaml:.+?)```", section("When something is wrong"), re.DOTALL)
+    said = builder.printed(f"crda-spec validate {spec}")
+    assert " ".join(shown.split()) in " ".join(said.split())
+
+
+@pytest.mark.parametrize("folder", ["examples/clinic", "specs"])
+def test_the_specs_it_points_to_are_sound(folder):
+    for spec in sorted((ROOT / folder).glob("*.yaml")):
+        said = builder.printed(f"crda-spec validate {spec.relative_to(ROOT)}")
+        assert said.startswith(f"{spec.name}: valid"), said
