@@ -54,6 +54,14 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.fixture
+def interruptible():
+    """A shell's background job ignores Ctrl-C, and so does all it starts: not what we start here."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def write_spec(folder: Path, regressor: str) -> Path:
     file = folder / "spec.yaml"
     file.write_text(SPEC.format(regressor=regressor), encoding="utf-8")
@@ -113,6 +121,7 @@ def test_a_rendered_spec_of_a_run_gives_the_run_again(command, place):
     assert {name: second[name] for name in same} == {name: first[name] for name in same}
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_in_the_middle_of_a_networks_fit_leaves_nothing(place, script):
     """Nothing but the signal ends the first fit: it has a million epochs, and as much patience."""
     stopping = "early_stopping: {rounds: 1000000}"
@@ -135,6 +144,7 @@ def test_an_interrupt_in_the_middle_of_a_networks_fit_leaves_nothing(place, scri
     assert sorted(path.name for path in place.iterdir()) == before
 
 
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_an_interrupted_run_leaves_nothing(place, script, jobs):
     write_spec(place, XGBOOST)
