@@ -63,28 +63,26 @@ class Outlook:
     fits_per_fold: int  # models that one gate fold needs
     fits_on_all: int  # models that all training rows need
     fits_at_most: int  # what is fitted, models that serve several of them counted once
-
-    @property
-    def fits_unshared(self) -> int:
-        """What would be fitted if no model served twice."""
-        return self.fits_on_all + self.folds * self.fits_per_fold
+    fits_unshared: int  # what would be fitted if no model served twice
 
 
 def foresee(plan: Plan) -> Outlook:
     """Reads and checks the data, asks the graph, counts the fits."""
     split, _ = plan.load()
     train, procedure, folds_ = split.train, plan.procedure, plan.gate.folds
-    per_fold, on_all = procedure.fits(folds_ - 1), procedure.fits(folds_)
-    at_most = on_all + folds_ * per_fold
+    in_folds, on_all = procedure.fits_in_folds(folds_), procedure.fits(folds_)
+    at_most = on_all + sum(in_folds)
     if procedure.shared_seats:
-        at_most = 1 + sum(shared_fits(procedure.shared_seats, folds_)) + 1 + folds_  # + augmented: all rows, each fold
+        shared = shared_fits(procedure.shared_seats, folds_, in_blocks=procedure.in_blocks)
+        at_most = 1 + sum(shared) + 1 + folds_  # + augmented: all rows, each fold
     return Outlook(
         train_rows=len(train),
         test_rows=len(split.test),
         synthetic_rows=round(procedure.acting.factor * len(train)),
         folds=folds_,
         features=procedure.partitioner.foreseen(train.names),
-        fits_per_fold=per_fold,
+        fits_per_fold=max(in_folds),
+        fits_unshared=on_all + sum(in_folds),
         fits_on_all=on_all,
         fits_at_most=at_most,
     )
@@ -184,7 +182,7 @@ def _gate(
     fitter = augmentation.fitter
     ahead, elsewhere = 0, 0
     if models is None:
-        expected = fitter.seconds / fitter.fits * plan.procedure.fits(len(held) - 1) * len(held)
+        expected = fitter.seconds / fitter.fits * sum(plan.procedure.fits_in_folds(len(held)))
     else:
         ahead, elsewhere = len(models.pairs(models.numbers)), models.fits - models.plain_fits()
         expected = models.seconds / models.fits * (ahead + len(held))

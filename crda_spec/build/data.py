@@ -123,7 +123,7 @@ def _fold_complaints(spec: RunSpec, train: Table) -> list[Complaint]:
     if gate <= units:
         teacher = spec.counterfactual.teacher
         inner = "a gate fold trains on only"
-        if teacher.kind in ("crossfit", "committee") and teacher.folds != "gate":
+        if teacher.kind in ("crossfit", "committee") and not isinstance(teacher.folds, str):
             wanted.append(("counterfactual.teacher.folds", teacher.folds, least, inner))
         if spec.tune.kind != "none":
             wanted.append(("tune.folds", spec.tune.folds, least, inner))

@@ -25,11 +25,13 @@ def build_teacher(spec: RunSpec) -> TeacherRule:
         case "single":
             return SingleTeacher()
         case "crossfit":
-            return CrossfitTeacher(folds=_count(teacher.folds), repeats=teacher.repeats)
+            blocks = teacher.folds == "blocks"
+            return CrossfitTeacher(folds=_count(teacher.folds), repeats=teacher.repeats, in_blocks=blocks)
         case "bagged":
             return BaggedTeacher(members=teacher.members)
         case _:
-            return CommitteeTeacher(members=_members(spec, teacher), folds=_count(teacher.folds))
+            blocks = teacher.folds == "blocks"
+            return CommitteeTeacher(members=_members(spec, teacher), folds=_count(teacher.folds), in_blocks=blocks)
 
 
 def _count(folds: int | str) -> int | None:

@@ -21,7 +21,7 @@ def teacher_complaints(parts: Mapping[str, Any]) -> Iterator[Complaint]:
     if counterfactual is None:
         return
     teacher = counterfactual.teacher
-    counted = teacher.kind in ("crossfit", "committee") and teacher.folds != "gate"
+    counted = teacher.kind in ("crossfit", "committee") and not isinstance(teacher.folds, str)
     if counted and not 2 <= teacher.folds <= _MOST_FOLDS:
         what = f"must be from 2 to {_MOST_FOLDS}, got {teacher.folds}"
         hint = "or write gate, for the gate's own folds"
@@ -55,7 +55,7 @@ def _members(members: tuple[Any, ...], student: Any) -> Iterator[Complaint]:  # 
 
 def _gate_folds(teacher: Any, screened: str, gate: int) -> Iterator[Complaint]:  # noqa: ANN401 - the spec's union
     """Inside one of two gate folds only the other is left: nothing can be left out of it."""
-    follows = teacher.kind in ("crossfit", "committee") and teacher.folds == "gate"
+    follows = teacher.kind in ("crossfit", "committee") and isinstance(teacher.folds, str)
     screens = teacher.kind == "single" and screened == "out_of_fold"
     if gate >= 3 or not (follows or screens):
         return
@@ -66,7 +66,8 @@ def _gate_folds(teacher: Any, screened: str, gate: int) -> Iterator[Complaint]: 
 
 
 def _repeats(teacher: Any, regressor: str) -> Iterator[Complaint]:  # noqa: ANN401 - the spec's union
-    if teacher.kind != "crossfit" or teacher.repeats == 1 or teacher.folds != "gate" or regressor not in _SEEDLESS:
+    repeated = teacher.kind == "crossfit" and teacher.repeats > 1 and isinstance(teacher.folds, str)
+    if not repeated or regressor not in _SEEDLESS:
         return
     what = f"{teacher.repeats} repeats on the same folds give the same models: {show(regressor)} draws nothing"
     hint = "use repeats: 1, or a number of teacher folds, which are drawn anew for each repeat"

@@ -20,6 +20,7 @@ from crda_spec.regressors import FittedModel, Fitter, Regressor
 from crda_spec.regressors.encoding import Fill
 from crda_spec.regressors.fit import Watch, student_seed
 from crda_spec.regressors.teachers import CrossfitTeacher, GateFolds, Seat, TeacherRule
+from crda_spec.regressors.teachers.sharing import shared_blocks
 from crda_spec.regressors.tune import RandomSearch, tune
 from crda_spec.seeds import integer_seed, stream
 
@@ -53,15 +54,25 @@ class Procedure:
         """How much noise a new row carries."""
         return 0.0 if self.draw == "none" else self.retention
 
-    def fits(self, gate_folds: int) -> int:
+    def fits(self, parts: int) -> int:
         """Models needed for one set of rows, shared or not: tuning, the plain one, the teacher's, the augmented one.
 
-        gate_folds: how many of the gate's folds these rows contain.
+        parts: in how many parts a teacher that follows the gate's folds leaves them out, one model each.
         """
         tuning = 0 if self.search is None else self.search.trials * self.search.folds
         helper = self._screening_teacher()
-        screening = 0 if helper is None else helper.fits(gate_folds)
-        return tuning + 1 + self.teacher.fits(gate_folds) + screening + 1
+        screening = 0 if helper is None else helper.fits(parts)
+        return tuning + 1 + self.teacher.fits(parts) + screening + 1
+
+    def fits_in_folds(self, gate_folds: int) -> tuple[int, ...]:
+        """The same for each fold of the gate, inside which the other folds are left out one by one or in blocks."""
+        blocks = shared_blocks(gate_folds, in_blocks=self.in_blocks)
+        return tuple(self.fits(sum(number in block for block in blocks)) for number in range(1, gate_folds + 1))
+
+    @property
+    def in_blocks(self) -> bool:
+        """Whether models inside the gate leave out its folds in blocks."""
+        return self._screening_teacher() is None and self.teacher.in_blocks
 
     @property
     def shared_seats(self) -> tuple[Seat, ...]:

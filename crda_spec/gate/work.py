@@ -26,7 +26,13 @@ def shared_models(procedure: Procedure, train: Table, held: tuple[IntArray, ...]
     if not seats:
         return None
     fitting = FoldFitting(
-        regressor=procedure.regressor, fill=procedure.fill, seats=seats, train=train, held=held, seed=seed
+        regressor=procedure.regressor,
+        fill=procedure.fill,
+        seats=seats,
+        train=train,
+        held=held,
+        seed=seed,
+        in_blocks=procedure.in_blocks,
     )
     return FoldModels(fitting)
 
@@ -68,7 +74,7 @@ def run_folds(
                 number,
                 metric=metric,
                 seed=seed,
-                around=_around(models, held, len(train), number),
+                around=_around(procedure, models, held, len(train), number),
             )
             for number in block
         )
@@ -90,8 +96,12 @@ def workers_for(jobs: int | None, tasks: int, expected: float) -> int:
     return min(cpu_count(), tasks) if expected > _WORTH_WORKERS else 1
 
 
-def _around(models: FoldModels | None, held: Sequence[IntArray], rows: int, number: int) -> GateFolds:
-    return gate_folds(held, rows, number) if models is None else models.around(number)
+def _around(
+    procedure: Procedure, models: FoldModels | None, held: Sequence[IntArray], rows: int, number: int
+) -> GateFolds:
+    if models is not None:
+        return models.around(number)
+    return gate_folds(held, rows, number, in_blocks=procedure.in_blocks)
 
 
 def _fit(models: FoldModels, keys: Sequence[ModelKey], *, workers: int, advance: Advance) -> None:

@@ -31,6 +31,7 @@ class Mlp:
     tol: float = 0.00009
     batch_size: int = 32
     max_iter: int = 1000
+    averaging: float | None = None  # decay of a running mean of the weights, which then is the model
     stopping: Stopping | None = Stopping()
 
     def train(self, design: Design, *, seed: int) -> Network:
@@ -38,7 +39,7 @@ class Mlp:
         rng = stream(seed, "network")
         sizes = (design.x.shape[1], *self.hidden_layer_sizes, 1)
         start = initial_network(sizes, rng=rng)
-        trainer = Trainer(start, learning_rate=self.learning_rate_init, penalty=self.alpha)
+        trainer = Trainer(start, learning_rate=self.learning_rate_init, penalty=self.alpha, averaging=self.averaging)
         # Weights with mean 1 over all rows, not within a batch: a batch of light rows must make a small step.
         weight = None if design.weight is None else design.weight / design.weight.mean()
         patience = self.stopping.rounds if self.stopping is not None else _PATIENCE

@@ -48,8 +48,11 @@ def initial_network(sizes: Sequence[int], *, rng: np.random.Generator) -> Networ
 class Trainer:
     """Adam on the squared error with an L2 penalty, half of both, as scikit-learn counts them."""
 
-    def __init__(self, start: Network, *, learning_rate: float, penalty: float) -> None:
-        """Lays all parameters into one vector, so that a step of Adam is a handful of calls."""
+    def __init__(self, start: Network, *, learning_rate: float, penalty: float, averaging: float | None = None) -> None:
+        """Lays all parameters into one vector, so that a step of Adam is a handful of calls.
+
+        averaging: the decay of a running mean of the weights over the steps; None keeps no mean.
+        """
         self._shapes = [layer.shape for layer in start.weights]
         self._flat = np.concatenate([layer.ravel() for layer in (*start.weights, *start.biases)])
         self._weights, self._biases = self._views(self._flat)
@@ -60,6 +63,7 @@ class Trainer:
         self._scratch = np.empty_like(self._flat)
         self._penalised = sum(layer.size for layer in start.weights)
         self._rate, self._penalty, self._steps = learning_rate, penalty, 0
+        self._decay, self._mean = averaging, np.zeros_like(self._flat)
 
     def _views(self, flat: Array) -> tuple[list[Array], list[Array]]:
         weights, biases, at = [], [], 0
@@ -72,11 +76,17 @@ class Trainer:
         return weights, biases
 
     def network(self) -> Network:
-        """The weights as they are now; training goes on in place, so these are the live ones."""
+        """The weights as they are now; training goes on in place, so these are the live ones. Or their running mean."""
+        if self._decay is not None:
+            return self.snapshot()
         return Network(tuple(self._weights), tuple(self._biases))
 
     def snapshot(self) -> Network:
-        """A copy of the weights as they are now."""
+        """A copy of the weights as they are now, or of their running mean."""
+        if self._decay is not None and self._steps:
+            # The mean starts at zero; this division takes that start out of it (as Adam does with its moments).
+            weights, biases = self._views(self._mean / (1.0 - self._decay**self._steps))
+            return Network(tuple(weights), tuple(biases))
         return Network(tuple(layer.copy() for layer in self._weights), tuple(bias.copy() for bias in self._biases))
 
     def epoch(self, x: Array, y: Array, weight: Array | None, order: IntArray, batch: int) -> float:
@@ -136,3 +146,7 @@ class Trainer:
         np.divide(first, scratch, out=scratch)
         scratch *= self._rate * np.sqrt(1.0 - _BETA2**self._steps) / (1.0 - _BETA1**self._steps)
         self._flat -= scratch
+        if self._decay is not None:
+            self._mean *= self._decay
+            np.multiply(self._flat, 1.0 - self._decay, out=scratch)
+            self._mean += scratch

@@ -45,6 +45,15 @@ class MlpRegressor(Strict):
     tol: NonNegative = Field(0.00009, description="The least improvement that counts as one.")
     batch_size: int = Field(32, ge=1, description="Rows of a gradient step.")
     max_iter: int = Field(1000, ge=1, description="Epochs at most.")
+    averaging: float | None = Field(
+        None,
+        gt=0,
+        lt=1,
+        description=(
+            "The model is a running mean of the weights over the steps, with this decay; 0.99 looks back about 100 "
+            "steps. null: the weights as the last step left them, as in the paper."
+        ),
+    )
     early_stopping: EarlyStopping | None = Field(EarlyStopping(), description="When to stop early; null: never.")
 
 

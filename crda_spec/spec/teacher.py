@@ -21,10 +21,11 @@ from crda_spec.spec.regressor import (
     XgboostRegressor,
 )
 
-Folds = int | Literal["gate"]
+Folds = int | Literal["gate", "blocks"]
 _FOLDS = (
-    "How many folds. gate: as many as the gate has, and the same ones, so that a fitted model serves both; "
-    "a number from 2 to 50: folds of the teacher's own, whose models serve nobody else."
+    "How many folds. gate: as many as the gate has, and the same ones, so that a fitted model serves both. blocks: the "
+    "same on all training rows, but inside the gate a model leaves out several folds at once and serves all of them: "
+    "far fewer are fitted. A number from 2 to 50: folds of the teacher's own, whose models serve nobody else."
 )
 
 

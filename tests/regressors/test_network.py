@@ -103,3 +103,27 @@ def test_it_stops_when_nothing_improves(rows):
     design = Design(x=x[:50], y=np.zeros(50), weight=None, validation_x=x[50:], validation_y=np.zeros(20))
     network = Mlp(hidden_layer_sizes=(4,), tol=1e9, stopping=Stopping(rounds=1)).train(design, seed=0)
     assert np.isfinite(network.predict(x)).all()
+
+
+def test_the_running_mean_is_that_of_the_weights_after_every_step(rows):
+    x, y = rows
+    start = initial_network((4, 6, 1), rng=np.random.default_rng(2))
+    live = Trainer(start, learning_rate=0.05, penalty=0.1)
+    mean = Trainer(start, learning_rate=0.05, penalty=0.1, averaging=0.8)
+    history = []
+    for _ in range(7):
+        for one in (live, mean):
+            one.epoch(x, y, None, np.arange(len(y)), 70)
+        history.append(live.snapshot())
+    shares = 0.8 ** np.arange(6, -1, -1)
+    for layer in range(2):
+        expected = np.average([network.weights[layer] for network in history], axis=0, weights=shares)
+        np.testing.assert_allclose(mean.snapshot().weights[layer], expected, rtol=1e-12)
+        expected = np.average([network.biases[layer] for network in history], axis=0, weights=shares)
+        np.testing.assert_allclose(mean.network().biases[layer], expected, rtol=1e-12)
+
+
+def test_before_the_first_step_the_mean_is_the_start():
+    start = initial_network((4, 6, 1), rng=np.random.default_rng(2))
+    mean = Trainer(start, learning_rate=0.1, penalty=0.0, averaging=0.9)
+    np.testing.assert_array_equal(mean.network().weights[0], start.weights[0])

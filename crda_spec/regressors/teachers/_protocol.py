@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
+import numpy as np
+
 from crda_spec.records import IntArray, Table, Teacher
 from crda_spec.regressors._protocol import Regressor
 from crda_spec.regressors.fit import FittedModel, Fitter
+from crda_spec.regressors.teachers.blocks import Block
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +37,18 @@ class GateFolds:
     outer: int | None  # the number of the fold that these rows leave out; None when they are all training rows
     numbers: tuple[int, ...]  # of the folds that these rows contain, counted from 1
     held: tuple[IntArray, ...]  # the positions of each of them in these rows
-    ready: Mapping[tuple[int, int], FittedModel] = field(default_factory=dict)  # (seat, fold number) -> its member
+    parts: tuple[Block, ...]  # by member: which of these folds it leaves out; each fold is in one part
+    ready: Mapping[tuple[int, Block], FittedModel] = field(default_factory=dict)  # (seat, part) -> its member
     plain: FittedModel | None = None  # the student's model on all of these rows
 
-    def left_out(self, number: int) -> tuple[int, ...]:
-        """The folds that the member for fold `number` may not see, in ascending order."""
-        return (number,) if self.outer is None else (min(self.outer, number), max(self.outer, number))
+    def left_out(self, part: Block) -> Block:
+        """The folds that the member for this part may not see, in ascending order."""
+        return part if self.outer is None else tuple(sorted((self.outer, *part)))
+
+    def held_of(self, part: Block) -> IntArray:
+        """The positions in these rows that the member for this part may not see, in ascending order."""
+        where = dict(zip(self.numbers, self.held, strict=True))
+        return np.sort(np.concatenate([where[number] for number in part]))
 
 
 class TeacherRule(Protocol):
@@ -53,8 +62,13 @@ class TeacherRule(Protocol):
         """Who is fitted once for each of the gate's folds; empty when its members do not follow these folds."""
         ...
 
-    def fits(self, gate_folds: int) -> int:
-        """How many models it needs beside the plain one, on rows that contain this many of the gate's folds."""
+    @property
+    def in_blocks(self) -> bool:
+        """Whether a member inside an outer fold leaves out several of the other folds at once (`blocks.py`)."""
+        ...
+
+    def fits(self, parts: int) -> int:
+        """How many models it needs beside the plain one, where the gate's folds are left out in this many parts."""
         ...
 
     def teach(

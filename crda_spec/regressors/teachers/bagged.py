@@ -27,11 +27,12 @@ class BaggedTeacher:
     kind: ClassVar[str] = "bagged"
     predicts_unseen: ClassVar[bool] = True
     seats: ClassVar[tuple[Seat, ...]] = ()
+    in_blocks: ClassVar[bool] = False
     members: int = 10
 
-    def fits(self, gate_folds: int) -> int:
+    def fits(self, parts: int) -> int:
         """One a bag."""
-        del gate_folds
+        del parts
         return self.members
 
     def teach(

@@ -24,6 +24,7 @@ class CommitteeTeacher:
     predicts_unseen: ClassVar[bool] = True
     members: tuple[Regressor | None, ...]  # None: the student's own kind
     folds: int | None = None  # None: the gate's
+    in_blocks: bool = False
 
     @property
     def _all_seats(self) -> tuple[Seat, ...]:
@@ -34,9 +35,9 @@ class CommitteeTeacher:
         """One a kind."""
         return self._all_seats if self.folds is None else ()
 
-    def fits(self, gate_folds: int) -> int:
+    def fits(self, parts: int) -> int:
         """One member a fold and kind."""
-        return len(self.members) * (gate_folds if self.folds is None else self.folds)
+        return len(self.members) * (parts if self.folds is None else self.folds)
 
     def teach(
         self,

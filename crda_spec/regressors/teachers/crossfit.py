@@ -23,6 +23,7 @@ class CrossfitTeacher:
     predicts_unseen: ClassVar[bool] = True
     folds: int | None = None  # None: the gate's
     repeats: int = 1
+    in_blocks: bool = False
 
     @property
     def _all_seats(self) -> tuple[Seat, ...]:
@@ -33,9 +34,9 @@ class CrossfitTeacher:
         """One a repeat."""
         return self._all_seats if self.folds is None else ()
 
-    def fits(self, gate_folds: int) -> int:
+    def fits(self, parts: int) -> int:
         """One member a fold and repeat."""
-        return self.repeats * (gate_folds if self.folds is None else self.folds)
+        return self.repeats * (parts if self.folds is None else self.folds)
 
     def teach(
         self,

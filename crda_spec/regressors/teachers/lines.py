@@ -14,6 +14,7 @@ from crda_spec.data.folds import folds
 from crda_spec.records import Array, IntArray, Table, Teacher, TeacherFamily
 from crda_spec.regressors.fit import FittedModel, Fitter, student_seed
 from crda_spec.regressors.teachers._protocol import GateFolds, Seat
+from crda_spec.regressors.teachers.blocks import Block
 from crda_spec.seeds import integer_seed, stream
 
 
@@ -51,15 +52,16 @@ def gate_lines(
     lines = []
     for position, seat in enumerate(seats):
         members = []
-        for number, held in zip(around.numbers, around.held, strict=True):
-            member = around.ready.get((position, number))
+        for part in around.parts:
+            member = around.ready.get((position, part))
             if member is None:
-                member_seed = fold_model_seed(seed, seat, position, around.left_out(number))
-                member = _without(train, held, fitter, seat, seed=member_seed)
+                member_seed = fold_model_seed(seed, seat, position, around.left_out(part))
+                member = _without(train, around.held_of(part), fitter, seat, seed=member_seed)
             else:
                 fitter.reused += 1
             members.append(member)
-        lines.append(_line(train, families[position], seat, around.numbers, around.held, members))
+        held = [around.held_of(part) for part in around.parts]
+        lines.append(_line(train, families[position], seat, around.parts, held, members))
     return tuple(lines)
 
 
@@ -68,7 +70,7 @@ def own_lines(
 ) -> tuple[Line, ...]:
     """The lines of members on folds of their own: the same for all seats of a repeat, drawn anew for the next."""
     families = _families(seats, fitter)
-    numbers = tuple(range(1, count + 1))
+    numbers = tuple((number,) for number in range(1, count + 1))
     lines = []
     for position, seat in enumerate(seats):
         draw = stream(seed, "teacher-folds", *index, *((seat.repeat,) if seat.repeat else ()))
@@ -155,7 +157,7 @@ def _line(
     train: Table,
     family: str,
     seat: Seat,
-    numbers: Sequence[int],
+    parts: Sequence[Block],
     layout: Sequence[IntArray],
     members: Sequence[FittedModel],
 ) -> Line:
@@ -163,5 +165,11 @@ def _line(
     for held, member in zip(layout, members, strict=True):
         out_of_fold[held] = member.predict(train.x[held])
     repeat = f", repeat {seat.repeat + 1}" if seat.repeat else ""
-    names = tuple(f"{family} without fold {number}{repeat}" for number in numbers)
+    names = tuple(f"{family} without {_folds_in_words(part)}{repeat}" for part in parts)
     return Line(family=family, names=names, members=tuple(members), out_of_fold=out_of_fold)
+
+
+def _folds_in_words(part: Block) -> str:
+    """`fold 3`, `folds 2, 5 and 8`."""
+    *others, last = map(str, part)
+    return f"folds {', '.join(others)} and {last}" if others else f"fold {last}"

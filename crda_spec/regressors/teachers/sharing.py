@@ -8,12 +8,13 @@ Let F1..FK be the gate's folds, and M(S) a model fitted on the training rows wit
 
 So M({k}) serves twice: as the gate's plain model of fold k, and as a member of the teacher on all rows. And M({j, k})
 serves twice: in outer fold j, where it has not seen Fk, and in outer fold k, where it has not seen Fj. For K folds and
-one kind of model that is K + K(K-1)/2 fits instead of 2K + K(K-1).
+one kind of model that is K + K(K-1)/2 fits instead of 2K + K(K-1). A teacher in blocks goes further: inside outer fold
+j it needs M(B) for the blocks B that contain j, and M(B) serves in each fold of B (`blocks.py`).
 
 Nothing leaks. Whatever is used inside outer fold j is M(S) with j in S: its plain model M({j}), its teacher's members
-M({j, k}). By definition M(S) is a function of the rows outside Fj, of the settings, which are declared and not tuned,
-and of a seed made from S and the run's seed. The folds themselves depend on the number of rows, the groups and the
-seed, never on a value of x or y. Hence no value in Fj can change a prediction, a residual, a partition, a synthetic
+M({j, k}) or M(B). By definition M(S) is a function of the rows outside Fj, of the settings, which are declared and not
+tuned, and of a seed made from S and the run's seed. The folds themselves depend on the number of rows, the groups and
+the seed, never on a value of x or y. Hence no value in Fj can change a prediction, a residual, a partition, a synthetic
 row or a weight inside outer fold j. What the teacher on all rows does with M({j}) happens outside the gate.
 
 Settings that are tuned are tuned anew inside every fold; then M({j, k}) has other settings in j than in k, and nothing
@@ -24,7 +25,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 import numpy as np
@@ -35,6 +36,7 @@ from crda_spec.regressors._protocol import Regressor
 from crda_spec.regressors.encoding import Fill
 from crda_spec.regressors.fit import FittedModel, Fitter, student_seed
 from crda_spec.regressors.teachers._protocol import GateFolds, Seat
+from crda_spec.regressors.teachers.blocks import Block, fold_blocks
 from crda_spec.regressors.teachers.lines import fold_model_seed
 
 STUDENT = -1  # stands for the student's own seat where the teacher has none for it
@@ -58,6 +60,7 @@ class FoldFitting:
     train: Table
     held: tuple[IntArray, ...]
     seed: int
+    in_blocks: bool = False
 
     def fit(self, key: ModelKey) -> tuple[FittedModel, float]:
         """The model and the seconds it took."""
@@ -109,14 +112,14 @@ class FoldModels:
         return len(self.numbers)
 
     def pairs(self, outer: Iterable[int]) -> list[ModelKey]:
-        """What the teachers inside these outer folds need and is not there yet."""
+        """What the teachers inside these outer folds need and is not there yet: without two folds, or a block."""
         wanted = set(outer)
         return [
             key
-            for pair in combinations(self.numbers, 2)
-            if wanted.intersection(pair)
+            for left_out in shared_blocks(len(self.numbers), in_blocks=self.fitting.in_blocks)
+            if wanted.intersection(left_out)
             for seat in range(len(self.fitting.seats))
-            if (key := ModelKey(seat, pair)) not in self.models
+            if (key := ModelKey(seat, left_out)) not in self.models
         ]
 
     def put(self, key: ModelKey, model: FittedModel, seconds: float) -> None:
@@ -127,19 +130,16 @@ class FoldModels:
 
     def around(self, outer: int | None) -> GateFolds:
         """What the rows without the outer fold (None: all training rows) may know: no model that saw that fold."""
-        held, seats = self.fitting.held, range(len(self.fitting.seats))
-        numbers = tuple(number for number in self.numbers if number != outer)
-        layout = gate_folds(held, len(self.fitting.train), outer)
+        fitting = self.fitting
+        layout = gate_folds(fitting.held, len(fitting.train), outer, in_blocks=fitting.in_blocks)
         ready = {
-            (seat, number): model
-            for seat in seats
-            for number in numbers
-            if (model := self.models.get(ModelKey(seat, layout.left_out(number)))) is not None
+            (seat, part): model
+            for seat in range(len(fitting.seats))
+            for part in layout.parts
+            if (model := self.models.get(ModelKey(seat, layout.left_out(part)))) is not None
         }
         plain = ModelKey(self._student, () if outer is None else (outer,))
-        return GateFolds(
-            outer=outer, numbers=layout.numbers, held=layout.held, ready=ready, plain=self.models.get(plain)
-        )
+        return replace(layout, ready=ready, plain=self.models.get(plain))
 
     def release(self, ahead: Iterable[int]) -> None:
         """Forgets what no outer fold that is still ahead will ask for."""
@@ -157,15 +157,24 @@ def _as_sent(model: FittedModel) -> FittedModel:
     return sent
 
 
-def gate_folds(held: Sequence[IntArray], rows: int, outer: int | None) -> GateFolds:
+def gate_folds(held: Sequence[IntArray], rows: int, outer: int | None, *, in_blocks: bool = False) -> GateFolds:
     """The gate's folds as they lie in the rows without the outer fold, with no model at hand."""
     numbers = tuple(number for number in range(1, len(held) + 1) if number != outer)
     seen = np.arange(rows) if outer is None else np.setdiff1d(np.arange(rows), held[outer - 1])
     layout = tuple(np.searchsorted(seen, held[number - 1]).astype(np.int64) for number in numbers)
-    return GateFolds(outer=outer, numbers=numbers, held=layout)
+    parts: tuple[Block, ...] = tuple((number,) for number in numbers)
+    if outer is not None:
+        around = [block for block in shared_blocks(len(held), in_blocks=in_blocks) if outer in block]
+        parts = tuple(tuple(number for number in block if number != outer) for block in around)
+    return GateFolds(outer=outer, numbers=numbers, held=layout, parts=parts)
 
 
-def shared_fits(seats: Sequence[Seat], folds: int) -> tuple[int, int]:
-    """How many models leave out one of `folds` folds, and how many two: what sharing has to fit."""
+def shared_blocks(folds: int, *, in_blocks: bool) -> tuple[Block, ...]:
+    """What the members of the teachers inside the outer folds leave out: any two folds, or a block of them."""
+    return fold_blocks(folds) if in_blocks else tuple(combinations(range(1, folds + 1), 2))
+
+
+def shared_fits(seats: Sequence[Seat], folds: int, *, in_blocks: bool = False) -> tuple[int, int]:
+    """How many models leave out one of `folds` folds, and how many two or a block: what sharing has to fit."""
     others = sum(not seat.is_students for seat in seats)
-    return folds * (1 + others), len(seats) * folds * (folds - 1) // 2
+    return folds * (1 + others), len(seats) * len(shared_blocks(folds, in_blocks=in_blocks))

@@ -17,10 +17,11 @@ class SingleTeacher:
     kind: ClassVar[str] = "single"
     predicts_unseen: ClassVar[bool] = False
     seats: ClassVar[tuple[Seat, ...]] = ()
+    in_blocks: ClassVar[bool] = False
 
-    def fits(self, gate_folds: int) -> int:
+    def fits(self, parts: int) -> int:
         """None: the plain model is there anyway."""
-        del gate_folds
+        del parts
         return 0
 
     def teach(
