@@ -39,6 +39,7 @@ def make_record(
             **plain(result.data),
             "features": plain(result.split.train.features),
             "target": plain(result.split.train.target),
+            "grouped": result.split.train.groups is not None,
             "train_rows": len(result.split.train),
             "test_rows": len(result.split.test),
             "test_row_ids_sha256": sha256_of(result.split.test.row_ids.astype("<i8").tobytes()),

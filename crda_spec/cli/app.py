@@ -13,6 +13,7 @@ from crda_spec.cli.graph import graph
 from crda_spec.cli.options import ShowVersion
 from crda_spec.cli.plan import plan
 from crda_spec.cli.render import render
+from crda_spec.cli.report import report
 from crda_spec.cli.run import run
 from crda_spec.cli.schema import schema
 from crda_spec.cli.validate import validate
@@ -37,6 +38,7 @@ app.command("graph")(graph)
 app.command("discover")(discover)
 app.command("plan")(plan)
 app.command("generate")(generate)
+app.command("report")(report)
 app.command("render")(render)
 app.command("schema")(schema)
 run_app.command()(run)

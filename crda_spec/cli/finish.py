@@ -68,7 +68,6 @@ def finish_run(result: RunResult, *, spec: RunSpec, draft: Draft, folder: Path) 
         result,
         name=spec.name,
         description=shown["description"],  # as written: what fills it in may be a secret
-        svg=svg,
         record_json=canonical_json(record),
         spec_yaml=spec_yaml,
     )

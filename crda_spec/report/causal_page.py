@@ -23,6 +23,7 @@ from crda_spec.report.causal_sentences import (
     yardstick_words,
 )
 from crda_spec.report.figure_sensitivity import sensitivity_map
+from crda_spec.report.graph_page import anchors
 from crda_spec.report.wording import STATUS_WORDS, in_unit, number, setting, share, shown
 
 MOST_STATEMENTS = 12
@@ -33,6 +34,7 @@ MOST_MAPS = 12
 class FeatureRow:
     """A row of the partition table."""
 
+    anchor: str  # where the graph's box leads to
     name: str
     unit: str
     status: str
@@ -102,8 +104,10 @@ def causal_parts(result: RunResult) -> dict[str, object]:
 def _features(result: RunResult) -> Iterator[FeatureRow]:
     """Those that may move come first, as on the terminal."""
     units = {column.name: column.unit or "" for column in result.split.train.features}
+    places = anchors(result.certificate.features)
     for verdict in sorted(result.certificate.features, key=lambda verdict: not verdict.perturbable):
         yield FeatureRow(
+            anchor=places[verdict.name],
             name=shown(verdict.name),
             unit=shown(units.get(verdict.name, "")),
             status=verdict.status,
@@ -119,7 +123,9 @@ def _features(result: RunResult) -> Iterator[FeatureRow]:
 
 
 def _evidence(verdict: FeatureVerdict) -> str:
-    return ", ".join(f"{key.replace('_', ' ')} {setting(value)}" for key, value in verdict.evidence.items())
+    """What was measured, the p-values last; the order is our own, since a record on disk keeps none."""
+    measured = sorted(verdict.evidence.items(), key=lambda item: ("p_value" in item[0], item[0]))
+    return ", ".join(f"{key.replace('_', ' ')} {setting(value)}" for key, value in measured)
 
 
 def _falsification(result: RunResult) -> FalsificationPart | None:

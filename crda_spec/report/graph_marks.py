@@ -44,11 +44,8 @@ RING_RULES = (
 def box_mark(box: Box, verdict: FeatureVerdict | None) -> str:
     """A node: its box, its label, and what a pointer that rests on it is told."""
     colour, mark = LOOKS[box.look]
-    about = f"{shown(box.name)}: {MEANINGS[box.look]}"
-    if verdict is not None:
-        about += f". {verdict.reason}" + (f" Warning: {verdict.warning}" if verdict.warning else "")
     inside = [
-        element("title", words(about)),
+        element("title", words(about_box(box, verdict))),
         element(
             "rect",
             x=box.left,
@@ -61,6 +58,14 @@ def box_mark(box: Box, verdict: FeatureVerdict | None) -> str:
         element("text", words(box.label), x=box.x + 9, y=box.y + 4.5, text_anchor="middle"),
     ]
     return element("g", "".join(inside), class_=f"{colour}{' unmeasured' if box.look in UNMEASURED else ''}")
+
+
+def about_box(box: Box, verdict: FeatureVerdict | None) -> str:
+    """A node in words: its name, what it is, and of a feature why it may or may not move."""
+    about = f"{shown(box.name)}: {MEANINGS[box.look]}"
+    if verdict is not None:
+        about += f". {verdict.reason}" + (f" Warning: {verdict.warning}" if verdict.warning else "")
+    return about
 
 
 def _sign(mark: str, x: float, y: float) -> str:

@@ -54,10 +54,16 @@ Edge = tuple[str, str, str]
 class Line:
     """An edge on the paper."""
 
+    edge: Edge
     route: Route
     dashed: bool  # a hidden common cause
     noisy: bool  # it carries what nobody measured
     witness: bool  # it is on a path that ties a blocked feature to the noise
+
+    @property
+    def key(self) -> Edge:
+        """The edge as `witness_edges` names it: the same from either end where it has no direction."""
+        return _undirected(self.edge)
 
     @property
     def colour(self) -> str:
@@ -105,6 +111,7 @@ def scene(graph: DrawnGraph, verdicts: Sequence[FeatureVerdict]) -> Scene:
     witnesses = witness_edges(verdicts)
     lines = [
         Line(
+            edge=edge,
             route=route(edge, boxes, layout),
             dashed=edge[2] == "<->",
             noisy=edge[2] == "<->" or any(roles[name] in UNMEASURED for name in edge[:2]),

@@ -29,12 +29,12 @@ def graph_svg(graph: DrawnGraph, verdicts: Sequence[FeatureVerdict]) -> str:
         kind="crda-graph",
         size=(placed.width, placed.height),
         title="Causal graph",
-        description=_description(graph, verdicts, placed.hidden),
+        description=graph_description(graph, verdicts, placed.hidden),
         rules=RULES + (RING_RULES if any(line.route.rings for line in placed.lines) else ""),
     )
 
 
-def _description(graph: DrawnGraph, verdicts: Sequence[FeatureVerdict], hidden: int) -> str:
+def graph_description(graph: DrawnGraph, verdicts: Sequence[FeatureVerdict], hidden: int) -> str:
     """The picture in words: what may move, what is tied to the noise, and how much is left out."""
     target = listed(tuple(shown(name) for name, role in graph.nodes if role == "target"))
     moving = tuple(shown(verdict.name) for verdict in verdicts if verdict.perturbable)

@@ -1,7 +1,8 @@
-"""One page that explains a run to someone who was not there: no network, no scripts, light and dark, on paper too.
+"""One page that explains a run to someone who was not there: no network, light and dark, on paper too.
 
 Everything that comes from data is escaped by Jinja; only our own drawings enter as markup. The page's own security
-policy forbids scripts and every fetch, so that even a mistake here could execute nothing.
+policy forbids every fetch and every script but our own, so that even a mistake here could execute nothing. Our script
+lights up the graph; without it the page says the same.
 """
 
 from __future__ import annotations
@@ -9,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from crda_spec.records import Column, FoldResult, RunResult
 from crda_spec.report.causal_page import causal_parts
 from crda_spec.report.figures import category_bars, fold_slopes, histograms, score_interval
+from crda_spec.report.graph_page import page_graph
+from crda_spec.report.pages import rendered
 from crda_spec.report.sentences import (
     DECISIONS,
     data_sentence,
@@ -25,7 +26,6 @@ from crda_spec.report.sentences import (
     rows_sentence,
     score_sentences,
 )
-from crda_spec.report.svg import FONT, palette
 from crda_spec.report.wording import change, in_unit, number, percent, setting, shown
 
 MOST_FIGURES = 24  # of moved features; the others keep their sentence
@@ -60,25 +60,23 @@ class _ColumnRow:
     origin: str
 
 
-def render_html(result: RunResult, *, name: str, description: str, svg: str, record_json: str, spec_yaml: str) -> str:
+def render_html(result: RunResult, *, name: str, description: str, record_json: str, spec_yaml: str) -> str:
     """The report of a run; equal arguments give equal bytes.
 
-    svg: the graph as `graph_svg` drew it; it is the only argument that enters as markup. record_json and spec_yaml
-    are shown as text, folded away.
+    record_json and spec_yaml are shown as text, folded away.
     """
-    template = _environment().get_template("report.html.j2")
     score, made = result.score, result.counterfactuals
     folds, metric = result.verdict.folds, result.verdict.metric
-    return template.render(
+    return rendered(
+        "report.html.j2",
+        script="report.js",
         name=name,
         description=description,
-        svg=svg,
+        svg=page_graph(result.certificate.graph, result.certificate.features),
         marks={mark for _, _, mark in result.certificate.graph.edges},
         circles=any("o" in mark for _, _, mark in result.certificate.graph.edges),
         record_json=record_json,
         spec_yaml=spec_yaml,
-        colours=palette(":root"),
-        font=FONT,
         result=result,
         decision=DECISIONS[result.verdict.decision],
         tiles=tuple(_tiles(result)),
@@ -94,29 +92,9 @@ def render_html(result: RunResult, *, name: str, description: str, svg: str, rec
         score_sentences=score_sentences(result),
         score_figure="" if score.interval_percent is None or score.change_percent is None else score_interval(score),
         columns=tuple(_columns(result)),
-        settings=tuple((key, str(value)) for key, value in result.settings.items()),
+        settings=tuple((key, str(value)) for key, value in sorted(result.settings.items())),
         **causal_parts(result),
     )
-
-
-def _environment() -> Environment:
-    return Environment(
-        loader=PackageLoader("crda_spec.report", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        finalize=_finalize,
-    )
-
-
-def _finalize(value: object) -> object:
-    """What every value of the template passes before it is escaped: unseen characters become visible.
-
-    Line breaks and tabs stay, for the spec and the record. Markup (a subclass of str) is our own and stays as it is.
-    """
-    return shown(value, keep="\n\t") if type(value) is str else value
 
 
 def _tiles(result: RunResult) -> Iterator[_Tile]:

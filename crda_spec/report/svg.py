@@ -81,11 +81,19 @@ def words(text: str) -> str:
 
 
 def drawing(
-    parts: Iterable[str], *, kind: str, size: tuple[float, float], title: str, description: str, rules: str = ""
+    parts: Iterable[str],
+    *,
+    kind: str,
+    size: tuple[float, float],
+    title: str,
+    description: str,
+    rules: str = "",
+    role: str = "img",
 ) -> str:
     """A whole, self-contained picture with a name and a description for those who cannot see it.
 
     `kind` is the class that scopes the style: several pictures may stand in one page and share it.
+    `role` is "group" for a picture with parts that can be reached one by one.
     """
     width, height = size
     head = element("title", words(title)) + element("desc", words(description))
@@ -96,7 +104,7 @@ def drawing(
         f"{head}\n<style>{palette(f'.{kind}')}.{kind}{{font:13px {FONT}}}{rules}</style>\n{body}\n",
         xmlns="http://www.w3.org/2000/svg",
         class_=kind,
-        role="img",
+        role=role,
         aria_label=label,
         viewBox=f"0 0 {coordinate(width)} {coordinate(height)}",
         width=width,

@@ -1,0 +1,254 @@
+"""A finished run, read back from its folder as the result that its pages were made from.
+
+Nothing is fitted and no model is loaded: the record says what was found, `augmented.parquet` holds the rows, and that
+is all a page shows. So a report can be made again, and runs compared, years later and without the data.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from crda_spec.audit.canonical import canonical_json
+from crda_spec.audit.record import RECORD_VERSION
+from crda_spec.audit.revive import revived
+from crda_spec.errors import Complaint, OutputError, Place
+from crda_spec.records import (
+    NOBODY,
+    Abduction,
+    Action,
+    Array,
+    Certificate,
+    Column,
+    Counterfactuals,
+    DataReport,
+    Falsification,
+    HeldOut,
+    IntArray,
+    RunResult,
+    Sensitivity,
+    Split,
+    Table,
+    Teacher,
+    TeacherFamily,
+    TestScore,
+    Verdict,
+)
+
+FILES = ("record.json", "spec.yaml", "augmented.parquet", "rows.csv")
+VOLATILE = ("files", "volatile")  # what the record gains after the page is made
+
+
+Mask = npt.NDArray[np.bool_]
+_Kind = TypeVar("_Kind")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ReopenedRun:
+    """A run's result as far as its folder tells, and the two texts that its page shows."""
+
+    folder: Path
+    record: dict[str, Any]
+    result: RunResult
+    record_json: str  # as the page shows it: without the files' hashes and what the clock says
+    spec_yaml: str
+
+    @property
+    def name(self) -> str:
+        """The spec's name."""
+        return str(self.record["name"])
+
+    @property
+    def description(self) -> str:
+        """The spec's description, as written."""
+        return str(self.record["spec"]["resolved"].get("description", ""))
+
+
+class _Absent:
+    """The final model, which no page asks: `crda-spec predict` loads it from the folder."""
+
+    def predict(self, x: Array) -> Array:
+        raise NotImplementedError(f"this result was read for its pages; {len(x)} rows need the saved model")
+
+
+def reopen(folder: Path) -> ReopenedRun:
+    """Reads a run's folder; an OutputError says what is missing or not as a run writes it."""
+    _check(folder)
+    try:
+        record: dict[str, Any] = json.loads((folder / "record.json").read_text(encoding="utf-8"))
+        version = record["record_version"]
+        if version != RECORD_VERSION:
+            what = f"its record has version {version}, and this crda-spec reads version {RECORD_VERSION}"
+            raise _refused(folder, "record-version", what, "open it with the crda-spec that its record names")
+        result = _result(folder, record)
+    except (ValueError, KeyError, TypeError, IndexError, OSError, pa.ArrowException) as error:
+        what = f"the folder is not as a run leaves it ({type(error).__name__}: {str(error)[:200]})"
+        raise _refused(folder, "broken-run", what, "take a fresh copy of the folder, or run the spec again") from error
+    told = {key: value for key, value in record.items() if key not in VOLATILE}
+    return ReopenedRun(
+        folder=folder,
+        record=record,
+        result=result,
+        record_json=canonical_json(told),
+        spec_yaml=(folder / "spec.yaml").read_text(encoding="utf-8"),
+    )
+
+
+def _check(folder: Path) -> None:
+    if not (folder / "record.json").is_file():
+        what = f"'{folder}' is not the folder of a finished run"
+        raise OutputError(
+            Complaint(code="no-run", what=what, hint="name the folder that crda-run wrote, runs/<name>/<id>")
+        )
+    missing = [name for name in FILES if not (folder / name).is_file()]
+    if missing:
+        what = f"the folder lacks {', '.join(missing)}"
+        raise _refused(folder, "broken-run", what, "take a fresh copy of the folder, or run the spec again")
+
+
+def _refused(folder: Path, code: str, what: str, hint: str) -> OutputError:
+    return OutputError(Complaint(code=code, place=Place(file=str(folder)), what=what, hint=hint))
+
+
+def _result(folder: Path, record: dict[str, Any]) -> RunResult:
+    features = tuple(revived(Column, told) for told in record["data"]["features"])
+    target = revived(Column, record["data"]["target"])
+    whole = pq.read_table(folder / "augmented.parquet")
+    synthetic = whole["_crda_synthetic"].to_numpy()
+    x = np.column_stack([_codes(whole[column.name], column) for column in features])
+    y = _numbers(whole, target.name)
+    rows = whole["_crda_source_row"].to_numpy().astype(np.int64) - 1
+    real = ~synthetic
+    train = Table(
+        features=features,
+        target=target,
+        row_ids=rows[real],
+        x=x[real],
+        y=y[real],
+        groups=np.zeros(int(real.sum()), dtype=np.int64) if record["data"].get("grouped") else None,
+    )
+    held, gate_fold = _parts(folder / "rows.csv")
+    said = _numbers(whole, "_crda_prediction")[real]
+    residuals = record["abduction"]["residuals"]
+    return RunResult(
+        data=revived(DataReport, record["data"]),
+        split=Split(train=train, test=HeldOut(_test_rows(train, held))),
+        certificate=revived(Certificate, record["certificate"]),
+        falsification=_optional(Falsification, record["falsification"]),
+        sensitivity=_optional(Sensitivity, record["sensitivity"]),
+        teacher=Teacher(
+            kind=record["teacher"]["kind"],
+            members=(),
+            in_sample=said if residuals == "in_sample" else np.full(len(said), np.nan),
+            out_of_fold=said if residuals == "out_of_fold" else None,
+            weights=tuple(record["teacher"]["weights"]),
+            names=tuple(record["teacher"]["members"]),
+            families=tuple(revived(TeacherFamily, told) for told in record["teacher"]["families"]),
+        ),
+        abduction=_abduction(whole, real, record["abduction"]),
+        counterfactuals=_made(whole, (x, y), synthetic, record["counterfactuals"], record["certificate"]["propagated"]),
+        watched=np.flatnonzero(~whole["_crda_trained"].to_numpy()[real]),
+        gate_fold=gate_fold,
+        verdict=revived(Verdict, record["verdict"]),
+        score=revived(TestScore, record["test"]),
+        model=_Absent(),
+        settings=record["regressor"],
+        timings={key: value for key, value in record["volatile"]["seconds"].items() if key != "regressor fits"},
+        fit_seconds=record["volatile"]["seconds"]["regressor fits"],
+        fits=record["fits"],
+        spared_fits=record["spared_fits"],
+        watch=record["watch"],
+    )
+
+
+def _optional(kind: type[_Kind], told: dict[str, Any] | None) -> _Kind | None:
+    return None if told is None else revived(kind, told)
+
+
+def _codes(cells: pa.ChunkedArray, column: Column) -> Array:
+    """A feature's cells as a `Table` has them: the inverse of `tables.decoded`."""
+    if column.type != "category":
+        return np.asarray(cells.cast(pa.float64()).to_numpy(), dtype=np.float64)
+    codes = {label: float(code) for code, label in enumerate(column.labels or ())}
+    return np.array([np.nan if label is None else codes[label] for label in cells.to_pylist()], dtype=np.float64)
+
+
+def _numbers(table: pa.Table, name: str) -> Array:
+    """A column as float64, NaN where it is null."""
+    return np.asarray(table[name].cast(pa.float64()).to_numpy(), dtype=np.float64)
+
+
+def _parts(file: Path) -> tuple[IntArray, IntArray]:
+    """Of rows.csv: the numbers (from 0) of the test rows, and the gate fold of each training row."""
+    with file.open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    held = [int(row["row"]) - 1 for row in rows if row["part"] == "test"]
+    folds = [int(row["gate_fold"] or 0) for row in rows if row["part"] == "train"]
+    return np.array(held, dtype=np.int64), np.array(folds, dtype=np.int64)
+
+
+def _test_rows(train: Table, held: IntArray) -> Table:
+    """Which rows were tested. Their cells are in the source, not in the folder."""
+    return Table(
+        features=(), target=train.target, row_ids=held, x=np.empty((len(held), 0)), y=np.full(len(held), np.nan)
+    )
+
+
+def _abduction(whole: pa.Table, real: Mask, told: dict[str, Any]) -> Abduction:
+    """The noise and, unless it is additive, its size at each training row; the fitted size itself is in noise.json."""
+    scaled = told["scale"] is not None
+    return Abduction(
+        noise=_numbers(whole, "_crda_noise")[real],
+        residuals=told["residuals"],
+        model=told["model"],
+        scale=_numbers(whole, "_crda_scale")[real] if scaled else None,
+        scale_clipped=told["scale"]["clipped"] if scaled else 0,
+    )
+
+
+def _made(
+    whole: pa.Table, cells: tuple[Array, Array], synthetic: Mask, told: dict[str, Any] | None, order: list[str]
+) -> Counterfactuals | None:
+    """The synthetic rows; `order` lists what followed, causes first, which a JSON object does not keep."""
+    if told is None:
+        return None
+    position = {number: at for at, number in enumerate(whole["_crda_source_row"].to_numpy()[~synthetic].tolist())}
+
+    def rows(name: str) -> IntArray:
+        numbers = whole[name].to_pylist()[int((~synthetic).sum()) :]
+        return np.array([NOBODY if number is None else position[number] for number in numbers], dtype=np.int64)
+
+    partner = rows("_crda_partner_row")
+    action = Action(
+        x=cells[0][synthetic],
+        source=rows("_crda_source_row"),
+        moved=tuple(told["moved"]),
+        policies=told["policies"],
+        clipped=told["clipped"],
+        propagated={name: told["propagated"][name] for name in order if name in told["propagated"]},
+        unmoved=told["unmoved"],
+        dropped=told["dropped"],
+        redrawn=told["redrawn"],
+        partner=None if (partner == NOBODY).all() else partner,
+    )
+    return Counterfactuals(
+        action=action,
+        prediction=_numbers(whole, "_crda_prediction")[synthetic],
+        noise=_numbers(whole, "_crda_noise")[synthetic],
+        retention=told["retention"],
+        y=cells[1][synthetic],
+        weight=told["weight"],
+        licence=told["licence"],
+        draw=told["residual_draw"],
+        scale=_numbers(whole, "_crda_scale")[synthetic],
+        noise_source=rows("_crda_noise_row"),
+        scale_clipped=told["scale_clipped"],
+    )

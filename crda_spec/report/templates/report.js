@@ -1,0 +1,58 @@
+(function () {
+  "use strict";
+  var graph = document.querySelector("svg.crda-graph"), panel = document.getElementById("asked");
+  if (!graph || !panel) return;
+  var nodes = Array.from(graph.querySelectorAll("[data-node]"));
+  var links = Array.from(graph.querySelectorAll("[data-link]"));
+  var greeting = Array.from(panel.childNodes), shown = null;
+  panel.hidden = false;
+  // A <title> would open a second box of words beside the panel.
+  nodes.forEach(function (node) { node.querySelectorAll("title").forEach(function (title) { title.remove(); }); });
+
+  function numbers(node, key) {
+    return (node.getAttribute(key) || "").split(" ").filter(Boolean).map(Number);
+  }
+  function paragraph(children) {
+    var made = document.createElement("p");
+    children.forEach(function (child) { made.append(child); });
+    return made;
+  }
+  // Clones of what the page already shows: no text is ever read as markup.
+  function told(node) {
+    var row = node.hasAttribute("href") && document.getElementById(node.getAttribute("href").slice(1));
+    if (!row) return [paragraph([node.getAttribute("aria-label")])];
+    var name = document.createElement("strong"), cells = row.children;
+    Array.from(cells[0].childNodes).forEach(function (child) { name.append(child.cloneNode(true)); });
+    var head = [name].concat(Array.from(cells[1].childNodes).map(function (child) { return child.cloneNode(true); }));
+    var why = Array.from(cells[cells.length - 1].childNodes).map(function (child) { return child.cloneNode(true); });
+    return [paragraph(head), paragraph(why)];
+  }
+  function clear() {
+    shown = null;
+    graph.classList.remove("asking");
+    graph.querySelectorAll(".lit").forEach(function (part) { part.classList.remove("lit"); });
+    panel.replaceChildren.apply(panel, greeting);
+  }
+  function show(node) {
+    if (node === shown) return;
+    clear();
+    shown = node;
+    graph.classList.add("asking");
+    node.classList.add("lit");
+    numbers(node, "data-links").forEach(function (index) { links[index].classList.add("lit"); });
+    numbers(node, "data-near").forEach(function (index) { nodes[index].classList.add("lit"); });
+    panel.replaceChildren.apply(panel, told(node));
+  }
+  function asked(event) { return event.target.closest ? event.target.closest("[data-node]") : null; }
+  graph.addEventListener("pointerover", function (event) { if (asked(event)) show(asked(event)); });
+  graph.addEventListener("pointerleave", function () { if (!graph.contains(document.activeElement)) clear(); });
+  graph.addEventListener("focusin", function (event) { if (asked(event)) show(asked(event)); });
+  graph.addEventListener("focusout", function (event) { if (!graph.contains(event.relatedTarget)) clear(); });
+  graph.addEventListener("keydown", function (event) {
+    var step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key], at = nodes.indexOf(asked(event));
+    if (event.key === "Escape") clear();
+    if (!step || at < 0) return;
+    event.preventDefault();
+    nodes[(at + step + nodes.length) % nodes.length].focus();
+  });
+})();
