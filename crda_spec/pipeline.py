@@ -14,7 +14,15 @@ from typing import Protocol
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from crda_spec.counterfactual.procedure import Augmentation, Procedure, augment, fit_augmented, student_seed
+from crda_spec.counterfactual.procedure import (
+    Augmentation,
+    Procedure,
+    Settled,
+    augment,
+    fit_augmented,
+    settle,
+    student_seed,
+)
 from crda_spec.data.folds import folds
 from crda_spec.errors import Complaint, DataError
 from crda_spec.gate.gate import FoldOutcome, WilcoxonGate, abstain, judge
@@ -64,12 +72,17 @@ class Outlook:
     fits_on_all: int  # models that all training rows need
     fits_at_most: int  # what is fitted, models that serve several of them counted once
     fits_unshared: int  # what would be fitted if no model served twice
+    tuning_rows: int = 0  # training rows that are spent on searches
+    fits_to_tune: int = 0  # models that these searches fit, before anything else
 
 
 def foresee(plan: Plan) -> Outlook:
     """Reads and checks the data, asks the graph, counts the fits."""
     split, _ = plan.load()
-    train, procedure, folds_ = split.train, plan.procedure, plan.gate.folds
+    train, procedure, folds_, to_tune = split.train, plan.procedure, plan.gate.folds, 0
+    if split.tuning is not None:
+        settled = replace(procedure, search=None, tuner=None)
+        to_tune, procedure = procedure.fits(folds_) - settled.fits(folds_), settled
     in_folds, on_all = procedure.fits_in_folds(folds_), procedure.fits(folds_)
     at_most = on_all + sum(in_folds)
     if procedure.shared_seats:
@@ -82,9 +95,11 @@ def foresee(plan: Plan) -> Outlook:
         folds=folds_,
         features=procedure.partitioner.foreseen(train.names),
         fits_per_fold=max(in_folds),
-        fits_unshared=on_all + sum(in_folds),
+        fits_unshared=to_tune + on_all + sum(in_folds),
         fits_on_all=on_all,
-        fits_at_most=at_most,
+        fits_at_most=at_most + to_tune,
+        tuning_rows=0 if split.tuning is None else len(split.tuning),
+        fits_to_tune=to_tune,
     )
 
 
@@ -125,7 +140,8 @@ def run(plan: Plan, *, progress: Progress) -> RunResult:
     seed, whole = plan.seed, (0,)  # index 0 is all training rows; fold k of the gate has index k
     with clock.stage("read the data"):
         split, report = plan.load()
-    train = split.train
+    first = _tuned_first(plan, split.tuning, clock)
+    plan, train = replace(plan, procedure=first.procedure), split.train
     falsification = None
     if plan.falsify is not None:
         with clock.stage("test the graph"), threadpool_limits(limits=1):
@@ -150,8 +166,27 @@ def run(plan: Plan, *, progress: Progress) -> RunResult:
     if models is not None:
         result = replace(result, fits=result.fits + models.fits, spared_fits=result.spared_fits - models.fits)
         result = replace(result, fit_seconds=result.fit_seconds + models.seconds)
+    studies = (*first.studies, *augmentation.studies, *(one for outcome in outcomes for one in outcome.studies))
+    result = replace(
+        result, fits=result.fits + first.fits, fit_seconds=result.fit_seconds + first.seconds, studies=studies
+    )
     promise = _sensitivity(train, augmentation, verdict)
     return replace(result, falsification=falsification, sensitivity=promise, timings=clock.seconds)
+
+
+def _tuned_first(plan: Plan, rows: Table | None, clock: _Clock) -> Settled:
+    """Spends the rows that are declared for it on all searches; without such rows nothing happens here.
+
+    None of them is ever trained on, held out or tested on again, so what they settle is as good as declared.
+    """
+    if rows is None:
+        return Settled(procedure=plan.procedure)
+    with clock.stage("tune on the rows set aside"), threadpool_limits(limits=1):
+        units = len(rows) if rows.groups is None else len(np.unique(rows.groups))
+        count = min(plan.gate.folds, units)
+        held = folds(len(rows), count, rng=stream(plan.seed, "tuning-gate-folds"), groups=rows.groups)
+        around = gate_folds(held, len(rows), None)
+        return settle(plan.procedure, rows, seed=plan.seed, index=(0,), around=around)
 
 
 def _sensitivity(train: Table, augmentation: Augmentation, verdict: Verdict) -> Sensitivity | None:

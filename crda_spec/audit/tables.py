@@ -178,13 +178,15 @@ def _written(table: pa.Table) -> bytes:
 
 
 def rows_csv(result: RunResult) -> str:
-    """Which rows were trained on, in which gate fold each was held out, and which rows were the test set."""
+    """Which rows were trained on, in which gate fold each was held out, and which were spent on tuning or tests."""
     sink = io.StringIO()
     writer = csv.writer(sink, lineterminator="\n")
     writer.writerow(["source", "row", "part", "gate_fold"])
     train, data = result.split.train, result.data
     for row, fold in zip((train.row_ids + 1).tolist(), result.gate_fold.tolist(), strict=True):
         writer.writerow([data.source, row, "train", fold or ""])
+    for row in [] if result.split.tuning is None else (result.split.tuning.row_ids + 1).tolist():
+        writer.writerow([data.source, row, "tuning", ""])
     for row in (result.split.test.row_ids + 1).tolist():
         writer.writerow([data.test_source or data.source, row, "test", ""])
     return sink.getvalue()

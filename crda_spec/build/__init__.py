@@ -10,7 +10,7 @@ from crda_spec.build.settings import settings_of
 from crda_spec.build.teacher import build_teacher
 from crda_spec.check import declared_graph, header_of, searched_space
 from crda_spec.counterfactual.noise import NOISE_MODELS
-from crda_spec.counterfactual.procedure import Procedure
+from crda_spec.counterfactual.procedure import Procedure, Tuner
 from crda_spec.counterfactual.propagate import Propagation
 from crda_spec.gate.gate import WilcoxonGate
 from crda_spec.pipeline import Plan
@@ -52,6 +52,7 @@ def build_plan(spec: RunSpec, draft: Draft) -> Plan:
             choice=build_choice(spec),
             noise=NOISE_MODELS[spec.counterfactual.noise.kind](**settings_of(spec.counterfactual.noise)),
             draw=spec.counterfactual.residual_draw,
+            tuner=_tuner(spec, draft),
         ),
         gate=WilcoxonGate(**settings_of(spec.gate)),
         seed=spec.seed,
@@ -63,6 +64,14 @@ def build_plan(spec: RunSpec, draft: Draft) -> Plan:
 def build_regressor(spec: RunSpec) -> Regressor:
     """The run's own regressor: the member of the family with the spec's settings."""
     return build_member(spec.regressor)
+
+
+def _tuner(spec: RunSpec, draft: Draft) -> Tuner | None:
+    if spec.tune.augmentation is None:
+        return None
+    from crda_spec.build.tuning import build_knob_search  # noqa: PLC0415 - a second of Optuna, for tuned runs only
+
+    return build_knob_search(spec, draft)
 
 
 def _search(spec: RunSpec, draft: Draft) -> RandomSearch | None:

@@ -15,7 +15,7 @@ from crda_spec.data.assemble import Assembled, assemble
 from crda_spec.data.contract import Assembly, ColumnRule
 from crda_spec.data.rows import counted
 from crda_spec.data.sources import Benchmark, Csv, Excel, Parquet, Sklearn, Source, Sql, Synthetic
-from crda_spec.data.split import split_by_tables, split_by_values, split_fraction
+from crda_spec.data.split import set_aside, split_by_tables, split_by_values, split_fraction
 from crda_spec.data.worlds.world import WORLDS, declare
 from crda_spec.errors import Complaint, DataError, SpecError
 from crda_spec.records import DataReport, Split, Table
@@ -55,9 +55,11 @@ def build_loader(spec: RunSpec, source: Source, folder: Path) -> Callable[[], tu
         assembly = _assembly(spec.dataset)
         assembled = assemble(source.read(), assembly, seed=spec.seed)
         split, report = _split(spec, assembled, assembly, folder)
+        if spec.tune.on.kind == "split":
+            split = set_aside(split, spec.tune.on.fraction, seed=spec.seed)
         complaints = [
             *policy_complaints(spec, split.train),
-            *_fold_complaints(spec, split.train),
+            *_fold_complaints(spec, split.train, split.tuning),
             *_factor_complaints(spec, split.train),
         ]
         if complaints:
@@ -113,10 +115,27 @@ def _split(spec: RunSpec, assembled: Assembled, assembly: Assembly, folder: Path
     return split_by_tables(table, test.table, group_names=test.group_names), report
 
 
-def _fold_complaints(spec: RunSpec, train: Table) -> list[Complaint]:
+def _units(rows: Table) -> int:
+    """What folds are made of: groups where there are any, else rows."""
+    return len(rows) if rows.groups is None else len(np.unique(rows.groups))
+
+
+def _tuning_folds(spec: RunSpec, units: int) -> list[tuple[str, int, int]]:
+    """The inner folds of the searches: place, number, and of how many units they are made.
+
+    The regressor's search is repeated inside the folds of the other.
+    """
+    tune, found = spec.tune, []
+    if tune.augmentation is not None:
+        found.append(("tune.augmentation.folds", tune.augmentation.folds, units))
+        units -= -(-units // tune.augmentation.folds)
+    return [*found, ("tune.folds", tune.folds, units)] if tune.kind != "none" else found
+
+
+def _fold_complaints(spec: RunSpec, train: Table, tuning: Table | None) -> list[Complaint]:
     """Folds that the rows (or groups) cannot fill, counted before anything is fitted."""
     noun = "row" if train.groups is None else "group"
-    units = len(train) if train.groups is None else len(np.unique(train.groups))
+    units = _units(train)
     gate = spec.gate.folds
     least = units - -(-units // gate)  # units that the smallest fold-training set is sure to have
     wanted = [("gate.folds", gate, units, "the training set has")]
@@ -125,8 +144,10 @@ def _fold_complaints(spec: RunSpec, train: Table) -> list[Complaint]:
         inner = "a gate fold trains on only"
         if teacher.kind in ("crossfit", "committee") and not isinstance(teacher.folds, str):
             wanted.append(("counterfactual.teacher.folds", teacher.folds, least, inner))
-        if spec.tune.kind != "none":
-            wanted.append(("tune.folds", spec.tune.folds, least, inner))
+        if tuning is not None:
+            least, inner = _units(tuning), "the rows set aside for tuning have only"
+            inner = inner if tuning.groups is None else "the rows set aside for tuning form only"
+        wanted += [(path, count, units, inner) for path, count, units in _tuning_folds(spec, least)]
     needed = folds_needed(spec.gate.alpha, spec.gate.alternative)
     fewest = {"gate.folds": (needed, f": this gate cannot accept with fewer than {needed} folds")}
     return [

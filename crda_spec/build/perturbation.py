@@ -21,8 +21,8 @@ def build_acting(spec: RunSpec) -> Acting:
     said = spec.perturbation
     support = said.support
     return Acting(
-        default=_policy(said.default),
-        features={name: _policy(policy) for name, policy in said.features.items()},
+        default=build_policy(said.default),
+        features={name: build_policy(policy) for name, policy in said.features.items()},
         factor=spec.counterfactual.factor,
         together=said.together,
         per_row=None if said.features_per_row == "all" else said.features_per_row,
@@ -34,7 +34,8 @@ def build_acting(spec: RunSpec) -> Acting:
     )
 
 
-def _policy(policy: Strict) -> Policy:
+def build_policy(policy: Strict) -> Policy:
+    """The member of the family with these settings."""
     member: Policy = POLICIES[policy.kind](**settings_of(policy))  # type: ignore[attr-defined]
     return member
 

@@ -14,13 +14,17 @@ from crda_spec.regressors.teachers import (
 )
 from crda_spec.spec.base import Strict
 from crda_spec.spec.run import RunSpec
-from crda_spec.spec.teacher import DEFAULT_COMMITTEE
+from crda_spec.spec.teacher import DEFAULT_COMMITTEE, Teacher
 from crda_spec.spec.teacher import CommitteeTeacher as CommitteeSpec
 
 
 def build_teacher(spec: RunSpec) -> TeacherRule:
     """The rule of `counterfactual.teacher`."""
-    teacher = spec.counterfactual.teacher
+    return build_rule(spec, spec.counterfactual.teacher)
+
+
+def build_rule(spec: RunSpec, teacher: Teacher) -> TeacherRule:
+    """The rule of a teacher that is written somewhere in the spec."""
     match teacher.kind:
         case "single":
             return SingleTeacher()

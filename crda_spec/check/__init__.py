@@ -24,6 +24,7 @@ from crda_spec.check.graph import KnownGraph, check_graph, declared_graph, known
 from crda_spec.check.knowledge import knowledge_complaints, known_edges
 from crda_spec.check.regressor import regressor_complaints, searched_space
 from crda_spec.check.teacher import teacher_complaints
+from crda_spec.check.tuning import searched_knobs, tuning_complaints
 from crda_spec.errors import Complaint, SpecError
 from crda_spec.spec.dataset import Dataset, SourceSplit
 from crda_spec.spec.load import Draft, read_draft
@@ -38,6 +39,7 @@ __all__ = [
     "known_edges",
     "known_graph",
     "load_spec",
+    "searched_knobs",
     "searched_space",
     "undrawn_notes",
 ]
@@ -49,7 +51,11 @@ def load_spec(
     """The spec, checked against its data's header and its graph; SpecError with all complaints otherwise."""
     draft = read_draft(file, overrides=overrides, environ=os.environ if environ is None else environ)
     parts = draft.parts
-    for complaint in (*regressor_complaints(draft, parts), *teacher_complaints(parts)):
+    for complaint in (
+        *regressor_complaints(draft, parts),
+        *teacher_complaints(parts),
+        *tuning_complaints(draft, parts),
+    ):
         draft.complain(complaint)
     if "dataset" in parts:
         _check_data(draft, parts["dataset"], parts)

@@ -6,7 +6,8 @@ The gate calls it anew inside every fold, the pipeline once on all training rows
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from typing import Protocol
 
 from crda_spec.counterfactual.abduct import abduct
 from crda_spec.counterfactual.act import Acting, act
@@ -15,18 +16,57 @@ from crda_spec.counterfactual.noise import Additive, NoiseModel
 from crda_spec.counterfactual.partition import Choice, Partitioner
 from crda_spec.counterfactual.predict import predict_outcome
 from crda_spec.counterfactual.propagate import Propagation
-from crda_spec.records import Abduction, Array, Certificate, Counterfactuals, ResidualDraw, Residuals, Table, Teacher
+from crda_spec.records import (
+    Abduction,
+    Array,
+    Certificate,
+    Counterfactuals,
+    ResidualDraw,
+    Residuals,
+    Study,
+    Table,
+    Teacher,
+)
 from crda_spec.regressors import FittedModel, Fitter, Regressor
 from crda_spec.regressors.encoding import Fill
 from crda_spec.regressors.fit import Watch, student_seed
 from crda_spec.regressors.teachers import CrossfitTeacher, GateFolds, Seat, TeacherRule
-from crda_spec.regressors.teachers.sharing import shared_blocks
+from crda_spec.regressors.teachers.sharing import laid_out, shared_blocks
 from crda_spec.regressors.tune import RandomSearch, tune
 from crda_spec.seeds import integer_seed, stream
 
-__all__ = ["Augmentation", "Procedure", "augment", "fit_augmented", "student_seed"]
+__all__ = [
+    "Augmentation",
+    "Procedure",
+    "Settled",
+    "Tuner",
+    "augment",
+    "fit_augmented",
+    "settle",
+    "settled_regressor",
+    "student_seed",
+]
 
 _SCREENING_FOLDS = 5  # of the screen's own cross-fitting, when there is no gate whose folds it could follow
+
+
+class Tuner(Protocol):
+    """Finds the augmentation's knobs on one set of rows. `counterfactual/tuning/` is one."""
+
+    @property
+    def in_blocks(self) -> bool:
+        """Whether every teacher that it may choose leaves out the gate's folds in blocks."""
+        ...
+
+    def fits(self, procedure: Procedure, parts: int) -> int:
+        """How many models it fits at most; `parts` as in `Procedure.fits`."""
+        ...
+
+    def settle(
+        self, procedure: Procedure, train: Table, *, seed: int, index: tuple[int, ...], around: GateFolds | None
+    ) -> Settled:
+        """The procedure with its knobs set. Whatever it fits, it fits on parts of these rows."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +88,7 @@ class Procedure:
     choice: Choice = field(default_factory=Choice)  # among all features, for rows that carry no noise
     noise: NoiseModel = field(default_factory=Additive)
     draw: ResidualDraw = "own"
+    tuner: Tuner | None = None  # of the knobs; None: they are used as they stand
 
     @property
     def carried(self) -> float:
@@ -60,13 +101,15 @@ class Procedure:
         parts: in how many parts a teacher that follows the gate's folds leaves them out, one model each.
         """
         tuning = 0 if self.search is None else self.search.trials * self.search.folds
+        tuning += 0 if self.tuner is None else self.tuner.fits(self, parts)
         helper = self._screening_teacher()
         screening = 0 if helper is None else helper.fits(parts)
         return tuning + 1 + self.teacher.fits(parts) + screening + 1
 
     def fits_in_folds(self, gate_folds: int) -> tuple[int, ...]:
         """The same for each fold of the gate, inside which the other folds are left out one by one or in blocks."""
-        blocks = shared_blocks(gate_folds, in_blocks=self.in_blocks)
+        in_blocks = self.in_blocks and (self.tuner is None or self.tuner.in_blocks)  # at most: as the dearest needs
+        blocks = shared_blocks(gate_folds, in_blocks=in_blocks)
         return tuple(self.fits(sum(number in block for block in blocks)) for number in range(1, gate_folds + 1))
 
     @property
@@ -77,7 +120,7 @@ class Procedure:
     @property
     def shared_seats(self) -> tuple[Seat, ...]:
         """Whose models without folds serve both teacher and gate; none when settings are tuned inside each fold."""
-        if self.search is not None:
+        if self.search is not None or self.tuner is not None:
             return ()
         helper = self._screening_teacher()
         return self.teacher.seats if helper is None else helper.seats
@@ -118,6 +161,7 @@ class Augmentation:
     certificate: Certificate
     counterfactuals: Counterfactuals | None  # None when no feature may move, or none was asked to
     settings: Mapping[str, object]
+    studies: tuple[Study, ...] = ()  # the searches that settings and knobs come from
 
     @property
     def moved(self) -> tuple[str, ...]:
@@ -133,13 +177,21 @@ def augment(
     index: tuple[int, ...],
     make_rows: bool = True,
     around: GateFolds | None = None,
+    fitter: Fitter | None = None,
 ) -> Augmentation:
     """`index` names the set of rows (a fold), so that its random streams are its own.
 
     make_rows: False when it is already known that nothing will be augmented, and only the rest is wanted.
     around: the gate's folds inside these rows, and models on parts of these rows that need not be fitted again.
+    fitter: fits with settings that were found on these rows already; None: they are searched now, if they are to be.
     """
-    fitter = _fitter(procedure, train, seed=seed, index=index)
+    studies: tuple[Study, ...] = ()
+    if fitter is None:
+        settled = settle(procedure, train, seed=seed, index=index, around=around, knobs=make_rows)
+        if around is not None and settled.procedure.in_blocks != procedure.in_blocks:
+            around = laid_out(around, around.folds, in_blocks=settled.procedure.in_blocks)
+        procedure, studies = settled.procedure, settled.studies
+        fitter = Fitter(procedure.regressor, procedure.fill, fits=settled.fits, seconds=settled.seconds)
     if around is not None and around.plain is not None:
         plain, fitter.reused = around.plain, fitter.reused + 1
     else:
@@ -177,6 +229,7 @@ def augment(
         certificate=certificate,
         counterfactuals=counterfactuals,
         settings={"kind": fitter.regressor.kind, **asdict(fitter.regressor)},  # type: ignore[call-overload]
+        studies=studies,
     )
 
 
@@ -189,8 +242,52 @@ def fit_augmented(augmentation: Augmentation, train: Table, *, seed: int, index:
     )
 
 
-def _fitter(procedure: Procedure, train: Table, *, seed: int, index: tuple[int, ...]) -> Fitter:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Settled:
+    """A procedure with nothing left to search, and what settling it took."""
+
+    procedure: Procedure
+    studies: tuple[Study, ...] = ()
+    fits: int = 0
+    seconds: float = 0.0
+
+
+def settle(
+    procedure: Procedure,
+    train: Table,
+    *,
+    seed: int,
+    index: tuple[int, ...],
+    around: GateFolds | None = None,
+    knobs: bool = True,
+) -> Settled:
+    """Searches what is to be searched, on these rows alone: the regressor's settings, then the augmentation's knobs.
+
+    Both arms of a comparison get the same regressor settings. Only the augmented arm has knobs.
+
+    knobs: False when nothing will be augmented.
+    """
+    found = settled_regressor(procedure, train, seed=seed, index=index)
+    if procedure.tuner is None or not knobs:
+        return replace(found, procedure=replace(found.procedure, tuner=None))
+    # Not with the settings just found: they know the rows that hold out an inner fold.
+    tuned = procedure.tuner.settle(procedure, train, seed=seed, index=index, around=around)
+    return Settled(
+        procedure=replace(tuned.procedure, regressor=found.procedure.regressor, search=None, tuner=None),
+        studies=(*found.studies, *tuned.studies),
+        fits=found.fits + tuned.fits,
+        seconds=found.seconds + tuned.seconds,
+    )
+
+
+def settled_regressor(procedure: Procedure, train: Table, *, seed: int, index: tuple[int, ...]) -> Settled:
+    """The procedure with the regressor's settings found on these rows."""
     if procedure.search is None:
-        return Fitter(procedure.regressor, procedure.fill)
+        return Settled(procedure=procedure)
     tuned = tune(procedure.regressor, procedure.search, train, fill=procedure.fill, seed=seed, index=index)
-    return Fitter(tuned.regressor, procedure.fill, fits=tuned.fits, seconds=tuned.seconds)
+    return Settled(
+        procedure=replace(procedure, regressor=tuned.regressor, search=None),
+        studies=(tuned.study,),
+        fits=tuned.fits,
+        seconds=tuned.seconds,
+    )

@@ -11,7 +11,7 @@ from crda_spec.data.cells import ObjectArray, label_of
 from crda_spec.data.rows import counted
 from crda_spec.errors import Complaint, DataError, did_you_mean, show
 from crda_spec.records import HeldOut, IntArray, Split, Table
-from crda_spec.seeds import stream
+from crda_spec.seeds import integer_seed, stream
 
 _LEAST_TRAIN = 2
 
@@ -36,6 +36,19 @@ def split_fraction(table: Table, test: float, *, seed: int) -> Split:
     taken = int(np.argmin(np.abs(reached - wanted))) + 1
     marked = np.isin(member, order[:taken])
     return _split(table, marked, f"the groups are too large: {int(marked.sum())} of {n} rows went to the test set")
+
+
+def set_aside(split: Split, fraction: float, *, seed: int) -> Split:
+    """Takes a seeded part of the training rows for tuning, and for nothing else; a group goes to one side whole."""
+    try:
+        parts = split_fraction(split.train, fraction, seed=integer_seed(seed, "tuning-split"))
+    except DataError as error:
+        rows = counted(len(split.train), "training row")
+        what = f"{fraction:g} of {rows} cannot be set aside for tuning"
+        hint = "use another fraction, or tune.on: {kind: folds}"
+        raise DataError(Complaint(code="empty-split", path="tune.on.fraction", what=what, hint=hint)) from error
+    positions = np.flatnonzero(np.isin(split.train.row_ids, parts.test.row_ids)).astype(np.int64)
+    return Split(train=parts.train, test=split.test, tuning=split.train.take(positions))
 
 
 def split_by_values(

@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 from crda_spec.counterfactual.procedure import Procedure, augment, fit_augmented
 from crda_spec.errors import Complaint, DataError
 from crda_spec.gate.tests import Alternative, wilcoxon_p_value
-from crda_spec.records import Array, FoldResult, IntArray, Table, Verdict, VerdictReason
+from crda_spec.records import Array, FoldResult, IntArray, Study, Table, Verdict, VerdictReason
 from crda_spec.regressors.teachers import GateFolds
 
 Metric = Literal["mse", "mae"]
@@ -37,6 +37,7 @@ class FoldOutcome:
     fits: int
     seconds: float
     reused: int = 0  # models that it needed and had from another fold
+    studies: tuple[Study, ...] = ()  # the searches inside this fold
 
 
 def loss(errors: Array, metric: Metric) -> float:
@@ -79,7 +80,13 @@ def run_fold(
         synthetic_rows=0 if made is None else len(made),
     )
     fitter = augmentation.fitter
-    return FoldOutcome(result=result, fits=fitter.fits, seconds=fitter.seconds, reused=fitter.reused)
+    return FoldOutcome(
+        result=result,
+        fits=fitter.fits,
+        seconds=fitter.seconds,
+        reused=fitter.reused,
+        studies=augmentation.studies,
+    )
 
 
 def _check_finite(number: int, plain: float, augmented: float) -> None:

@@ -43,6 +43,7 @@ from crda_spec.records.rows import (
     read_only,
 )
 from crda_spec.records.synthetic import NOBODY, Action, Counterfactuals, Licence, Licensed, ResidualDraw
+from crda_spec.records.tuning import StoppedBy, Study, Trial, TrialState
 from crda_spec.records.verdict import DataReport, FoldResult, RunResult, TestScore, Verdict, VerdictReason
 
 __all__ = [
@@ -82,11 +83,15 @@ __all__ = [
     "Sensitivity",
     "SourceLine",
     "Split",
+    "StoppedBy",
+    "Study",
     "Table",
     "Teacher",
     "TeacherFamily",
     "TestScore",
     "TestedStatement",
+    "Trial",
+    "TrialState",
     "Verdict",
     "VerdictReason",
     "read_only",

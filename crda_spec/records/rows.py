@@ -126,6 +126,7 @@ class Split:
 
     train: Table
     test: HeldOut
+    tuning: Table | None = None  # rows that are spent on searches and are no longer among the training rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from typing import Literal
 from crda_spec.records.causal import Certificate, Falsification, Sensitivity
 from crda_spec.records.rows import Abduction, IntArray, Predictor, Split, Teacher
 from crda_spec.records.synthetic import Counterfactuals
+from crda_spec.records.tuning import Study
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +115,7 @@ class RunResult:
     fit_seconds: float  # the sum over all regressor fits, on every worker
     fits: int
     spared_fits: int = 0  # how many more it would have been, had no model served both teacher and gate
+    studies: tuple[Study, ...] = ()  # every search: on all training rows (or a tuning split), then fold by fold
     watch: Literal["real", "synthetic"] = (
         "real"  # what stopped the augmented model early: `watched`, or rows made of it
     )

@@ -45,6 +45,8 @@ class Fitter:
     fits: int = 0
     seconds: float = 0.0
     reused: int = 0  # models that were needed and had been fitted elsewhere
+    # Models of real rows alone, kept for whoever asks again: a fit is a function of rows, regressor and seed.
+    memo: dict[tuple[bytes, int, int], FittedModel] | None = None  # None: nothing is kept
 
     def fit(
         self,
@@ -63,13 +65,20 @@ class Fitter:
         regressor: a model of another kind, for a teacher of several; its fit counts like any other.
         """
         chosen = regressor or self.regressor
+        key = (train.row_ids.tobytes(), id(chosen), seed)  # a plugin's regressor need not be hashable
+        if self.memo is not None and extra is None and key in self.memo:
+            self.reused += 1
+            return self.memo[key]
         encoder = fit_encoder(train, fill=self.fill)
         design = _design(train, extra, encoder, chosen.stopping, seed=seed, watch=watch)
         started = time.perf_counter()
         estimator = chosen.train(design, seed=seed)
         self.seconds += time.perf_counter() - started
         self.fits += 1
-        return FittedModel(chosen.kind, encoder, estimator)
+        model = FittedModel(chosen.kind, encoder, estimator)
+        if self.memo is not None and extra is None:
+            self.memo[key] = model
+        return model
 
 
 def student_seed(seed: int, index: tuple[int, ...]) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 from crda_spec.data.folds import folds
 from crda_spec.data.rows import counted
 from crda_spec.errors import Complaint, DataError
-from crda_spec.records import Table
+from crda_spec.records import IntArray, Study, Table, Trial
 from crda_spec.regressors._protocol import Regressor
 from crda_spec.regressors.encoding import Fill
 from crda_spec.regressors.fit import Fitter
@@ -29,13 +29,14 @@ class RandomSearch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tuned:
-    """The best settings found, and what finding them cost."""
+    """The best settings found, the whole search, and what it cost."""
 
     regressor: Regressor
     chosen: dict[str, Any]
     loss: float
     fits: int
     seconds: float
+    study: Study
 
 
 def tune(
@@ -45,26 +46,64 @@ def tune(
     draws = stream(seed, "tune", *index).random((search.trials, len(search.space)))
     held = folds(len(train), search.folds, rng=stream(seed, "tune-folds", *index), groups=train.groups)
     fits, seconds = 0, 0.0
-    best: tuple[float, dict[str, Any]] | None = None
-    for quantiles in draws:
+    trials: list[Trial] = []
+    for number, quantiles in enumerate(draws, start=1):
         chosen = {name: prior.at(float(u)) for (name, prior), u in zip(search.space.items(), quantiles, strict=True)}
         fitter = Fitter(_with(regressor, chosen), fill)
-        squared = 0.0
-        for number, rows in enumerate(held):
-            rest = np.setdiff1d(np.arange(len(train)), rows)
-            model = fitter.fit(train.take(rest), seed=integer_seed(seed, "tune-fit", *index, number))
-            with np.errstate(over="ignore", invalid="ignore"):
-                squared += float(((train.y[rows] - model.predict(train.x[rows])) ** 2).sum())
+        losses = tuple(
+            _loss(fitter, train, rows, seed=integer_seed(seed, "tune-fit", *index, fold))
+            for fold, rows in enumerate(held)
+        )
         fits, seconds = fits + fitter.fits, seconds + fitter.seconds
-        squared = squared if np.isfinite(squared) else np.inf  # a trial that ran away never wins
-        if best is None or squared < best[0]:
-            best = squared, chosen
-    assert best is not None  # noqa: S101 - there is at least one trial
-    if not np.isfinite(best[0]):
+        failed = not np.isfinite(losses).all()  # a trial that ran away never wins
+        trials.append(Trial(number=number, values=chosen, losses=losses, state="failed" if failed else "complete"))
+    return _tuned(regressor, search, train, trials, [len(rows) for rows in held], (fits, seconds), index)
+
+
+def _loss(fitter: Fitter, train: Table, held: IntArray, *, seed: int) -> float:
+    """The mean squared error on rows that the model has not seen."""
+    rest = np.setdiff1d(np.arange(len(train)), held)
+    model = fitter.fit(train.take(rest), seed=seed)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return float(np.mean((train.y[held] - model.predict(train.x[held])) ** 2))
+
+
+def _tuned(
+    regressor: Regressor,
+    search: RandomSearch,
+    train: Table,
+    trials: list[Trial],
+    sizes: list[int],
+    cost: tuple[int, float],
+    index: tuple[int, ...],
+) -> Tuned:
+    whole = [trial for trial in trials if trial.state == "complete"]
+    if not whole:
         what = f"all {counted(search.trials, 'trial')} of the search ended with numbers that are not finite"
         raise DataError(Complaint(code="diverged", path="tune", what=what, hint="look for extreme values in the data"))
+    best = min(whole, key=lambda one: sum(loss * rows for loss, rows in zip(one.losses, sizes, strict=True)))
+    study = Study(
+        what="regressor",
+        fold=index[0] if index else 0,
+        rows=len(train),
+        held_rows=tuple(sizes),
+        budget=search.trials,
+        seconds=None,
+        stopped="trials",
+        metric="mse",
+        plain=(),
+        trials=tuple(trials),
+        best=best.number,
+        fits=cost[0],
+    )
+    chosen = dict(best.values)
     return Tuned(
-        regressor=_with(regressor, best[1]), chosen=best[1], loss=best[0] / len(train), fits=fits, seconds=seconds
+        regressor=_with(regressor, chosen),
+        chosen=chosen,
+        loss=study.mean_loss(best.losses),
+        fits=cost[0],
+        seconds=cost[1],
+        study=study,
     )
 
 

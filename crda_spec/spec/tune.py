@@ -1,4 +1,4 @@
-"""`tune`: how the base regressor's settings are found."""
+"""`tune`: how the base regressor's settings and the augmentation's knobs are found, and on which rows."""
 
 from __future__ import annotations
 
@@ -6,22 +6,149 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from crda_spec.spec.base import Strict
+from crda_spec.spec.base import Finite, Positive, Strict
+from crda_spec.spec.policies import DefaultPolicy, InterpolatePolicy, JitterPolicy, ResamplePolicy, ScalePolicy
+from crda_spec.spec.teacher import BaggedTeacher, CrossfitTeacher, Teacher
 
 
-class NoTuning(Strict):
+class NumberRange(Strict):
+    """Any number between two."""
+
+    low: Finite = Field(description="The least value that is tried.")
+    high: Finite = Field(description="The greatest value that is tried.")
+    log: bool = Field(default=False, description="Whether values are spread evenly in their logarithm.")
+
+
+class CountRange(Strict):
+    """Any whole number between two."""
+
+    low: int = Field(description="The least count that is tried.")
+    high: int = Field(description="The greatest count that is tried.")
+
+
+_Numbers = tuple[Finite, ...] | NumberRange
+_Counts = tuple[int, ...] | CountRange
+
+
+class Knobs(Strict):
+    """What is searched; a knob that is left out keeps the value that the spec and its recipe declare."""
+
+    max_features: _Counts | None = Field(
+        None, description="Priors of partition.max_features: a list, or {low, high}; the paper tries 1 to 5."
+    )
+    factor: _Numbers | None = Field(
+        None,
+        description=(
+            "Priors of counterfactual.factor: a list of numbers, or {low, high, log}; the paper tries 0.5, 0.75, 1, "
+            "1.25 and 1.5."
+        ),
+    )
+    reach: _Numbers | None = Field(
+        None,
+        description=(
+            "Priors of how far perturbation.default moves: its reach, amount (shift) or sd (jitter). The paper tries "
+            "0.1, 0.2, ... 1."
+        ),
+    )
+    retention: _Numbers | None = Field(
+        None, description="Priors of counterfactual.retention, within [0, 1]. Recipe paper keeps all of the noise."
+    )
+    weight: _Numbers | None = Field(None, description="Priors of counterfactual.weight, the weight of a new row.")
+    teacher: tuple[Teacher, ...] | None = Field(
+        None, description="The teachers to choose from, each as under counterfactual.teacher."
+    )
+    policy: tuple[DefaultPolicy, ...] | None = Field(
+        None, description="The policies to choose from, each as under perturbation.default; excludes reach."
+    )
+
+
+class TpeTuning(Strict):
+    """The paper's search of the augmentation's knobs: Optuna's tree-structured Parzen estimator."""
+
+    kind: Literal["tpe"] = Field(
+        description=(
+            "Optuna's tree-structured Parzen estimator. A trial is scored by inner cross-validation in which all "
+            "is refitted: the augmented model's loss on real rows that nothing in that fold has seen."
+        )
+    )
+    trials: int = Field(30, ge=1, le=10_000, description="How many settings to try; the paper tries up to 30.")
+    folds: int = Field(3, ge=2, le=20, description="Folds of the inner cross-validation.")
+    prune: Literal["median", "none"] = Field(
+        "median",
+        description=(
+            "median: a trial ends early when its loss so far is worse than the median of earlier trials at that fold "
+            "(after 5 whole trials). none: every trial runs through all folds."
+        ),
+    )
+    seconds: Positive | None = Field(
+        None,
+        description=(
+            "No trial of a search starts after this many seconds; null: no limit. A search that ends by the clock is "
+            "not repeatable to the byte, and its record says so."
+        ),
+    )
+    warm_start: bool = Field(
+        default=True,
+        description=(
+            "Whether the first trial is what the spec and its recipe declare. Nothing that another fold found is ever "
+            "used: it was found on rows that this fold holds out."
+        ),
+    )
+    knobs: Knobs | Literal["usual"] = Field(
+        "usual",
+        description=(
+            "What is searched, each knob with its values. usual: the paper's three with recipe paper, ours with recipe "
+            "distilled, but for what the spec writes."
+        ),
+    )
+
+
+class TuneInFolds(Strict):
+    """Everything is tuned anew from the training rows of each gate fold."""
+
+    kind: Literal["folds"] = Field(
+        description="Searches are repeated inside every gate fold, on its training rows, and once on all training rows."
+    )
+
+
+class TuneOnSplit(Strict):
+    """Some training rows are spent on tuning, and on nothing else."""
+
+    kind: Literal["split"] = Field(
+        description=(
+            "One search, on training rows set aside for it. The gate and the final model never see these rows, so "
+            "settings are as good as declared, and fold models can be shared."
+        )
+    )
+    fraction: float = Field(0.3, gt=0, lt=1, description="The part of the training rows that is spent.")
+
+
+TuneOn = Annotated[TuneInFolds | TuneOnSplit, Field(discriminator="kind")]
+
+
+class _AnyTuning(Strict):
+    """What both kinds share."""
+
+    augmentation: TpeTuning | None = Field(
+        None, description="The search of the augmentation's knobs; null: they are used as declared."
+    )
+    on: TuneOn = Field(TuneInFolds(kind="folds"), description="The rows that searches may see.")
+
+
+class NoTuning(_AnyTuning):
     """The regressor's settings are used as they are declared."""
 
     kind: Literal["none"] = Field(description="The regressor's settings are used as declared.")
 
 
-class RandomizedTuning(Strict):
+class RandomizedTuning(_AnyTuning):
     """The paper's search: random trials, scored by cross-validation on the training rows."""
 
     kind: Literal["randomized"] = Field(
         description=(
             "Random trials from the regressor's search space, scored by cross-validation inside the training rows; "
-            "repeated inside every gate fold. Settings written in `regressor` are not searched."
+            "repeated inside every gate fold. Settings written in `regressor` are not searched. What is found serves "
+            "the plain and the augmented model alike."
         )
     )
     trials: int = Field(20, ge=1, le=1000, description="How many settings to try; the paper tries 20.")
@@ -29,3 +156,33 @@ class RandomizedTuning(Strict):
 
 
 Tune = Annotated[NoTuning | RandomizedTuning, Field(discriminator="kind")]
+
+_TENTHS = tuple(round(0.1 * step, 1) for step in range(1, 11))
+
+# The paper's table of CRDA knobs, value by value; and ours, for a recipe that leaves more open.
+USUAL_KNOBS: dict[str, Knobs] = {
+    "paper": Knobs(max_features=(1, 2, 3, 4, 5), factor=(0.5, 0.75, 1.0, 1.25, 1.5), reach=_TENTHS),
+    "distilled": Knobs(
+        max_features=(1, 2, 3, 4, 5),
+        factor=(1.0, 2.0, 4.0, 8.0),
+        retention=(0.0, 0.25, 0.5, 0.75, 1.0),
+        weight=(0.25, 0.5, 0.75, 1.0),
+        teacher=(CrossfitTeacher(kind="crossfit"), BaggedTeacher(kind="bagged")),
+        policy=(
+            ScalePolicy(kind="scale", reach=0.3),
+            ScalePolicy(kind="scale", reach=0.7),
+            JitterPolicy(kind="jitter"),
+            InterpolatePolicy(kind="interpolate"),
+            ResamplePolicy(kind="resample"),
+        ),
+    ),
+}
+
+# What makes a recipe what it is: searching it would be another recipe under the same name.
+PINNED_KNOBS: dict[str, dict[str, str]] = {
+    "paper": {
+        "retention": "Algorithm 1 keeps all of a row's noise",
+        "teacher": "in Algorithm 1 the fitted regressor itself labels the new rows",
+        "policy": "Algorithm 1 scales features",
+    },
+}

@@ -41,6 +41,11 @@ class GateFolds:
     ready: Mapping[tuple[int, Block], FittedModel] = field(default_factory=dict)  # (seat, part) -> its member
     plain: FittedModel | None = None  # the student's model on all of these rows
 
+    @property
+    def folds(self) -> int:
+        """How many folds the gate has, where each of them has rows."""
+        return len(self.numbers) + (self.outer is not None)
+
     def left_out(self, part: Block) -> Block:
         """The folds that the member for this part may not see, in ascending order."""
         return part if self.outer is None else tuple(sorted((self.outer, *part)))

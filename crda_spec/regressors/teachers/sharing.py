@@ -162,11 +162,21 @@ def gate_folds(held: Sequence[IntArray], rows: int, outer: int | None, *, in_blo
     numbers = tuple(number for number in range(1, len(held) + 1) if number != outer)
     seen = np.arange(rows) if outer is None else np.setdiff1d(np.arange(rows), held[outer - 1])
     layout = tuple(np.searchsorted(seen, held[number - 1]).astype(np.int64) for number in numbers)
-    parts: tuple[Block, ...] = tuple((number,) for number in numbers)
+    whole = GateFolds(outer=outer, numbers=numbers, held=layout, parts=())
+    return laid_out(whole, len(held), in_blocks=in_blocks)
+
+
+def laid_out(around: GateFolds, folds: int, *, in_blocks: bool) -> GateFolds:
+    """The same rows with the folds in them left out one by one or in blocks, with no model at hand.
+
+    folds: how many the gate has. Some may have no row among these; they are in no part.
+    """
+    here, outer = set(around.numbers), around.outer
+    parts: tuple[Block, ...] = tuple((number,) for number in around.numbers)
     if outer is not None:
-        around = [block for block in shared_blocks(len(held), in_blocks=in_blocks) if outer in block]
-        parts = tuple(tuple(number for number in block if number != outer) for block in around)
-    return GateFolds(outer=outer, numbers=numbers, held=layout, parts=parts)
+        blocks = [block for block in shared_blocks(folds, in_blocks=in_blocks) if outer in block]
+        parts = tuple(tuple(number for number in block if number in here) for block in blocks)
+    return replace(around, parts=tuple(part for part in parts if part), ready={}, plain=None)
 
 
 def shared_blocks(folds: int, *, in_blocks: bool) -> tuple[Block, ...]:

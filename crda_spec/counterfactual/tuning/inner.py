@@ -1,0 +1,110 @@
+"""The inner cross-validation that scores a trial: everything is refitted from the inner training rows.
+
+What does not depend on the knobs (the regressor's settings, the plain model, a teacher's members) is the same in every
+trial, so it is computed once for each inner fold and kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from crda_spec.counterfactual.procedure import Procedure, augment, fit_augmented, settled_regressor
+from crda_spec.data.folds import folds
+from crda_spec.errors import Complaint, DataError
+from crda_spec.records import Array, IntArray, Table
+from crda_spec.regressors import Fitter
+from crda_spec.regressors.teachers import GateFolds
+from crda_spec.regressors.teachers.sharing import laid_out
+from crda_spec.seeds import stream
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class InnerFold:
+    """One inner fold: the rows that everything is fitted on, and the real rows that score it."""
+
+    procedure: Procedure
+    train: Table
+    held: Table
+    metric: str
+    seed: int
+    index: tuple[int, ...]
+    around: GateFolds | None
+    gate_folds: int
+    _fitter: Fitter | None = field(default=None, init=False)
+
+    @property
+    def fitter(self) -> Fitter:
+        """Fits with the settings found on these rows alone, and remembers what trials have in common."""
+        if self._fitter is None:
+            found = settled_regressor(self.procedure, self.train, seed=self.seed, index=self.index)
+            self._fitter = Fitter(
+                found.procedure.regressor, self.procedure.fill, fits=found.fits, seconds=found.seconds, memo={}
+            )
+        return self._fitter
+
+    def losses(self, candidate: Procedure) -> tuple[float, float]:
+        """The plain and the augmented model's mean loss on the held-out rows."""
+        around = self.around
+        if around is not None:
+            around = laid_out(around, self.gate_folds, in_blocks=candidate.in_blocks)
+        made = augment(
+            replace(candidate, search=None, tuner=None),
+            self.train,
+            seed=self.seed,
+            index=self.index,
+            around=around,
+            fitter=self.fitter,
+        )
+        augmented = fit_augmented(made, self.train, seed=self.seed, index=self.index)
+        plain = self._loss(self.held.y - made.plain.predict(self.held.x))
+        if augmented is made.plain:
+            return plain, plain
+        return plain, self._loss(self.held.y - augmented.predict(self.held.x))
+
+    def _loss(self, errors: Array) -> float:
+        with np.errstate(over="ignore", invalid="ignore"):  # a trial that ran away is told apart by its loss
+            return float(np.mean(np.abs(errors))) if self.metric == "mae" else float(np.mean(errors**2))
+
+
+def inner_folds(
+    procedure: Procedure,
+    train: Table,
+    count: int,
+    *,
+    metric: str,
+    seed: int,
+    index: tuple[int, ...],
+    around: GateFolds | None,
+) -> tuple[InnerFold, ...]:
+    """The inner folds of these rows; groups stay whole."""
+    held = folds(len(train), count, rng=stream(seed, "knob-folds", *index), groups=train.groups)
+    found = []
+    for number, rows in enumerate(held, start=1):
+        rest = np.setdiff1d(np.arange(len(train)), rows)
+        found.append(
+            InnerFold(
+                procedure=procedure,
+                train=train.take(rest),
+                held=train.take(rows),
+                metric=metric,
+                seed=seed,
+                index=(*index, number),
+                around=None if around is None else _inside(around, rest),
+                gate_folds=0 if around is None else around.folds,
+            )
+        )
+    return tuple(found)
+
+
+def _inside(around: GateFolds, rest: IntArray) -> GateFolds:
+    """The gate's folds as they lie in the inner training rows, so that a teacher that follows them has as many."""
+    kept = [(number, np.intersect1d(held, rest)) for number, held in zip(around.numbers, around.held, strict=True)]
+    full = [(number, np.searchsorted(rest, held).astype(np.int64)) for number, held in kept if len(held)]
+    if len(full) < 2:
+        what = "the inner folds of the search leave too few rows for a teacher that follows the gate's folds"
+        hint = "write a number as counterfactual.teacher.folds, or use fewer gate folds"
+        raise DataError(Complaint(code="too-few-rows", path="tune.augmentation.folds", what=what, hint=hint))
+    numbers, held = tuple(number for number, _ in full), tuple(held for _, held in full)
+    return GateFolds(outer=around.outer, numbers=numbers, held=held, parts=())
