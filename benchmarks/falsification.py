@@ -2,27 +2,38 @@
 
     python benchmarks/falsification.py [--quick]
 
-Right graphs: two ends (`w`, `y`) that owe the same function to the given columns, in shapes that splines follow badly,
-300 and 2000 rows. `DESIGN` holds the shapes on which the second opinion was designed (with other seeds), `FRESH` those
-that no setting was chosen by, `BEYOND` one that is known to deceive it. Wrong graphs: the five worlds with an arrow
-missing, replaced or turned, 1000 and 200 rows. `refuted_<shape>_<rows>` and `found_<rows>`: shares of samples at alpha
-0.05; `first_...`: the same for the first test alone. `refuted_design`, `refuted_fresh`: means over shapes and rows.
-`explained_<rows>`: of the wrong graphs that were found, the share that is no longer contradicted with the suggested
-edges added.
+Small right graphs: two ends (`w`, `y`) that owe the same function to the given columns, in shapes that splines follow
+badly, 300 and 2000 rows. `DESIGN` holds the shapes on which the second opinion was designed (with other seeds),
+`FRESH` those that no setting was chosen by, `BEYOND` one that is known to deceive it: `refuted_<shape>_<rows>`.
+
+Larger graphs: such shapes within graphs of four to eight features, with seeds that nothing was chosen by. Right ones
+(`within_<shape>_<rows>`), the same without the arrow `w -> y` (`arrow_...`) and with a hidden cause of w and y that the
+graph denies (`hidden_...`).
+
+Wrong graphs of the five worlds, an arrow missing, replaced or turned, 1000 and 200 rows: `found_<rows>`.
+
+All are shares of samples at alpha 0.05; `first_...`: the same for the first test alone; `..._interval`: the exact 95 %
+interval of a share. `refuted_design`, `refuted_fresh`, `within`, `arrow_<rows>`, `hidden_<rows>`: means over
+shapes. `explained_<rows>`: of the wrong graphs that were found, the share that is no longer contradicted with the
+suggested edges added. `seconds_50`: a wrong graph of fifty features, 1000 rows, with 100 permutations, processor time.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import time
+from collections.abc import Mapping
+from itertools import product
 
 import numpy as np
+from _falsification_graphs import around
+from _falsification_shapes import BEYOND, DESIGN, FRESH, WITHIN, Shape, Tie, table_of
 from _harness import arguments, publish, say
+from scipy import stats
 from threadpoolctl import threadpool_limits
 
 from crda_spec.data.worlds.world import WORLDS
-from crda_spec.records import Array, Column, Table
+from crda_spec.records import Array, Table
 from crda_spec.scm.falsify import falsify
 from crda_spec.scm.formats import from_edges
 from crda_spec.scm.graph import CausalGraph
@@ -32,121 +43,7 @@ from crda_spec.seeds import stream
 
 ALPHA = 0.05
 SEED = 20_000  # beyond all seeds that were looked at while the test was designed
-Columns = Mapping[str, np.ndarray]
-Rng = np.random.Generator
-
-
-@dataclass(frozen=True)
-class Shape:
-    """A function of given columns that both ends owe something to."""
-
-    given: Callable[[Rng, int], Columns]
-    shared: Callable[..., Array]
-    noise: float = 0.4
-
-    def draw(self, rng: Rng, n: int) -> Columns:
-        """The given columns and the two ends."""
-        held = self.given(rng, n)
-        signal = self.shared(**held)
-        return {**held, "w": signal + self.noise * rng.normal(size=n), "y": signal + self.noise * rng.normal(size=n)}
-
-
-def normal(*names: str) -> Callable[[Rng, int], Columns]:
-    """Standard normal columns."""
-    return lambda rng, n: {name: rng.normal(size=n) for name in names}
-
-
-def uniform(low: float, high: float, *names: str) -> Callable[[Rng, int], Columns]:
-    """Columns that are uniform between two values."""
-    return lambda rng, n: {name: rng.uniform(low, high, size=n) for name in names}
-
-
-def labelled(labels: int) -> Callable[[Rng, int], Columns]:
-    """A category k and a number a."""
-    return lambda rng, n: {"k": rng.integers(0, labels, n).astype(str).astype(object), "a": rng.normal(size=n)}
-
-
-def by_label(k: np.ndarray, values: list[float]) -> Array:
-    """A value for each label."""
-    return np.asarray(np.array(values)[k.astype(int)], dtype=np.float64)
-
-
-class Multiplied(Shape):
-    """Products and ratios of positive causes and positive noise."""
-
-    def draw(self, rng: Rng, n: int) -> Columns:
-        """Both ends are straight on the scale of logarithms."""
-        a, b, e, f = np.exp(rng.normal(size=(4, n)) * np.array([1, 1, 0.3, 0.3])[:, None])
-        return {"a": a, "b": b, "w": a * b * e, "y": a / b * f}
-
-
-class Wild(Shape):
-    """Cause and noise without a mean."""
-
-    def draw(self, rng: Rng, n: int) -> Columns:
-        """Three Cauchy columns, added."""
-        a, e, f = rng.standard_cauchy(size=(3, n))
-        return {"a": a, "w": a + e, "y": a + f}
-
-
-class Chance(Shape):
-    """A count of 0 or 1 whose odds follow a wave, and the wave itself."""
-
-    def draw(self, rng: Rng, n: int) -> Columns:
-        """The shared function is 2 sin(2a)."""
-        a = rng.normal(size=n)
-        chance = 1 / (1 + np.exp(-3 * np.sin(2 * a)))
-        return {
-            "a": a,
-            "w": (rng.uniform(size=n) < chance).astype(int),
-            "y": 2 * np.sin(2 * a) + 0.3 * rng.normal(size=n),
-        }
-
-
-class Counts(Shape):
-    """Two counts whose rate follows a wave."""
-
-    def draw(self, rng: Rng, n: int) -> Columns:
-        """Poisson."""
-        a = rng.normal(size=n)
-        w, y = rng.poisson(np.exp(1 + np.sin(3 * a)), size=(2, n))
-        return {"a": a, "w": w, "y": y}
-
-
-CELLS = np.array([[3, 1, -2, 0], [1, 4, -1, 2], [0, -3, 2, 1], [-2, 3, 0, 1.0]])
-UNUSED = (normal("a"), lambda a: a)
-
-DESIGN: dict[str, Shape] = {
-    "step": Shape(normal("a"), lambda a: 2.0 * (a > 0.3), 0.3),
-    "wave_2": Shape(uniform(-3, 3, "a"), lambda a: np.sin(2 * a), 0.3),
-    "wave_3": Shape(uniform(-3, 3, "a"), lambda a: np.sin(3 * a), 0.3),
-    "larger_of_two": Shape(normal("a", "b"), lambda a, b: a + np.maximum(b - a, 0), 0.2),
-    "cells": Shape(uniform(0, 1, "a", "b"), lambda a, b: CELLS[(4 * a).astype(int), (4 * b).astype(int)], 0.5),
-    "square_by_label": Shape(labelled(6), lambda k, a: by_label(k, [-2, -1, 0, 1, 2, 3]) * a**2, 0.3),
-    "product_of_three": Shape(normal("a", "b", "c"), lambda a, b, c: a * b * c, 0.5),
-    "lognormal": Multiplied(*UNUSED),
-    "chance": Chance(*UNUSED),
-    "cauchy": Wild(*UNUSED),
-    "band": Shape(normal("a", "b"), lambda a, b: 2.0 * (np.abs(a - b) > 1)),
-    "sawtooth": Shape(uniform(0, 4, "a"), lambda a: 2 * (a % 1.0), 0.3),
-    "and_of_two": Shape(normal("a", "b"), lambda a, b: 2.0 * ((a > 0) & (b > 0.5))),
-}
-FRESH: dict[str, Shape] = {
-    "floor": Shape(uniform(0, 5, "a"), lambda a: a - a % 1.0),
-    "threshold_by_label": Shape(labelled(4), lambda k, a: 2.0 * (a > by_label(k, [-1, -0.3, 0.4, 1.0]))),
-    "saturating": Shape(lambda rng, n: {"a": rng.exponential(size=n)}, lambda a: 3 * (1 - np.exp(-4 * a)), 0.2),
-    "ring": Shape(uniform(-2, 2, "a", "b"), lambda a, b: 2.0 * (np.abs(a**2 + b**2 - 1.25) < 0.75)),
-    "wave_of_product": Shape(normal("a", "b"), lambda a, b: np.sin(2 * a * b), 0.3),
-    "spike": Shape(normal("a"), lambda a: 4 * np.exp(-((a - 0.7) ** 2) / 0.01), 0.3),
-    "counts": Counts(*UNUSED),
-    "smaller_times_sign": Shape(normal("a", "b"), lambda a, b: np.sign(a) * np.minimum(np.abs(a), np.abs(b)), 0.3),
-    "exclusive_or": Shape(normal("a", "b"), lambda a, b: 2.0 * ((a > 0.2) ^ (b > -0.4))),
-    "wedge": Shape(normal("a", "b"), lambda a, b: 2 * np.maximum(a - np.abs(b), 0), 0.3),
-    "two_waves": Shape(uniform(-3, 3, "a", "b"), lambda a, b: np.sin(2 * a) + np.sin(3 * b)),
-}
-BEYOND: dict[str, Shape] = {
-    "four_given": Shape(normal("a", "b", "c", "d"), lambda a, b, c, d: 2.0 * ((a > 0) & (b > 0)) + c * d, 0.5),
-}
+SEED_WITHIN = 9_000
 # World, arrows that are left out, arrows that are put in.
 WRONG = [
     ("clinical_recovery", "age -> comorbidities", ""),
@@ -165,26 +62,6 @@ WRONG = [
     ("paper_synthetic", "x1 -> y", "x2 -> x1"),
     ("paper_synthetic", "x3 -> y", "x2 -> x3"),
 ]
-
-
-def table_of(columns: Columns, target: str) -> Table:
-    """The columns as a table; objects are categories."""
-    codes, contracts = {}, {}
-    for name, values in columns.items():
-        if values.dtype == object:
-            labels, found = np.unique(values.astype(str), return_inverse=True)
-            codes[name], contracts[name] = found, Column(name=name, type="category", labels=tuple(labels))
-        else:
-            codes[name] = values
-            contracts[name] = Column(name=name, type="integer" if values.dtype.kind == "i" else "continuous")
-    features = [name for name in columns if name != target]
-    return Table(
-        features=tuple(contracts[name] for name in features),
-        target=contracts[target],
-        row_ids=np.arange(len(codes[target])),
-        x=np.column_stack([codes[name] for name in features]).astype(np.float64),
-        y=codes[target].astype(np.float64),
-    )
 
 
 def asked(graph: CausalGraph, table: Table) -> tuple[bool, bool, bool]:
@@ -228,26 +105,65 @@ def wrong(case: tuple[str, str, str], rows: int, samples: int) -> Array:
     return np.array([asked(graph, table) for table in tables], dtype=np.float64)
 
 
-def right_graphs(samples: Mapping[int, int]) -> dict[str, float]:
-    """All figures about right graphs."""
-    figures: dict[str, float] = {}
+def within(name: str, shape: Shape, rows: int, samples: int, tie: Tie) -> Array:
+    """(samples, 3): what is found of graphs of four to eight features around a shape."""
+    answers = []
+    for number in range(samples):
+        rng = stream(SEED_WITHIN + number, f"falsification-within-{name}-{tie}", rows)
+        columns, graph = around(shape, rng, rows, 4 + number % 5, tie)
+        answers.append(asked(graph, table_of(columns, "y")))
+    return np.array(answers, dtype=np.float64)
+
+
+def cell(key: str, answers: Array) -> dict[str, object]:
+    """The figures of one setting, printed as they come."""
+    first, both, _ = answers.mean(axis=0)
+    samples = len(answers)
+    low, high = stats.binomtest(round(both * samples), samples).proportion_ci(method="exact")
+    line = f"{key:40s}{samples:5d} samples  first {first:6.1%}  both {both:6.1%}  ({low:.1%} to {high:.1%})"
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+    return {
+        f"first_{key}": round(float(first), 3),
+        key: round(float(both), 3),
+        f"{key}_interval": [round(float(low), 3), round(float(high), 3)],
+    }
+
+
+def right_graphs(samples: Mapping[int, int]) -> dict[str, object]:
+    """All figures about small right graphs."""
+    figures: dict[str, object] = {}
     for group, shapes in (("design", DESIGN), ("fresh", FRESH), ("beyond", BEYOND)):
         shares = []
-        for name, shape in shapes.items():
-            for rows, count in samples.items():
-                first, both, _ = right(name, shape, rows, count).mean(axis=0)
-                figures[f"first_refuted_{name}_{rows}"] = round(float(first), 3)
-                figures[f"refuted_{name}_{rows}"] = round(float(both), 3)
-                shares.append(both)
-                sys.stdout.write(f"{group:8s}{name:22s}{rows:6d} rows  first {first:6.1%}  both {both:6.1%}\n")
-                sys.stdout.flush()
+        for (name, shape), (rows, count) in product(shapes.items(), samples.items()):
+            answers = right(name, shape, rows, count)
+            figures |= cell(f"refuted_{name}_{rows}", answers)
+            shares.append(answers[:, 1].mean())
         figures[f"refuted_{group}"] = round(float(np.mean(shares)), 4)
     return figures
 
 
-def wrong_graphs(samples: Mapping[int, int]) -> dict[str, float]:
-    """All figures about wrong graphs."""
-    figures: dict[str, float] = {}
+def larger_graphs(samples: Mapping[int, int], wrong_samples: Mapping[int, int]) -> dict[str, object]:
+    """All figures about graphs of four to eight features."""
+    figures: dict[str, object] = {}
+    kinds: tuple[tuple[str, Tie, Mapping[int, int]], ...] = (
+        ("within", "none", samples),
+        ("arrow", "arrow", wrong_samples),
+        ("hidden", "hidden", wrong_samples),
+    )
+    for word, tie, counts in kinds:
+        for rows, count in counts.items():
+            found = [within(name, shape, rows, count, tie) for name, shape in WITHIN.items()]
+            for name, answers in zip(WITHIN, found, strict=True):
+                figures |= cell(f"{word}_{name}_{rows}", answers)
+            figures |= cell(f"{word}_{rows}", np.concatenate(found))
+    figures["within"] = round(float(np.mean([figures[f"within_{rows}"] for rows in samples])), 4)
+    return figures
+
+
+def wrong_graphs(samples: Mapping[int, int]) -> dict[str, object]:
+    """All figures about wrong graphs of the worlds."""
+    figures: dict[str, object] = {}
     for rows, count in samples.items():
         found = []
         for case in WRONG:
@@ -264,13 +180,40 @@ def wrong_graphs(samples: Mapping[int, int]) -> dict[str, float]:
     return figures
 
 
+def fifty_features() -> dict[str, object]:
+    """The processor time of a wrong graph with many statements: every second arrow of a random one is not drawn."""
+    rng = stream(SEED_WITHIN, "falsification-fifty")
+    columns: dict[str, np.ndarray] = {}
+    arrows: list[str] = []
+    for number in range(51):
+        parents = [f"x{k}" for k in rng.permutation(number)[:3]]
+        columns[f"x{number}"] = rng.normal(size=1000) + sum((columns[parent] for parent in parents), np.zeros(1000))
+        arrows += [f"{parent} -> x{number}" for parent in parents]
+    graph = from_edges(arrows[::2], columns=tuple(columns), target="x50")
+    started = time.process_time()
+    found = falsify(
+        graph,
+        table_of(columns, "x50"),
+        alpha=ALPHA,
+        permutations=100,
+        on_falsified="warn",
+        rng=stream(0, "falsification-benchmark"),
+    )
+    seconds = time.process_time() - started
+    say(f"fifty features: {found.outcome}, {len(found.statements)} of {found.implied} statements, {seconds:.1f} s")
+    return {"seconds_50": round(seconds, 2), "statements_50": found.implied}
+
+
 def main() -> None:
     """Measures, prints and keeps."""
     quick = arguments(__doc__ or "").quick
     with threadpool_limits(limits=1):
-        say("right graphs ...")
-        figures = right_graphs({300: 4} if quick else {300: 100, 2000: 40})
-        say("wrong graphs ...")
+        figures = fifty_features()
+        say("graphs of four to eight features ...")
+        figures |= larger_graphs(*(({300: 1}, {300: 1}) if quick else ({300: 120, 2000: 60}, {300: 40, 2000: 20})))
+        say("small right graphs ...")
+        figures |= right_graphs({300: 1} if quick else {300: 100, 2000: 40})
+        say("wrong graphs of the worlds ...")
         figures |= wrong_graphs({1000: 1} if quick else {1000: 20, 200: 20})
     publish("falsification", figures, quick=quick)
 

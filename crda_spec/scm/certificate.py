@@ -13,7 +13,7 @@ way, the directed way from that collider down to x is itself open.)
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -21,8 +21,9 @@ from crda_spec.records import Certificate, DrawnGraph, FeatureVerdict
 from crda_spec.scm.graph import CausalGraph
 from crda_spec.scm.reasons import Tie, edge_places, lemma_reasons, lines_of, listed, sentence
 from crda_spec.scm.remedies import noise_positions, remedies
-from crda_spec.scm.separation import reached, shortest_walk
+from crda_spec.scm.separation import reached, shortest_walk, shortest_walks, sole_descendants
 
+_MOST_NAMED = 12  # of features to leave out: a longer list is no longer read, and the remedies have it whole
 Role = Literal["feature", "target", "latent", "noise", "unused"]
 
 
@@ -33,9 +34,12 @@ def noise_side(graph: CausalGraph, features: Collection[str]) -> tuple[str, ...]
 
 def perturbable(graph: CausalGraph, features: Collection[str]) -> frozenset[str]:
     """X_P*: the largest set of features that may be perturbed together, the rest held fixed."""
-    dag, measured = graph.dag, graph.measured(features)
-    tied = reached(dag, noise_positions(graph, measured), measured)
-    return frozenset(dag.names[node] for node in measured if node not in tied)
+    return _untied(graph, graph.measured(features))
+
+
+def _untied(graph: CausalGraph, measured: Collection[int]) -> frozenset[str]:
+    tied = reached(graph.dag, noise_positions(graph, measured), measured)
+    return frozenset(graph.dag.names[node] for node in measured if node not in tied)
 
 
 def certify(graph: CausalGraph, features: Sequence[str]) -> tuple[FeatureVerdict, ...]:
@@ -150,25 +154,34 @@ class _Inquiry:
     """One graph, one set of features; remembers what leaving features out, or adding one, would free."""
 
     graph: CausalGraph
-    features: tuple[str, ...]
     measured: frozenset[int]
     sources: tuple[int, ...]  # the noise side
     effects: tuple[str, ...]  # the features that the target causes
-    _free: dict[frozenset[str], frozenset[str]] = field(default_factory=dict)
+    unused: frozenset[int]  # columns that are neither features nor the target
+    walks: Mapping[int, tuple[int, ...]]  # to blocked features, as far as one sweep finds them
+    openers: frozenset[int]  # features that may, each alone, keep a collider open
+    _free: dict[tuple[frozenset[str], frozenset[str]], frozenset[str]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, graph: CausalGraph, features: Sequence[str]) -> _Inquiry:
         """What every verdict needs, found once; the features are checked."""
         measured = graph.measured(features)
-        below = graph.dag.descendants([graph.dag.index[graph.target]])
+        dag, sources = graph.dag, tuple(noise_positions(graph, measured))
+        below = dag.descendants([dag.index[graph.target]])
         effects = tuple(name for name, node in zip(features, measured, strict=True) if below[node])
-        return cls(graph, tuple(features), frozenset(measured), tuple(noise_positions(graph, measured)), effects)
+        only = sole_descendants(dag, measured)
+        openers = frozenset(x for node, x in enumerate(only) if x >= 0 and len(dag.parents[node]) > 1)
+        walks = shortest_walks(dag, sources, measured)
+        unused = frozenset(graph.positions(graph.observed)).difference(measured, [dag.index[graph.target]])
+        return cls(graph, frozenset(measured), sources, effects, unused, walks, openers)
 
     def free(self, *, without: Collection[str] = (), adding: Collection[str] = ()) -> frozenset[str]:
         """X_P* for the features, some of them left out or some columns added."""
-        key = frozenset(self.features).difference(without).union(adding)
+        key = frozenset(without), frozenset(adding)
         if key not in self._free:
-            self._free[key] = perturbable(self.graph, key)
+            index = self.graph.dag.index
+            given = self.measured.difference(index[name] for name in without).union(index[name] for name in adding)
+            self._free[key] = _untied(self.graph, given)
         return self._free[key]
 
     def allowed(self, name: str) -> FeatureVerdict:
@@ -190,8 +203,9 @@ class _Inquiry:
     def blocked(self, name: str) -> FeatureVerdict:
         """The witness, what it means, and what would help."""
         dag = self.graph.dag
-        others = self.measured - {dag.index[name]}
-        walk = shortest_walk(dag, self.sources, [dag.index[name]], others)
+        node = dag.index[name]
+        others = self.measured - {node}
+        walk = self.walks.get(node) or shortest_walk(dag, self.sources, [node], others)
         if walk is None:
             raise AssertionError("the sweep and the single query disagree")
         tie = Tie(self.graph, walk, others)
@@ -208,21 +222,21 @@ class _Inquiry:
         openers = [dag.names[node] for node in tie.openers() if dag.names[node] in self.effects]
         for out in (openers, self.effects):
             if out and name in self.free(without=out):
-                return f"; leaving {listed(out, most=len(out))} out of the features would free {name}"
-        for node in tie.walk[:-1]:
-            column = dag.names[node]
-            unused = column in self.graph.observed and column != self.graph.target and column not in self.features
-            if unused and name in self.free(adding=[column]):
+                return f"; leaving {listed(out, most=_MOST_NAMED)} out of the features would free {name}"
+        for column in (dag.names[node] for node in tie.walk[:-1] if node in self.unused):
+            if name in self.free(adding=[column]):
                 return f"; with {column} among the features, {name} would be free"
         return ""
 
     def _without_effects(self, name: str) -> str:
         """A feature that the target causes opens the collider at the target: whom would leaving it out free?"""
-        freed = sorted(self.free(without=[name]) - self.free())
+        # To leave out one feature alone closes something only where it alone keeps a collider open.
+        alone = self.graph.dag.index[name] in self.openers
+        freed = sorted(self.free(without=[name]) - self.free()) if alone else []
         if freed:
             return f"; leaving it out of the features would free {listed(freed)}"
         freed = sorted(self.free(without=self.effects) - self.free())
         if freed:
-            everything = listed(self.effects, most=len(self.effects))
+            everything = listed(self.effects, most=_MOST_NAMED)
             return f"; leaving out all that {self.graph.target} causes ({everything}) would free {listed(freed)}"
         return ""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from crda_spec.records import SourceLine
 from crda_spec.scm.graph import CausalGraph
@@ -19,7 +20,7 @@ def listed(names: Sequence[str], most: int = 4) -> str:
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Tie:
     """An open path between what is unmeasured about the target and one feature, given all other features."""
 
@@ -40,15 +41,16 @@ class Tie:
     @property
     def is_effect(self) -> bool:
         """Whether the walk runs from the noise over the target straight down to the feature."""
-        return self.from_noise and not self.colliders() and self.top() == self.walk[0]
+        return self.from_noise and not self.colliders and self.top() == self.walk[0]
 
-    @property
+    @cached_property
     def path(self) -> Path:
         """The walk as it is read; one from an unmeasured parent starts with the target that it drives."""
         if self.from_noise:
             return path_along(self.graph, self.walk)
         return path_along(self.graph, (self.graph.dag.index[self.graph.target], *self.walk))
 
+    @cached_property
     def colliders(self) -> list[int]:
         """The nodes on the walk at which two arrows meet."""
         children = self.graph.dag.children
@@ -57,7 +59,7 @@ class Tie:
 
     def openers(self) -> list[int]:
         """For each collider the nearest feature that, held fixed, opens it: itself or a descendant."""
-        return list(dict.fromkeys(self._opener(node) for node in self.colliders()))
+        return list(dict.fromkeys(self._opener(node) for node in self.colliders))
 
     def blockers(self) -> list[int]:
         """The unmeasured nodes that, each by itself, would close this walk if they were held fixed, in its order.
@@ -65,7 +67,7 @@ class Tie:
         Those are all nodes before the feature that are no colliders; at an unmeasured cause of the target the walk then
         no longer starts. The target and its noise are left out: no model can hold them fixed.
         """
-        never = {self.graph.dag.index[self.graph.target], self.graph.dag.index[self.graph.noise], *self.colliders()}
+        never = {self.graph.dag.index[self.graph.target], self.graph.dag.index[self.graph.noise], *self.colliders}
         return [node for node in self.walk[:-1] if node not in never]
 
     def _opener(self, collider: int) -> int:
@@ -93,7 +95,7 @@ def unmeasured_cause(graph: CausalGraph, name: str) -> str:
 
 def sentence(tie: Tie) -> str:
     """The reason, the path included."""
-    if tie.colliders():
+    if tie.colliders:
         return f"{_held_fixed(tie)}: {tie.path if tie.from_noise else tie.path.turned()}"
     names, target, feature = tie.graph.dag.names, tie.graph.target, tie.feature
     top = tie.top()

@@ -23,7 +23,7 @@ effects of the target, say), which need no search to be minimal. Remedies that m
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -56,9 +56,11 @@ def remedies(graph: CausalGraph, verdicts: Sequence[FeatureVerdict], *, most: in
     verdicts: what `certify` says of all features, witnesses included. Of each kind that has any, the first two and
     the one that frees most are shown whatever the others are. A feature that no edge names needs an edge, no remedy.
     """
-    walks = {graph.dag.index[one.name]: _walk(graph, one.witness) for one in verdicts if one.witness}
+    hidden = {ends: graph.dag.index[name] for name, ends in graph.confounders.items()}
     measured = frozenset(graph.measured([one.name for one in verdicts]))
-    found = {kind: sorted(_Search(graph, measured, kind, walks).run(most), key=_order) for kind in KINDS}
+    walks = (_walk(graph, one.witness, hidden) for one in verdicts if one.witness)
+    ties = {walk[-1]: Tie(graph, walk, measured - {walk[-1]}) for walk in walks}
+    found = {kind: sorted(_Search(graph, measured, kind, ties).run(most), key=_order) for kind in KINDS}
     sure = [remedy for some in found.values() for remedy in some[:_ALWAYS]]
     sure += [max(some, key=lambda one: len(one.frees)) for some in found.values() if some]
     rest = sorted((one for some in found.values() for one in some if one not in sure), key=_order)
@@ -70,16 +72,39 @@ def _order(remedy: Remedy) -> tuple[int, int, int, tuple[str, ...]]:
     return len(remedy.names), -len(remedy.frees), KINDS.index(remedy.kind), remedy.names
 
 
-def _walk(graph: CausalGraph, witness: Sequence[str]) -> tuple[int, ...]:
-    """The positions along a witness; one that starts at the target runs over an unmeasured parent of the target."""
+def _walk(graph: CausalGraph, witness: Sequence[str], hidden: Mapping[tuple[str, str], int]) -> tuple[int, ...]:
+    """The positions along a witness; one that starts at the target runs over an unmeasured parent of the target.
+
+    hidden: where the hidden common cause of two nodes stands.
+    """
     index = graph.dag.index
-    hidden = {ends: name for name, ends in graph.confounders.items()}
     nodes = [index[witness[0]]]
     for before, arrow, after in zip(witness[:-2:2], witness[1::2], witness[2::2], strict=True):
         if arrow == "<->":
-            nodes.append(index[hidden[(min(before, after), max(before, after))]])
+            nodes.append(hidden[(min(before, after), max(before, after))])
         nodes.append(index[after])
     return tuple(nodes[1:] if witness[0] == graph.target else nodes)
+
+
+@dataclass(slots=True)
+class _Minimal:
+    """The minimal sets that free one feature. Single names are kept apart: there may be hundreds of them."""
+
+    all: list[Names] = field(default_factory=list)
+    _single: set[int] = field(default_factory=set)
+    _larger: list[Names] = field(default_factory=list)
+
+    def add(self, chosen: Names) -> None:
+        """One more."""
+        self.all.append(chosen)
+        if len(chosen) == 1:
+            self._single |= chosen
+        else:
+            self._larger.append(chosen)
+
+    def within(self, chosen: Names) -> bool:
+        """Whether one of them is a part of this set."""
+        return not self._single.isdisjoint(chosen) or any(known <= chosen for known in self._larger)
 
 
 @dataclass(slots=True)
@@ -89,8 +114,11 @@ class _Search:
     graph: CausalGraph
     features: Names
     kind: RemedyKind
-    walks: dict[int, tuple[int, ...]]  # a shortest open walk to each blocked feature, before anything is changed
+    ties: dict[int, Tie]  # a shortest open walk to each blocked feature, before anything is changed
     left: int = 0
+    _options: int = 0  # of one walk that are looked at: not many more than there may be questions
+    _first: dict[int, list[Names]] = field(default_factory=dict)
+    _columns: Names = frozenset()
     _free: dict[Names, Names] = field(default_factory=dict)
     _below: dict[int, Names] = field(default_factory=dict)
 
@@ -98,31 +126,34 @@ class _Search:
         """Remedies, in no order; stops after the size at which `most` of them are known."""
         size = len(self.graph.dag.names) + sum(map(len, self.graph.dag.parents))
         self.left = min(max(_WORK // size, _QUESTIONS[0]), _QUESTIONS[1])
-        minimal: dict[int, list[Names]] = {x: [] for x in self.walks}
+        self._columns = frozenset(self.graph.dag.index[name] for name in self.graph.observed)
+        self._options = self.left + _FORCED**2
+        self._first = {x: self._next(frozenset(), x, tie) for x, tie in self.ties.items()}
+        minimal = {x: _Minimal() for x in self.ties}
         for x, chosen in self._forced():
-            minimal[x].append(chosen)
+            minimal[x].add(chosen)
         self._by_size(minimal, most)
-        for chosen in dict.fromkeys(chosen for sets in minimal.values() for chosen in sets):
+        for chosen in dict.fromkeys(chosen for sets in minimal.values() for chosen in sets.all):
             yield self._remedy(chosen)
 
-    def _by_size(self, minimal: dict[int, list[Names]], most: int) -> None:
+    def _by_size(self, minimal: dict[int, _Minimal], most: int) -> None:
         """Tries sets in the order of their size and adds to each feature's minimal sets."""
         waiting: dict[int, dict[Names, set[int]]] = {}
-        for x, walk in self.walks.items():
-            self._queue(waiting, x, self._next(frozenset(), x, walk))
+        for x, options in self._first.items():
+            self._queue(waiting, x, options)
         while waiting and self.left > 0:
             size = min(waiting)
-            if len({one for sets in minimal.values() for one in sets if len(one) < size}) >= most:
+            if len({one for sets in minimal.values() for one in sets.all if len(one) < size}) >= most:
                 return
             level = waiting.pop(size)
             for chosen in sorted(level, key=lambda one: (-len(level[one]), sorted(one))):
                 for x in sorted(level[chosen]):
-                    if any(known <= chosen for known in minimal[x]):
+                    if minimal[x].within(chosen):
                         continue
                     if x in self.free(chosen):
-                        minimal[x].append(chosen)
+                        minimal[x].add(chosen)
                     elif self.left > 0:
-                        self._queue(waiting, x, self._next(chosen, x, self.walk(chosen, x)))
+                        self._queue(waiting, x, self._next(chosen, x, self.tie(chosen, x)))
                 if self.left <= 0:
                     return
 
@@ -133,35 +164,37 @@ class _Search:
 
     def _forced(self) -> Iterator[tuple[int, Names]]:
         """Features and the sets that free them where each walk on the way leaves one choice, the most shared first."""
-        first = {x: self._next(frozenset(), x, walk) for x, walk in self.walks.items()}
-        groups = Counter(options[0] for options in first.values() if len(options) == 1)
+        groups = Counter(options[0] for options in self._first.values() if len(options) == 1)
         ranked = sorted(groups, key=lambda one: (-groups[one], sorted(one)))
         for start in islice(ranked, _FORCED):
-            members = sorted(x for x, options in first.items() if options == [start])
+            members = sorted(x for x, options in self._first.items() if options == [start])
             chosen = start
             for _ in range(_FORCED):
                 freed = [x for x in members if x in self.free(chosen)]
                 yield from ((x, chosen) for x in freed)
-                options = [] if freed else self._next(chosen, members[0], self.walk(chosen, members[0]))
+                options = [] if freed else self._next(chosen, members[0], self.tie(chosen, members[0]))
                 if len(options) != 1:
                     break
                 chosen, members = options[0], members[:1]
 
-    def _next(self, chosen: Names, x: int, walk: tuple[int, ...]) -> list[Names]:
+    def _next(self, chosen: Names, x: int, tie: Tie) -> list[Names]:
         """The sets of which each larger set that frees x contains one; empty when nothing of this kind can."""
-        tie = Tie(self.graph, walk, self._measured(chosen) - {x})
         if self.kind == "leave_out":
-            blocks = [self._features_below(node) for node in tie.colliders()]
+            blocks = map(self._features_below, tie.colliders)
             stay = {x, *self.graph.positions(self.graph.noise_parents)}
-            sets = (
-                chosen | block if chosen else block for block in blocks if stay.isdisjoint(block)
-            )  # no needless copy
-            return list(dict.fromkeys(sets))
-        return [chosen | {node} for node in tie.blockers() if self._offered(node)]
+            larger = (chosen | block if chosen else block for block in blocks if stay.isdisjoint(block))  # no vain copy
+        else:
+            larger = (chosen | {node} for node in tie.blockers() if self._offered(node))
+        found: dict[Names, None] = {}
+        for one in larger:
+            if len(found) == self._options:
+                break
+            found[one] = None
+        return list(found)
 
     def _offered(self, node: int) -> bool:
         """Whether this kind may take an unmeasured node: an unused column to add, anything else to measure."""
-        return (self.graph.dag.names[node] in self.graph.observed) == (self.kind == "add")
+        return (node in self._columns) == (self.kind == "add")
 
     def _features_below(self, node: int) -> Names:
         if node not in self._below:
@@ -181,14 +214,14 @@ class _Search:
             self._free[chosen] = (measured & self.features) - tied
         return self._free[chosen]
 
-    def walk(self, chosen: Names, x: int) -> tuple[int, ...]:
+    def tie(self, chosen: Names, x: int) -> Tie:
         """A shortest open walk to a feature that is still blocked after the change."""
         self.left -= 1
         measured = self._measured(chosen)
         walk = shortest_walk(self.graph.dag, noise_positions(self.graph, measured), [x], measured - {x})
         if walk is None:
             raise AssertionError("the sweep and the single query disagree")
-        return walk
+        return Tie(self.graph, walk, measured - {x})
 
     def _remedy(self, chosen: Names) -> Remedy:
         freed = self.free(chosen) - self.free(frozenset())

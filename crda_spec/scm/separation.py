@@ -81,13 +81,25 @@ def shortest_walk(
     dag: CanonicalDag, sources: Iterable[int], targets: Iterable[int], given: Iterable[int]
 ) -> tuple[int, ...] | None:
     """`open_path` on positions, without the checks: the positions along a shortest open path, or None."""
-    came_from, end = _explore(dag, sources, frozenset(targets), given)
-    if end is None:
-        return None
-    walk = [end]
-    while came_from[walk[-1]] != walk[-1]:
-        walk.append(came_from[walk[-1]])
-    return tuple(state >> 1 for state in reversed(walk))
+    sweep = _explore(dag, sources, frozenset(targets), given)
+    return None if sweep.end is None else _back(sweep.came_from, sweep.end)
+
+
+def shortest_walks(dag: CanonicalDag, sources: Iterable[int], given: Collection[int]) -> dict[int, tuple[int, ...]]:
+    """For given nodes x that an open walk reaches: the walk of `shortest_walk` from the sources to x, given the others.
+
+    One sweep, given all of them, finds the walks of all. It differs from a search of its own for x only where a
+    collider is open by x alone; the x for which there might be such a node are left out.
+    """
+    sweep = _explore(dag, sources, frozenset(), given)
+    only = sole_descendants(dag, given)
+    apart = {x for node, x in enumerate(only) if x >= 0 and dag.parents[node] and node != x}
+    wanted = set(given) - apart
+    first: dict[int, int] = {}
+    for state in sweep.states:
+        if sweep.came_from[state] != state and state >> 1 in wanted:
+            first.setdefault(state >> 1, state)
+    return {node: _back(sweep.came_from, state) for node, state in first.items()}
 
 
 def reached(dag: CanonicalDag, sources: Iterable[int], given: Iterable[int]) -> set[int]:
@@ -95,17 +107,38 @@ def reached(dag: CanonicalDag, sources: Iterable[int], given: Iterable[int]) -> 
 
     A given node can be arrived at, but only colliders let a walk through.
     """
-    came_from, _ = _explore(dag, sources, frozenset(), given)
-    return {state >> 1 for state, before in enumerate(came_from) if before >= 0 and before != state}
+    sweep = _explore(dag, sources, frozenset(), given)
+    return {state >> 1 for state in sweep.states if sweep.came_from[state] != state}
 
 
-def _explore(
-    dag: CanonicalDag, sources: Iterable[int], targets: frozenset[int], given: Iterable[int]
-) -> tuple[list[int], int | None]:
-    """Breadth-first search over states 2 * node + (1 if the last edge points into the node), until a target is met.
+def sole_descendants(dag: CanonicalDag, marked: Iterable[int]) -> list[int]:
+    """For each node the one marked node among itself and its descendants; -1 when there is none, -2 when several."""
+    own = [-1] * len(dag.names)
+    for node in marked:
+        own[node] = node
+    waiting = [len(children) for children in dag.children]
+    ready = [node for node, count in enumerate(waiting) if not count]
+    for node in ready:  # effects before causes
+        for parent in dag.parents[node]:
+            if own[node] != -1 and own[parent] != own[node]:
+                own[parent] = own[node] if own[parent] == -1 else -2
+            waiting[parent] -= 1
+            if not waiting[parent]:
+                ready.append(parent)
+    return own
 
-    Returns for each state the one it came from (itself for a start, -1 if never met), and the state at the target.
-    """
+
+@dataclass(frozen=True, slots=True)
+class _Sweep:
+    """States are 2 * node + (1 if the last edge points into the node)."""
+
+    came_from: list[int]  # the state before each; itself for a start, -1 if never met
+    states: list[int]  # those met, in their order
+    end: int | None  # the state at the target, when one was met
+
+
+def _explore(dag: CanonicalDag, sources: Iterable[int], targets: frozenset[int], given: Iterable[int]) -> _Sweep:
+    """Breadth-first search over states, until a target is met."""
     observed = list(given)
     blocked = bytearray(len(dag.names))
     for node in observed:
@@ -126,10 +159,18 @@ def _explore(
         for step in steps:
             if came_from[step] < 0:
                 came_from[step] = state
-                if step >> 1 in targets:
-                    return came_from, step
                 queue.append(step)
-    return came_from, None
+                if step >> 1 in targets:
+                    return _Sweep(came_from, queue, step)
+    return _Sweep(came_from, queue, None)
+
+
+def _back(came_from: Sequence[int], end: int) -> tuple[int, ...]:
+    """The positions from the start to this state."""
+    walk = [end]
+    while came_from[walk[-1]] != walk[-1]:
+        walk.append(came_from[walk[-1]])
+    return tuple(state >> 1 for state in reversed(walk))
 
 
 def _check_disjoint(dag: CanonicalDag, groups: Sequence[Sequence[int]]) -> None:

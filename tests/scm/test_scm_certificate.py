@@ -170,6 +170,21 @@ def names_in(text: str, itself: str) -> set[str]:
     return {itself} if text == "it" else set(re.findall(r"\b[xw]\d\b", text))
 
 
+def test_an_effect_that_alone_blocks_others_is_told_to():
+    """Only effects that alone keep a collider open are asked about; the oracle asks about all."""
+    told = 0
+    for world in random_worlds(31, 300):
+        graph, features = world.graph(), world.features
+        free = perturbable(graph, features)
+        below = nx.descendants(world.oracle(), "y")
+        for verdict in certify(graph, features):
+            if verdict.name in below:
+                freed = perturbable(graph, [name for name in features if name != verdict.name]) - free
+                assert ("leaving it out of the features would free" in verdict.reason) == bool(freed)
+                told += bool(freed)
+    assert told > 20
+
+
 def test_every_remedy_applied_works():
     seen = set()
     for world in random_worlds(700, 600):

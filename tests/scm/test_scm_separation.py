@@ -10,7 +10,7 @@ from scm_worlds import arrows_hold, expanded, is_open, open_paths, random_worlds
 
 from crda_spec.errors import GraphError
 from crda_spec.scm.formats import from_edges
-from crda_spec.scm.separation import Path, open_path, separated
+from crda_spec.scm.separation import Path, open_path, separated, shortest_walk, shortest_walks, sole_descendants
 
 COLUMNS = ("dose", "age", "recovery", "relapse")
 
@@ -84,6 +84,29 @@ def test_open_paths_read_as_an_expert_would_draw_them(edges, given, expected):
     graph = from_edges(edges, columns=COLUMNS, target="recovery", latents=["u"])
     path = open_path(graph, ["dose"], ["recovery"], given)
     assert (None if path is None else str(path)) == expected
+
+
+def test_one_sweep_finds_the_walks_that_single_searches_find():
+    found = left_out = 0
+    for world in random_worlds(300, 400):
+        dag = world.graph().dag
+        sources = [dag.index[name] for name in sorted(world.noise_side())]
+        measured = [dag.index[name] for name in world.features]
+        walks = shortest_walks(dag, sources, measured)
+        single = {x: shortest_walk(dag, sources, [x], set(measured) - {x}) for x in measured}
+        assert all(single[x] == walk for x, walk in walks.items())
+        found += len(walks)
+        left_out += sum(walk is not None for x, walk in single.items() if x not in walks)
+    assert found > left_out > 0
+
+
+def test_the_only_feature_below_a_node():
+    for world in random_worlds(301, 200):
+        dag, oracle = world.graph().dag, world.oracle()
+        found = sole_descendants(dag, [dag.index[name] for name in world.features])
+        for node, x in zip(dag.names, found, strict=True):
+            below = {*nx.descendants(oracle, node), node} & set(world.features)
+            assert x == (dag.index[next(iter(below))] if len(below) == 1 else -2 if below else -1)
 
 
 def test_a_path_can_be_read_from_either_end():
