@@ -186,7 +186,8 @@ def _tuned_first(plan: Plan, rows: Table | None, clock: _Clock) -> Settled:
         count = min(plan.gate.folds, units)
         held = folds(len(rows), count, rng=stream(plan.seed, "tuning-gate-folds"), groups=rows.groups)
         around = gate_folds(held, len(rows), None)
-        return settle(plan.procedure, rows, seed=plan.seed, index=(0,), around=around)
+        settled = settle(plan.procedure, rows, seed=plan.seed, index=(0,), around=around)
+    return replace(settled, studies=tuple(replace(study, set_aside=True) for study in settled.studies))
 
 
 def _sensitivity(train: Table, augmentation: Augmentation, verdict: Verdict) -> Sensitivity | None:

@@ -6,12 +6,13 @@ All fields but `volatile` are the same for the same spec, data and versions.
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib.metadata import version
 from typing import Any
 
 from crda_spec.audit.canonical import plain, sha256_of
 from crda_spec.audit.certificate import certificate_record
+from crda_spec.audit.tuning import tuning_record
 from crda_spec.records import Abduction, Counterfactuals, RunResult
 
 __all__ = ["RECORD_VERSION", "certificate_record", "make_record", "versions"]
@@ -34,7 +35,7 @@ def make_record(
         "name": spec["name"],
         "seed": seed,
         "spec": {"sha256": sha256_of(spec_yaml), "resolved": plain(spec), "origins": dict(origins)},
-        "versions": versions(*(("catboost",) if result.settings["kind"] == "catboost" else ())),
+        "versions": versions(*_others(result)),
         "data": {
             **plain(result.data),
             "features": plain(result.split.train.features),
@@ -42,6 +43,7 @@ def make_record(
             "grouped": result.split.train.groups is not None,
             "train_rows": len(result.split.train),
             "test_rows": len(result.split.test),
+            "tuning_rows": 0 if result.split.tuning is None else len(result.split.tuning),
             "test_row_ids_sha256": sha256_of(result.split.test.row_ids.astype("<i8").tobytes()),
         },
         "certificate": certificate_record(result.certificate),
@@ -61,6 +63,7 @@ def make_record(
         },
         "counterfactuals": _counterfactuals(result.counterfactuals),
         "regressor": plain(result.settings),
+        "tuning": plain(tuning_record(result.studies)),
         "verdict": {**plain(result.verdict), "accepted": result.verdict.accepted},
         "test": plain(result.score),
         "sensitivity": None if result.sensitivity is None else plain(result.sensitivity),
@@ -69,6 +72,14 @@ def make_record(
         "spared_fits": result.spared_fits,
         "watch": result.watch,
     }
+
+
+def _others(result: RunResult) -> Iterator[str]:
+    """The packages that only some runs use."""
+    if result.settings["kind"] == "catboost":
+        yield "catboost"
+    if any(study.what == "augmentation" for study in result.studies):
+        yield "optuna"
 
 
 def _scale(abduction: Abduction) -> dict[str, Any] | None:

@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from crda_spec.audit.canonical import canonical_json
 from crda_spec.audit.record import RECORD_VERSION
 from crda_spec.audit.revive import revived
+from crda_spec.audit.tuning import read_studies
 from crda_spec.errors import Complaint, OutputError, Place
 from crda_spec.records import (
     NOBODY,
@@ -135,12 +136,16 @@ def _result(folder: Path, record: dict[str, Any]) -> RunResult:
         y=y[real],
         groups=np.zeros(int(real.sum()), dtype=np.int64) if record["data"].get("grouped") else None,
     )
-    held, gate_fold = _parts(folder / "rows.csv")
+    held, tuned, gate_fold = _parts(folder / "rows.csv")
     said = _numbers(whole, "_crda_prediction")[real]
     residuals = record["abduction"]["residuals"]
     return RunResult(
         data=revived(DataReport, record["data"]),
-        split=Split(train=train, test=HeldOut(_test_rows(train, held))),
+        split=Split(
+            train=train,
+            test=HeldOut(_rows_elsewhere(train, held)),
+            tuning=_rows_elsewhere(train, tuned) if len(tuned) else None,
+        ),
         certificate=revived(Certificate, record["certificate"]),
         falsification=_optional(Falsification, record["falsification"]),
         sensitivity=_optional(Sensitivity, record["sensitivity"]),
@@ -166,6 +171,7 @@ def _result(folder: Path, record: dict[str, Any]) -> RunResult:
         fits=record["fits"],
         spared_fits=record["spared_fits"],
         watch=record["watch"],
+        studies=read_studies(folder),
     )
 
 
@@ -186,17 +192,17 @@ def _numbers(table: pa.Table, name: str) -> Array:
     return np.asarray(table[name].cast(pa.float64()).to_numpy(), dtype=np.float64)
 
 
-def _parts(file: Path) -> tuple[IntArray, IntArray]:
-    """Of rows.csv: the numbers (from 0) of the test rows, and the gate fold of each training row."""
+def _parts(file: Path) -> tuple[IntArray, IntArray, IntArray]:
+    """Of rows.csv: the numbers (from 0) of the test rows and of those tuned on, and each training row's gate fold."""
     with file.open(encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines))
-    held = [int(row["row"]) - 1 for row in rows if row["part"] == "test"]
+    held, tuned = ([int(row["row"]) - 1 for row in rows if row["part"] == part] for part in ("test", "tuning"))
     folds = [int(row["gate_fold"] or 0) for row in rows if row["part"] == "train"]
-    return np.array(held, dtype=np.int64), np.array(folds, dtype=np.int64)
+    return np.array(held, dtype=np.int64), np.array(tuned, dtype=np.int64), np.array(folds, dtype=np.int64)
 
 
-def _test_rows(train: Table, held: IntArray) -> Table:
-    """Which rows were tested. Their cells are in the source, not in the folder."""
+def _rows_elsewhere(train: Table, held: IntArray) -> Table:
+    """Which rows were tested, or tuned on. Their cells are in the source, not in the folder."""
     return Table(
         features=(), target=train.target, row_ids=held, x=np.empty((len(held), 0)), y=np.full(len(held), np.nan)
     )

@@ -83,7 +83,8 @@ def tuning_complaints(draft: Draft, parts: Mapping[str, Any]) -> Iterator[Compla
 def _written_knobs(knobs: Knobs, draft: Draft, parts: Mapping[str, Any]) -> Iterator[Complaint]:
     chosen = dict(_fields(knobs))
     if not chosen:
-        what, hint = "no knob is searched", f"name one of {', '.join(Knobs.model_fields)}, or write knobs: usual"
+        what = "no knob is searched"
+        hint = f"name one of {', '.join(Knobs.model_fields)}, or leave knobs out for the usual ones"
         yield Complaint(code="nothing-to-tune", path=_PATH, what=what, hint=hint)
     for name, values in chosen.items():
         yield from _pinned(name, draft, parts)
@@ -143,7 +144,7 @@ def _range(name: str, values: Any, bounds: tuple[float, bool, float]) -> Iterato
     if low >= high:
         what = f"`low < high` must hold, but got (low={low:g}, high={high:g})"
         yield _bad(f"{name}.low", what, "swap them" if low > high else "write the one value where it belongs")
-    if getattr(values, "log", False) and low <= 0:
+    if getattr(values, "log", False) and low <= 0 and bounds[1]:
         yield _bad(f"{name}.low", f"a logarithm needs a low above 0, got {low:g}", "raise low, or remove log")
     for end in ("low", "high"):
         yield from _inside(f"{name}.{end}", getattr(values, end), bounds)

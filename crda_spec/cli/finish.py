@@ -13,10 +13,12 @@ from crda_spec.audit.record import certificate_record, make_record
 from crda_spec.audit.runfolder import check_destination, file_hashes, write_run
 from crda_spec.audit.saved import noise_files
 from crda_spec.audit.tables import augmented_parquet, folds_csv, ledger_parquet, rows_csv
+from crda_spec.audit.tuning import tuning_files
 from crda_spec.records import Predictor, RunResult
 from crda_spec.regressors import FittedModel
 from crda_spec.report.graph_svg import graph_svg
 from crda_spec.report.html import render_html
+from crda_spec.report.tuning_page import tuning_figure
 from crda_spec.spec.execution import Execution
 from crda_spec.spec.load import Draft
 from crda_spec.spec.render import render, resolved
@@ -63,7 +65,10 @@ def finish_run(result: RunResult, *, spec: RunSpec, draft: Draft, folder: Path) 
         "folds.csv": folds_csv(result.verdict.folds).encode(),
         "rows.csv": rows_csv(result).encode(),
         "graph.svg": svg.encode(),
+        **tuning_files(result.studies),
     }
+    if result.studies:
+        files["tuning.svg"] = tuning_figure(result.studies).encode()
     page = render_html(
         result,
         name=spec.name,

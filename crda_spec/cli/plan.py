@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from crda_spec.cli.options import AsJson, Overrides, SpecFile
 from crda_spec.cli.places import place_of
+from crda_spec.cli.plan_tuning import tuning_content, tuning_lines
 from crda_spec.errors import CrdaError
 
 if TYPE_CHECKING:
@@ -55,7 +56,8 @@ def _content(spec: RunSpec, draft: Draft) -> dict[str, Any]:
     return {
         "name": spec.name,
         "target": spec.dataset.target,
-        "rows": {"train": outlook.train_rows, "test": outlook.test_rows, "synthetic": outlook.synthetic_rows},
+        "rows": {"train": outlook.train_rows, "test": outlook.test_rows, "synthetic": outlook.synthetic_rows}
+        | ({"tuning": outlook.tuning_rows} if outlook.tuning_rows else {}),
         "features": [
             {
                 "name": one["name"],
@@ -79,12 +81,14 @@ def _content(spec: RunSpec, draft: Draft) -> dict[str, Any]:
         "falsify": {**spec.falsify.model_dump(mode="json"), "implied": certificate["implied"]} if certificate else None,
         "discovery": discovery,
         "screen": choice.screen.model_dump(mode="json"),
+        "tuning": tuning_content(spec, draft),
         "gate": spec.gate.model_dump(mode="json"),
         "fits": {
             "per_fold": outlook.fits_per_fold,
             "on_all": outlook.fits_on_all,
             "at_most": outlook.fits_at_most,
             "unshared": outlook.fits_unshared,
+            "to_tune": outlook.fits_to_tune,
         },
     }
 
@@ -123,7 +127,8 @@ def _lines(content: dict[str, Any]) -> Iterator[str]:
     """The plan for people."""
     rows, fits = content["rows"], content["fits"]
     yield f"Plan of {content['name']}"
-    yield f"  rows: {rows['train']} to train, {rows['test']} to test, {rows['synthetic']} to make"
+    aside = f", {rows['tuning']} to tune" if "tuning" in rows else ""
+    yield f"  rows: {rows['train']} to train, {rows['test']} to test{aside}, {rows['synthetic']} to make"
     yield f"  what may move: decided by {content['decided_by']}"
     for alike in _alike(content["features"]):
         yield from _feature(alike[0])
@@ -136,6 +141,10 @@ def _lines(content: dict[str, Any]) -> Iterator[str]:
         yield f"    at most {most} of them move (max_features): those most tied to the target"
     if content["certificate"] is not None:
         yield from _proof(content)
+    if content["tuning"] is not None:
+        said = tuning_lines(content["tuning"], folds=content["gate"]["folds"], rows=rows.get("tuning", 0))
+        for line in said:
+            yield from _wrapped(line, first=2)
     yield from _tests(content)
     yield f"  fits: at most {_fits(fits, content['gate']['folds'])}"
 
@@ -145,7 +154,8 @@ def _fits(fits: Mapping[str, int], folds: int) -> str:
     if fits["at_most"] < fits["unshared"]:
         return f"{fits['at_most']} instead of {fits['unshared']}, because teacher and gate share fold models"
     on_all = "" if fits["on_all"] == fits["per_fold"] else f"{fits['on_all']} "
-    return f"{fits['at_most']} ({fits['per_fold']} in each of {folds} folds and {on_all}on all rows)"
+    first = f"{fits['to_tune']} to tune, " if fits["to_tune"] else ""
+    return f"{fits['at_most']} ({first}{fits['per_fold']} in each of {folds} folds and {on_all}on all rows)"
 
 
 def _alike(features: Iterable[dict[str, Any]]) -> list[list[dict[str, Any]]]:

@@ -38,6 +38,7 @@ class Study:
     trials: tuple[Trial, ...]
     best: int  # the number of the trial that was chosen
     fits: int
+    set_aside: bool = False  # whether it saw rows that are spent on tuning and serve nothing else
 
     @property
     def chosen(self) -> Trial:

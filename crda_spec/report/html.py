@@ -26,6 +26,7 @@ from crda_spec.report.sentences import (
     rows_sentence,
     score_sentences,
 )
+from crda_spec.report.tuning_page import tuning_parts
 from crda_spec.report.wording import change, in_unit, number, percent, setting, shown
 
 MOST_FIGURES = 24  # of moved features; the others keep their sentence
@@ -85,6 +86,7 @@ def render_html(result: RunResult, *, name: str, description: str, record_json: 
         nothing_made=nothing_sentence(result.verdict),
         rows_sentence="" if made is None else rows_sentence(made, len(result.split.train)),
         moves=tuple(_moves(result)),
+        tuning=tuning_parts(result),
         gate_sentence=gate_sentence(result.verdict),
         gate_figure=fold_slopes(folds, metric) if folds else "",
         folds=tuple(_fold(fold) for fold in folds),

@@ -17,10 +17,11 @@ def data_sentence(result: RunResult) -> str:
     train, test = result.split.train, result.split.test
     groups = "" if train.groups is None else ", groups kept whole"
     rows = f"{count(result.data.rows_read, 'row')} read, {result.data.rows_used} used"
+    aside = "" if result.split.tuning is None else f", {len(result.split.tuning)} spent on tuning"
     if result.data.test_source is not None:
         where = shown(result.data.test_source)
-        return f"{rows} to train{groups}, {dropped(result.data)}; {len(test)} to test, from {where}."
-    return f"{rows}: {len(train)} to train, {len(test)} to test{groups}; {dropped(result.data)}."
+        return f"{rows} to train{groups}{aside}, {dropped(result.data)}; {len(test)} to test, from {where}."
+    return f"{rows}: {len(train)} to train, {len(test)} to test{aside}{groups}; {dropped(result.data)}."
 
 
 def dropped(data: DataReport) -> str:

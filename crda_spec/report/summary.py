@@ -18,6 +18,7 @@ from crda_spec.report.sentences import (
     rows_sentence,
     score_sentences,
 )
+from crda_spec.report.tuning_page import tuning_blocks
 from crda_spec.report.wording import STATUS_WORDS, change, listed, number, percent, shorten, shown
 
 _LONGEST_REASON = 400  # the whole reason is in certificate.json
@@ -36,6 +37,7 @@ def sections(result: RunResult) -> tuple[Section, ...]:
         Section("Partition", partition),
         Section("Remedies", remedy_lines(result)),
         Section("Falsification", falsification_blocks(result)),
+        Section("Tuning", tuning_blocks(result)),
         Section("Action", _action(result)),
         Section("Gate", _gate(result)),
         Section("Sensitivity", sensitivity_blocks(result)),

@@ -6,6 +6,9 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+# Names of the two ways to write values to choose from. Pydantic mixes them into the place of an error.
+LIST, RANGE = "(list)", "(range)"
+
 
 class Strict(BaseModel):
     """A section of the spec: unknown keys are errors, values are never coerced, nothing changes after loading."""

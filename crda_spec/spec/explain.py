@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
 from crda_spec.errors import Complaint, did_you_mean, show
+from crda_spec.spec.base import LIST, RANGE
 from crda_spec.spec.yaml_tree import SpecPath, Tree, dotted, resolve_scalar
 
 _EXPECTED = {
@@ -63,7 +64,7 @@ def _path_of(error: ErrorDetails, value: Any) -> SpecPath:  # noqa: ANN401
             path.append(part)
         elif last and error["type"] == "missing":
             path.append(part)
-        else:
+        elif part not in (LIST, RANGE):
             break
     return tuple(path)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Discriminator, Field, Tag
 
-from crda_spec.spec.base import Finite, Positive, Strict
+from crda_spec.spec.base import LIST, RANGE, Finite, Positive, Strict
 from crda_spec.spec.policies import DefaultPolicy, InterpolatePolicy, JitterPolicy, ResamplePolicy, ScalePolicy
 from crda_spec.spec.teacher import BaggedTeacher, CrossfitTeacher, Teacher
 
@@ -26,8 +26,15 @@ class CountRange(Strict):
     high: int = Field(description="The greatest count that is tried.")
 
 
-_Numbers = tuple[Finite, ...] | NumberRange
-_Counts = tuple[int, ...] | CountRange
+def _form(value: object) -> str:
+    """Whether values are listed or a range is given; models pass through when a spec is rendered."""
+    return RANGE if isinstance(value, dict | NumberRange | CountRange) else LIST
+
+
+_Numbers = Annotated[
+    Annotated[tuple[Finite, ...], Tag(LIST)] | Annotated[NumberRange, Tag(RANGE)], Discriminator(_form)
+]
+_Counts = Annotated[Annotated[tuple[int, ...], Tag(LIST)] | Annotated[CountRange, Tag(RANGE)], Discriminator(_form)]
 
 
 class Knobs(Strict):
@@ -94,11 +101,11 @@ class TpeTuning(Strict):
             "used: it was found on rows that this fold holds out."
         ),
     )
-    knobs: Knobs | Literal["usual"] = Field(
-        "usual",
+    knobs: Knobs | None = Field(
+        None,
         description=(
-            "What is searched, each knob with its values. usual: the paper's three with recipe paper, ours with recipe "
-            "distilled, but for what the spec writes."
+            "What is searched, each knob with its values. null: the usual ones (the paper's three with recipe paper, "
+            "ours with recipe distilled) without those that the spec writes."
         ),
     )
 

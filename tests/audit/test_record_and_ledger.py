@@ -161,6 +161,7 @@ def test_the_record_says_all_that_was_found(finished):
         "abduction",
         "counterfactuals",
         "regressor",
+        "tuning",
         "verdict",
         "test",
         "final_model",

@@ -1,0 +1,65 @@
+"""docs/tuning.md: its example is understood, its table is the code's, and its counts are those of `crda-spec plan`."""
+
+import json
+import re
+from pathlib import Path
+
+import yaml
+
+from crda_spec.build import build_plan
+from crda_spec.check import load_spec
+from crda_spec.pipeline import foresee
+from crda_spec.spec.run import RunSpec
+from crda_spec.spec.tune import PINNED_KNOBS, USUAL_KNOBS, Knobs
+
+PAGE = (Path(__file__).parents[2] / "docs" / "tuning.md").read_text()
+SPEC = """version: 1
+name: counted
+dataset:
+  source: {kind: synthetic, world: paper_synthetic, rows: 300}
+  target: y
+regressor: {kind: xgboost}
+tune:
+  kind: randomized
+  augmentation: {kind: tpe}
+"""
+
+
+def test_the_example_is_understood():
+    (text,) = re.findall(r"```yaml\n(.*?)```", PAGE, flags=re.DOTALL)
+    example = {**yaml.safe_load(text), "version": 1, "name": "example", "dataset": {"source": {}, "target": "y"}}
+    example["dataset"]["source"] = {"kind": "csv", "path": "rows.csv"}
+    spec = RunSpec.model_validate_json(json.dumps(example))
+    assert spec.tune.augmentation.trials == type(spec.tune.augmentation).model_fields["trials"].default
+    assert spec.tune.augmentation.knobs.factor.log
+
+
+def test_the_table_of_knobs_is_the_codes():
+    rows = dict(re.findall(r"^\| `(\w+)` \| (?:`|how).*?\| (.*) \|$", PAGE, flags=re.MULTILINE))
+    assert list(rows) == ["max_features", "factor", "reach", "retention", "weight", "teacher", "policy"]
+    assert set(rows) == set(Knobs.model_fields)
+    for name, cells in rows.items():
+        paper, ours = (cell.strip() for cell in cells.split(" | "))
+        usual = getattr(USUAL_KNOBS["paper"], name)
+        assert paper.startswith("pinned") == (name in PINNED_KNOBS["paper"])
+        assert (paper == "not searched") == (usual is None and name not in PINNED_KNOBS["paper"])
+        if usual is not None:
+            said = [float(one) for one in re.findall(r"\d+(?:\.\d+)?", paper)]
+            assert said == list(usual) or said == [*usual[:2], usual[-1]]
+        mine = getattr(USUAL_KNOBS["distilled"], name)
+        assert (ours == "not searched") == (mine is None)
+        if mine is not None and name in ("factor", "retention", "weight"):
+            assert [float(one) for one in ours.split(", ")] == list(mine)
+
+
+def outlook(folder, text):
+    (folder / "spec.yaml").write_text(text)
+    return foresee(build_plan(*load_spec(folder / "spec.yaml")))
+
+
+def test_the_counts_are_those_of_the_plan(tmp_path):
+    nested = outlook(tmp_path, SPEC)
+    apart = outlook(tmp_path, SPEC + "  on: {kind: split}\n")
+    assert f"= {nested.fits_per_fold} fits" in PAGE
+    assert f"at most {nested.fits_at_most}," in PAGE
+    assert f"takes {apart.fits_to_tune} + {apart.fits_at_most - apart.fits_to_tune} fits" in PAGE
