@@ -7,7 +7,8 @@
     ├── DataError             the data break their contract
     ├── GraphError            the causal graph is not one
     ├── MissingExtraError     an optional package is needed and absent
-    └── OutputError           the run folder cannot be written
+    ├── OutputError           the run folder cannot be written, or read as one
+    └── TamperedError         a run's file is not as the run wrote it; exit code 4
 
 Each of the first three carries *all* its complaints. A complaint names the place (`spec.yaml:12:5`), the path
 inside the spec, what is wrong with the value, and the next thing to try.
@@ -126,7 +127,13 @@ class MissingExtraError(CrdaError):
 
 
 class OutputError(CrdaError):
-    """The run folder cannot be written."""
+    """The run folder cannot be written, or read as one."""
+
+
+class TamperedError(CrdaError):
+    """A run's file is not as the run wrote it."""
+
+    exit_code = 4
 
 
 def did_you_mean(word: str, known: Sequence[str], *, otherwise: str = "known") -> str:
@@ -148,3 +155,8 @@ def show(value: object, width: int = 60) -> str:
     """A value as it appears in a message: quoted text, short lists, never a page."""
     text = repr(value)
     return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def printable(text: str) -> str:
+    """Text of unknown origin on one line of a terminal: control and direction marks are shown, not obeyed."""
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)

@@ -1,11 +1,16 @@
 """One seed, many independent streams, each known by its name."""
 
+import ast
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crda_spec.seeds import integer_seed, stream
+import crda_spec
+from crda_spec.seeds import STREAMS, integer_seed, stream
 
 settings.register_profile("house", deadline=None)  # a busy machine is no failure
 settings.load_profile("house")
@@ -64,3 +69,23 @@ def test_no_global_state_is_touched():
     stream(1, "anything").normal(size=10)
     integer_seed(1, "anything")
     assert np.random.get_state()[1].tobytes() == before  # noqa: NPY002
+
+
+def used_streams():
+    """The names that the package's own calls give their streams: `<>` stands for what varies in one."""
+    for file in Path(crda_spec.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("stream", "integer_seed"):
+                name = node.args[1]
+                if isinstance(name, ast.Constant):
+                    yield name.value
+                elif isinstance(name, ast.JoinedStr):
+                    yield "".join(part.value if isinstance(part, ast.Constant) else "<>" for part in name.values)
+
+
+def test_every_stream_is_declared_for_the_record():
+    """A new stream needs a line in `seeds.STREAMS`, which a run's record lists."""
+    declared = {re.sub(r"<\w+>", "<>", name) for name in STREAMS}
+    found = set(used_streams())
+    assert len(found) > 30
+    assert found - declared == set(), "say in crda_spec/seeds.py, STREAMS, what these draw"

@@ -18,8 +18,8 @@ import skops.io
 import xgboost
 
 from crda_spec.audit.canonical import canonical_json, plain
-from crda_spec.errors import Complaint, OutputError
-from crda_spec.regressors import FittedModel
+from crda_spec.errors import Complaint, OutputError, show
+from crda_spec.regressors import REGRESSORS, FittedModel
 from crda_spec.regressors.catboost import load_catboost
 from crda_spec.regressors.encoding import Encoder
 from crda_spec.regressors.network import Network
@@ -38,6 +38,7 @@ _TRUSTED = (
     "sklearn._loss.link.Interval",
     "sklearn._loss._loss.CyHalfSquaredError",
 )
+_ESTIMATORS = ("estimator.json", "estimator.skops")
 
 
 def model_files(model: FittedModel) -> dict[str, bytes]:
@@ -76,6 +77,9 @@ def _load_estimator(folder: Path, head: dict[str, Any]) -> Any:  # noqa: ANN401 
     if "network" in head:
         network = head["network"]
         return Network(tuple(map(np.array, network["weights"])), tuple(map(np.array, network["biases"])))
+    if head["estimator"] not in _ESTIMATORS:  # a name from a file must not lead out of the folder
+        what = f"{folder.name}/model.json names the estimator's file {show(head['estimator'])}"
+        raise OutputError(Complaint(code="untrusted-model", what=what, hint="do not load this model"))
     data = (folder / head["estimator"]).read_bytes()
     if head["kind"] == "xgboost":
         trees = xgboost.Booster({"nthread": 1})
@@ -88,9 +92,17 @@ def _load_estimator(folder: Path, head: dict[str, Any]) -> Any:  # noqa: ANN401 
         leaves = [value for tree in json.loads(data)["oblivious_trees"] for value in tree["leaf_values"]]
         model.set_leaf_values(np.array(leaves, dtype=np.float64))
         return model
-    foreign = [name for name in skops.io.get_untrusted_types(data=data) if name not in _TRUSTED]
+    name = f"{folder.name}/{head['estimator']}"
+    if not zipfile.is_zipfile(io.BytesIO(data)):  # a pickle, say: it is not even looked into
+        what = f"{name} is not the archive that a run writes"
+        raise OutputError(Complaint(code="untrusted-model", what=what, hint="do not load this model"))
+    foreign = [one for one in skops.io.get_untrusted_types(data=data) if one not in _TRUSTED]
+    if foreign and head["kind"] not in REGRESSORS:
+        what = f"{name} is a model of the plugin {show(head['kind'])}, whose types are not loaded: {', '.join(foreign)}"
+        hint = "only models of built-in kinds can be read back; fit it again with crda-run"
+        raise OutputError(Complaint(code="plugin-model", what=what, hint=hint))
     if foreign:
-        what = f"{folder.name}/{head['estimator']} contains unexpected types: {', '.join(foreign)}"
+        what = f"{name} contains unexpected types: {', '.join(foreign)}"
         raise OutputError(Complaint(code="untrusted-model", what=what, hint="do not load this model"))
     return skops.io.loads(data, trusted=list(_TRUSTED))
 

@@ -6,16 +6,27 @@ All fields but `volatile` are the same for the same spec, data and versions.
 from __future__ import annotations
 
 import platform
+import sys
 from collections.abc import Iterator, Mapping
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
-from crda_spec.audit.canonical import plain, sha256_of
+from crda_spec.audit.canonical import canonical_json, plain, sha256_of
 from crda_spec.audit.certificate import certificate_record
 from crda_spec.audit.tuning import tuning_record
-from crda_spec.records import Abduction, Counterfactuals, RunResult
+from crda_spec.records import Abduction, Counterfactuals, DataReport, DrawnGraph, RunResult, Split
+from crda_spec.seeds import STREAM_RULE, STREAMS
 
-__all__ = ["RECORD_VERSION", "certificate_record", "make_record", "versions"]
+__all__ = [
+    "RECORD_VERSION",
+    "certificate_record",
+    "data_record",
+    "graph_record",
+    "make_record",
+    "platform_record",
+    "versions",
+]
 
 RECORD_VERSION = 1
 _PACKAGES = ("crda-spec", "numpy", "pandas", "scikit-learn", "scipy", "xgboost", "pyarrow", "networkx", "pgmpy")
@@ -26,26 +37,51 @@ def versions(*others: str) -> dict[str, str]:
     return {"python": platform.python_version(), **{name: version(name) for name in (*_PACKAGES, *others)}}
 
 
-def make_record(
-    result: RunResult, *, spec: Mapping[str, Any], spec_yaml: str, origins: Mapping[str, str], seed: int
+def platform_record() -> dict[str, str]:
+    """What numbers may depend on beside the versions; nothing that tells one machine from its neighbour."""
+    return {
+        "system": platform.system(),
+        "machine": platform.machine(),
+        "python": platform.python_implementation(),
+        "byteorder": sys.byteorder,
+    }
+
+
+def graph_record(
+    graph: DrawnGraph | None, *, source: str = "discovered", language: str | None = None, file: Path | None = None
 ) -> dict[str, Any]:
-    """The record of a run, without its volatile part and its file hashes."""
+    """The graph's hash, and where it comes from: the spec, a file, or a search.
+
+    graph: None before a search has found one.  file: the graph's own, whose bytes are hashed too.
+    """
+    return {
+        "source": source,
+        "language": language,
+        "sha256": None if graph is None else sha256_of(canonical_json(graph)),
+        "file_sha256": None if file is None else sha256_of(file.read_bytes()),
+    }
+
+
+def make_record(
+    result: RunResult,
+    *,
+    spec: Mapping[str, Any],
+    spec_yaml: str,
+    origins: Mapping[str, str],
+    seed: int,
+    graph: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The record of a run, without its volatile part and its file hashes. graph: see `graph_record`."""
     return {
         "record_version": RECORD_VERSION,
         "name": spec["name"],
         "seed": seed,
         "spec": {"sha256": sha256_of(spec_yaml), "resolved": plain(spec), "origins": dict(origins)},
         "versions": versions(*_others(result)),
-        "data": {
-            **plain(result.data),
-            "features": plain(result.split.train.features),
-            "target": plain(result.split.train.target),
-            "grouped": result.split.train.groups is not None,
-            "train_rows": len(result.split.train),
-            "test_rows": len(result.split.test),
-            "tuning_rows": 0 if result.split.tuning is None else len(result.split.tuning),
-            "test_row_ids_sha256": sha256_of(result.split.test.row_ids.astype("<i8").tobytes()),
-        },
+        "platform": platform_record(),
+        "streams": {"rule": STREAM_RULE, "names": dict(STREAMS)},
+        "graph": dict(graph) if graph is not None else graph_record(result.certificate.graph),
+        "data": data_record(result.split, result.data),
         "certificate": certificate_record(result.certificate),
         "falsification": None if result.falsification is None else plain(result.falsification),
         "abduction": {
@@ -80,6 +116,20 @@ def _others(result: RunResult) -> Iterator[str]:
         yield "catboost"
     if any(study.what == "augmentation" for study in result.studies):
         yield "optuna"
+
+
+def data_record(split: Split, report: DataReport) -> dict[str, Any]:
+    """The data's fingerprint: hash, rows, columns with their types, and which rows were set aside."""
+    return {
+        **plain(report),
+        "features": plain(split.train.features),
+        "target": plain(split.train.target),
+        "grouped": split.train.groups is not None,
+        "train_rows": len(split.train),
+        "test_rows": len(split.test),
+        "tuning_rows": 0 if split.tuning is None else len(split.tuning),
+        "test_row_ids_sha256": sha256_of(split.test.row_ids.astype("<i8").tobytes()),
+    }
 
 
 def _scale(abduction: Abduction) -> dict[str, Any] | None:

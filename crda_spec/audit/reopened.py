@@ -45,7 +45,7 @@ from crda_spec.records import (
 )
 
 FILES = ("record.json", "spec.yaml", "augmented.parquet", "rows.csv")
-VOLATILE = ("files", "volatile")  # what the record gains after the page is made
+VOLATILE = ("files", "sha256", "volatile")  # what the record gains after the page is made
 
 
 Mask = npt.NDArray[np.bool_]

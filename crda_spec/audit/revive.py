@@ -22,11 +22,12 @@ def revived(kind: type[Record], told: Mapping[str, Any]) -> Record:
     A key that is missing takes the field's default, so that a record written by an older version still opens; without
     a default it is a TypeError.
     """
-    types = _types(kind)
+    types = record_types(kind)
     return kind(**{name: _value(types[name], told[name]) for name in types if name in told})
 
 
-def _types(kind: type[Any]) -> dict[str, Any]:
+def record_types(kind: type[Any]) -> dict[str, Any]:
+    """The type of each field of a record."""
     hints = get_type_hints(kind, localns=_NAMES)
     return {field.name: hints[field.name] for field in fields(kind) if field.init}
 

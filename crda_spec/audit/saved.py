@@ -44,21 +44,26 @@ def open_run(folder: Path) -> SavedRun:
     if record["counterfactuals"] is None:
         what = f"this run made no new rows: {record['verdict']['sentence'].rstrip('.')}"
         raise _refused(folder, "nothing-made", what, "let features move, and run again")
-    members = sorted((folder / "teacher").glob("*/model.json"), key=lambda path: int(path.parent.name))
-    if not members:
+    teacher = load_teacher(folder, record)
+    if teacher is None:
         what = "the run saved no teacher, so nobody can label new rows"
         raise _refused(folder, "no-teacher", what, "set output.model: true, and run again")
     train, noise = _training_rows(folder, record)
+    return SavedRun(folder=folder, record=record, train=train, noise=noise, teacher=teacher, scale=load_scale(folder))
+
+
+def load_teacher(folder: Path, record: dict[str, Any]) -> Teacher | None:
+    """What labelled the synthetic rows; None when the run did not save it."""
+    members = sorted((folder / "teacher").glob("*/model.json"), key=lambda path: int(path.parent.name))
+    if not members:
+        return None
     told = record.get("teacher") or {}
-    teacher = Teacher(
+    return Teacher(
         kind=str(told.get("kind", "")),
         members=tuple(load_model(path.parent) for path in members),
         in_sample=np.empty(0),  # of rows at hand when it was fitted; they are in the ledger
         out_of_fold=None,
         weights=tuple(told.get("weights", ())),
-    )
-    return SavedRun(
-        folder=folder, record=record, train=train, noise=noise, teacher=teacher, scale=_load_scale(folder / _NOISE)
     )
 
 
@@ -66,15 +71,16 @@ def _refused(folder: Path, code: str, what: str, hint: str) -> OutputError:
     return OutputError(Complaint(code=code, place=Place(file=str(folder)), what=what, hint=hint))
 
 
-def _column(told: dict[str, Any]) -> Column:
+def read_column(told: dict[str, Any]) -> Column:
+    """The contract of a column, from the record."""
     lists = {name: None if told[name] is None else tuple(told[name]) for name in ("labels", "allowed")}
     return Column(**{**told, **lists})
 
 
 def _training_rows(folder: Path, record: dict[str, Any]) -> tuple[Table, Array]:
     """The real rows of augmented.parquet, as the run had them, and their noise."""
-    features = tuple(_column(told) for told in record["data"]["features"])
-    target = _column(record["data"]["target"])
+    features = tuple(read_column(told) for told in record["data"]["features"])
+    target = read_column(record["data"]["target"])
     file = folder / "augmented.parquet"
     rows = pq.read_table(file, filters=[("_crda_synthetic", "==", False)])
     where = BlockPlace(file=file.name, first=0)
@@ -97,8 +103,9 @@ def noise_files(abduction: Abduction) -> dict[str, bytes]:
     return {_NOISE: canonical_json({"noise_version": 1, "scale": abduction.scale_model}).encode()}
 
 
-def _load_scale(file: Path) -> NoiseScale | None:
+def load_scale(folder: Path) -> NoiseScale | None:
     """The scale that `noise_files` wrote, to the last bit; None when there is none."""
+    file = folder / _NOISE
     if not file.exists():
         return None
     told = json.loads(file.read_text(encoding="utf-8"))["scale"]

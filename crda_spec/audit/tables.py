@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from crda_spec.counterfactual.ledger import changed_cells
-from crda_spec.records import NOBODY, Array, Column, Counterfactuals, FoldResult, IntArray, RunResult, Table
+from crda_spec.records import NOBODY, Action, Array, Column, Counterfactuals, FoldResult, IntArray, RunResult, Table
 
 LEDGER = (
     "_crda_synthetic",
@@ -27,6 +27,7 @@ LEDGER = (
     "_crda_weight",
     "_crda_trained",
 )
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "'")  # the last, so that a quote of ours can be told from theirs
 ONE_VALUE = ("_crda_retention", "_crda_weight")  # the same in every synthetic row of a run
 
 
@@ -107,15 +108,18 @@ def ledger_parquet(result: RunResult) -> bytes:
 
     Numbers and booleans (0 or 1) are in `old` and `new`, labels in `old_label` and `new_label`.
     """
-    train, made = result.split.train, result.counterfactuals
-    if made is None:
-        return _written(_cells_table(train, np.empty(0, np.int64), np.empty(0, np.int64), [], np.empty((2, 0))))
-    cells = changed_cells(made.action, train.x)
-    words = {**made.action.policies, **made.action.propagated}
+    made = result.counterfactuals
+    return _written(ledger_table(result.split.train, None if made is None else made.action))
+
+
+def ledger_table(train: Table, action: Action | None) -> pa.Table:
+    """The cells that an action changed, as `ledger.parquet` has them."""
+    if action is None:
+        return _cells_table(train, np.empty(0, np.int64), np.empty(0, np.int64), [], np.empty((2, 0)))
+    cells = changed_cells(action, train.x)
+    words = {**action.policies, **action.propagated}
     policies = [words.get(name, "") for name in train.names]
-    return _written(
-        _cells_table(train, cells.row + len(train) + 1, cells.column, policies, np.stack([cells.old, cells.new]))
-    )
+    return _cells_table(train, cells.row + len(train) + 1, cells.column, policies, np.stack([cells.old, cells.new]))
 
 
 def _cells_table(train: Table, row: IntArray, column: IntArray, policies: Sequence[str], values: Array) -> pa.Table:
@@ -177,18 +181,27 @@ def _written(table: pa.Table) -> bytes:
     return sink.getvalue()
 
 
+def harmless(cell: str) -> str:
+    """Text as a spreadsheet may be shown it: what it would take for a formula begins with a quote instead.
+
+    Only in CSV files that are made for people. Rows and their labels go to Parquet, which knows no formulas, unchanged.
+    """
+    return f"'{cell}" if cell.startswith(_FORMULA) else cell
+
+
 def rows_csv(result: RunResult) -> str:
     """Which rows were trained on, in which gate fold each was held out, and which were spent on tuning or tests."""
     sink = io.StringIO()
     writer = csv.writer(sink, lineterminator="\n")
     writer.writerow(["source", "row", "part", "gate_fold"])
     train, data = result.split.train, result.data
+    source = harmless(data.source)
     for row, fold in zip((train.row_ids + 1).tolist(), result.gate_fold.tolist(), strict=True):
-        writer.writerow([data.source, row, "train", fold or ""])
+        writer.writerow([source, row, "train", fold or ""])
     for row in [] if result.split.tuning is None else (result.split.tuning.row_ids + 1).tolist():
-        writer.writerow([data.source, row, "tuning", ""])
+        writer.writerow([source, row, "tuning", ""])
     for row in (result.split.test.row_ids + 1).tolist():
-        writer.writerow([data.test_source or data.source, row, "test", ""])
+        writer.writerow([harmless(data.test_source or data.source), row, "test", ""])
     return sink.getvalue()
 
 
@@ -198,7 +211,7 @@ def folds_csv(folds: Sequence[FoldResult]) -> str:
     writer = csv.writer(sink, lineterminator="\n")
     writer.writerow(["fold", "train_rows", "held_out_rows", "synthetic_rows", "plain", "augmented", "perturbed"])
     for fold in folds:
-        perturbed = "; ".join(fold.perturbed)
+        perturbed = harmless("; ".join(fold.perturbed))
         counts = (fold.fold, fold.train_rows, fold.held_out_rows, fold.synthetic_rows)
         writer.writerow([*counts, repr(fold.plain), repr(fold.augmented), perturbed])
     return sink.getvalue()

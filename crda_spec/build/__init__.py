@@ -21,7 +21,7 @@ from crda_spec.spec.dataset import MissingImpute
 from crda_spec.spec.load import Draft
 from crda_spec.spec.run import RunSpec
 
-__all__ = ["build_finder", "build_loader", "build_plan", "build_regressor", "build_source"]
+__all__ = ["build_finder", "build_gate", "build_loader", "build_plan", "build_regressor", "build_source"]
 
 
 def build_plan(spec: RunSpec, draft: Draft) -> Plan:
@@ -54,11 +54,16 @@ def build_plan(spec: RunSpec, draft: Draft) -> Plan:
             draw=spec.counterfactual.residual_draw,
             tuner=_tuner(spec, draft),
         ),
-        gate=WilcoxonGate(**settings_of(spec.gate)),
+        gate=build_gate(spec),
         seed=spec.seed,
         falsify=None if graph is None else build_falsifier(spec, graph),
         jobs=None if jobs == "auto" else jobs,
     )
+
+
+def build_gate(spec: RunSpec) -> WilcoxonGate:
+    """The test that the augmentation has to pass."""
+    return WilcoxonGate(**settings_of(spec.gate))
 
 
 def build_regressor(spec: RunSpec) -> Regressor:

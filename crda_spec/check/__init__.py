@@ -46,10 +46,19 @@ __all__ = [
 
 
 def load_spec(
-    file: Path, *, overrides: Sequence[str] = (), environ: Mapping[str, str] | None = None
+    file: Path,
+    *,
+    overrides: Sequence[str] = (),
+    environ: Mapping[str, str] | None = None,
+    base: Path | None = None,
 ) -> tuple[RunSpec, Draft]:
-    """The spec, checked against its data's header and its graph; SpecError with all complaints otherwise."""
+    """The spec, checked against its data's header and its graph; SpecError with all complaints otherwise.
+
+    base: where its relative paths start, when that is not the file's own folder.
+    """
     draft = read_draft(file, overrides=overrides, environ=os.environ if environ is None else environ)
+    if base is not None:
+        draft.file = base / file.name
     parts = draft.parts
     for complaint in (
         *regressor_complaints(draft, parts),

@@ -12,16 +12,17 @@ from crda_spec.audit.models import model_files
 from crda_spec.audit.record import certificate_record, make_record
 from crda_spec.audit.runfolder import check_destination, file_hashes, write_run
 from crda_spec.audit.saved import noise_files
+from crda_spec.audit.seal import sealed
 from crda_spec.audit.tables import augmented_parquet, folds_csv, ledger_parquet, rows_csv
 from crda_spec.audit.tuning import tuning_files
+from crda_spec.cli.locking import graph_of
 from crda_spec.records import Predictor, RunResult
 from crda_spec.regressors import FittedModel
 from crda_spec.report.graph_svg import graph_svg
 from crda_spec.report.html import render_html
 from crda_spec.report.tuning_page import tuning_figure
-from crda_spec.spec.execution import Execution
 from crda_spec.spec.load import Draft
-from crda_spec.spec.render import render, resolved
+from crda_spec.spec.render import portable, render, resolved, value_origins
 from crda_spec.spec.run import RunSpec
 
 
@@ -51,11 +52,13 @@ def _saved(folder: str, model: Predictor) -> dict[str, bytes]:
 def finish_run(result: RunResult, *, spec: RunSpec, draft: Draft, folder: Path) -> FinishedRun:
     """Writes the run's files; all but the record's `volatile` part depend on spec, data and versions only."""
     # How the work was spread changes no number, so it may change no byte either: it is kept in `volatile`.
-    told = spec.model_copy(update={"execution": Execution()})
-    origins = {name: origin for name, origin in draft.origins.items() if not name.startswith("execution.")}
+    told = portable(spec)
     spec_yaml = render(told, draft)
     shown = resolved(told, draft)
-    record = make_record(result, spec=shown, spec_yaml=spec_yaml, origins=origins, seed=spec.seed)
+    graph = graph_of(spec, draft, result.certificate.graph)
+    record = make_record(
+        result, spec=shown, spec_yaml=spec_yaml, origins=value_origins(shown, draft), seed=spec.seed, graph=graph
+    )
     svg = graph_svg(result.certificate.graph, result.certificate.features)
     files: dict[str, bytes] = {
         "spec.yaml": spec_yaml.encode(),
@@ -83,12 +86,12 @@ def finish_run(result: RunResult, *, spec: RunSpec, draft: Draft, folder: Path) 
             files |= _saved(f"teacher/{number}", member)  # what labelled the synthetic rows
         files |= noise_files(result.abduction)
     record["files"] = file_hashes(files)
-    record["volatile"] = {
+    volatile = {
         "created": datetime.now(tz=UTC).isoformat(timespec="seconds"),
         "seconds": {**result.timings, "regressor fits": result.fit_seconds},
         "jobs": spec.execution.jobs,
     }
-    record_json = canonical_json(record)
+    record_json = canonical_json(sealed(record, volatile))
     files["record.json"] = record_json.encode()
     write_run(folder, files)
     return FinishedRun(result=result, folder=folder, record_json=record_json)

@@ -17,6 +17,7 @@ def _show_version(wanted: bool) -> None:
 
 
 SpecFile = Annotated[Path, typer.Argument(metavar="SPEC", help="The spec, a YAML file.", show_default=False)]
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a finished run.", show_default=False)]
 Overrides = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Override one value, e.g. --set gate.folds=12; may be repeated."),

@@ -42,7 +42,7 @@ def report(
     if out is not None or several:
         _check_destination(target)
     opened = [reopen(folder) for folder in runs]
-    text = _comparison(opened) if several else _page(opened[0])
+    text = _comparison(opened) if several else page_of(opened[0])
     if not several and out is None:
         _check_hash(opened[0], text)
     try:
@@ -65,7 +65,8 @@ def _unwritable(what: str) -> OutputError:
     return OutputError(Complaint(code="cannot-write", path="--out", what=what, hint="choose another file with --out"))
 
 
-def _page(run: ReopenedRun) -> bytes:
+def page_of(run: ReopenedRun) -> bytes:
+    """The page of one run."""
     from crda_spec.report.html import render_html
 
     page = render_html(

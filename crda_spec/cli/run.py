@@ -29,6 +29,9 @@ def run(
     require_accept: Annotated[
         bool, typer.Option("--require-accept", help="Exit with code 3 unless the gate accepts.")
     ] = False,
+    locked: Annotated[
+        bool, typer.Option("--locked", help="Refuse to run unless spec, data, graph and versions are as in spec.lock.")
+    ] = False,
     as_json: AsJson = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only the verdict and the run's folder.")] = False,
     version: ShowVersion = False,  # noqa: ARG001 - its callback does the work
@@ -43,24 +46,26 @@ def run(
     changes += [f"seed={seed}"] if seed is not None else []
     changes += [f"execution.jobs={jobs}"] if jobs is not None else []
     found, draft = load_spec(spec, overrides=changes)
-    finished = _execute(found, draft, out, quiet=quiet or as_json)
+    finished = _execute(found, draft, out, lock=spec if locked else None, quiet=quiet or as_json)
     _report(finished, found, draft, as_json=as_json, quiet=quiet)
     if require_accept and not finished.result.verdict.accepted:
         raise typer.Exit(3)
 
 
-def _execute(spec: RunSpec, draft: Draft, out: Path | None, *, quiet: bool) -> FinishedRun:
-    """Runs the plan and writes its folder; the heavy imports start here."""
+def _execute(spec: RunSpec, draft: Draft, out: Path | None, *, lock: Path | None, quiet: bool) -> FinishedRun:
+    """Runs the plan and writes its folder; the heavy imports start here. lock: the spec whose lock must hold."""
     from rich.console import Console
 
     from crda_spec.build import build_plan
     from crda_spec.cli.finish import finish_run, plan_folder
+    from crda_spec.cli.locking import locked_plan
     from crda_spec.pipeline import run as run_plan
     from crda_spec.report.progress import progress_for
 
     try:
         folder = plan_folder(out, base=Path(spec.output.dir), name=spec.name)
         plan = build_plan(spec, draft)
+        plan = plan if lock is None else locked_plan(spec, draft, plan, lock)
         result = run_plan(plan, progress=progress_for(Console(stderr=True), quiet=quiet))
         return finish_run(result, spec=spec, draft=draft, folder=folder)
     except CrdaError as error:

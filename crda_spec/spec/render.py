@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from functools import partial
+from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any
 
 import yaml
 
+from crda_spec.spec.execution import Execution, Output
 from crda_spec.spec.load import Draft
+from crda_spec.spec.overrides import leaves
 from crda_spec.spec.run import RunSpec
-from crda_spec.spec.yaml_tree import SpecPath, resolve_scalar
+from crda_spec.spec.yaml_tree import SpecPath, dotted, resolve_scalar
 
 # What stands for a secret in a URL: user:SECRET@host, and options such as ?password=SECRET. A password may hold any
 # character, so all up to the last @ counts as one: rather a host too little than a secret too much.
@@ -21,6 +25,7 @@ _SECRET = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _VARIABLE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}")
+_USER = re.compile(r"(?<=://)[^:/@${}]+(?=[:@].*@|@)|(?<=[?&]user=)[^&]*|(?<=[?&]username=)[^&]*", re.DOTALL)
 _SOURCES: tuple[SpecPath, ...] = (("dataset", "source"), ("dataset", "split", "source"))
 
 
@@ -32,6 +37,45 @@ def redact_url(url: str) -> str:
         return match.group() if _VARIABLE.fullmatch(secret) else f"{match['head'] or match['key']}***"
 
     return _SECRET.sub(mask, url)
+
+
+def portable(spec: RunSpec) -> RunSpec:
+    """The spec without what changes no number (workers, output folder) and without folders of this machine.
+
+    Of an absolute path only the file's name stays, and of a database's user nothing: neither helps anybody elsewhere.
+    """
+    dataset, split, graph = spec.dataset, spec.dataset.split, spec.causal.graph
+    changed: dict[str, Any] = {"source": _anonymous(dataset.source)}
+    if split.kind == "source":
+        changed["split"] = split.model_copy(update={"source": _anonymous(split.source)})
+    causal = spec.causal if graph is None else spec.causal.model_copy(update={"graph": _anonymous(graph)})
+    return spec.model_copy(
+        update={
+            "dataset": dataset.model_copy(update=changed),
+            "causal": causal,
+            "execution": Execution(),
+            "output": spec.output.model_copy(update={"dir": Output().dir}),
+        }
+    )
+
+
+def _anonymous(part: Any) -> Any:  # noqa: ANN401 - a source or a graph
+    """A source or a graph that names no folder of this machine and no user."""
+    changed = {}
+    path, url = getattr(part, "path", None), getattr(part, "url", None)
+    if path is not None and _is_absolute(path):
+        changed["path"] = PureWindowsPath(path).name
+    if url is not None:
+        head, slashes, file = url.partition(":///")
+        if head.startswith("sqlite") and slashes and _is_absolute(file):
+            changed["url"] = f"{head}:///{PureWindowsPath(file).name}"
+        elif not head.startswith("sqlite"):
+            changed["url"] = _USER.sub("***", url)
+    return part.model_copy(update=changed) if changed else part
+
+
+def _is_absolute(path: str) -> bool:
+    return PurePosixPath(path).is_absolute() or PureWindowsPath(path).is_absolute() or path.startswith("~")
 
 
 def resolved(spec: RunSpec, draft: Draft | None = None) -> dict[str, Any]:
@@ -49,6 +93,19 @@ def resolved(spec: RunSpec, draft: Draft | None = None) -> dict[str, Any]:
     return plain
 
 
+def value_origins(plain: dict[str, Any], draft: Draft) -> dict[str, str]:
+    """Who wrote each value of a resolved spec: the user, a recipe, the environment, `--set`, or nobody (`default`).
+
+    How the work is spread and where it is written are left out: they change no number.
+    """
+    quiet = ("execution.", "output.dir")
+    return {
+        name: draft.origins.get(name, "default")
+        for name in (dotted(path) for path, _ in leaves(plain))
+        if not name.startswith(quiet)
+    }
+
+
 def render(spec: RunSpec, draft: Draft | None = None) -> str:
     """The resolved spec as YAML that loads to the same spec, but for masked secrets."""
     plain = resolved(spec, draft)
@@ -56,6 +113,22 @@ def render(spec: RunSpec, draft: Draft | None = None) -> str:
     for path, _ in _from_environment(spec.model_dump(mode="json"), draft):
         _at(escaped, path[:-1])[path[-1]] = _at(plain, path)  # its ${NAME} is meant to be filled in again
     return yaml.dump(escaped, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110)
+
+
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:[./-][A-Za-z0-9_]+)*")
+_OTHER_YAMLS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
+
+
+def scalar_text(value: str | float | None, *, key: bool = False) -> str:
+    """One value on one line, as it may stand anywhere in a spec, also inside braces, and reads back as itself."""
+    if not isinstance(value, str):
+        return json.dumps(value)
+    if _WORD.fullmatch(value) and isinstance(resolve_scalar(value), str) and value.lower() not in _OTHER_YAMLS:
+        return value
+    shown = value if key else _escape(value)  # a key's ${NAME} is not filled in
+    text: str = yaml.dump(shown, Dumper=_Quoted, allow_unicode=True, width=1 << 30).strip()
+    # Marks that change the direction of text are letters to YAML; a reader must see them.
+    return "".join(one if one.isprintable() else f"\\U{ord(one):08x}" for one in text)
 
 
 def _from_environment(plain: dict[str, Any], draft: Draft | None) -> Iterator[tuple[SpecPath, str]]:
@@ -97,3 +170,10 @@ class _Dumper(yaml.SafeDumper):
 
 
 _Dumper.add_representer(str, _Dumper.represent_str)
+
+
+class _Quoted(yaml.SafeDumper):
+    """All text in double quotes, in which anything can be written."""
+
+
+_Quoted.add_representer(str, lambda dumper, data: dumper.represent_scalar("tag:yaml.org,2002:str", data, style='"'))

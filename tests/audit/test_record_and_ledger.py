@@ -169,6 +169,10 @@ def test_the_record_says_all_that_was_found(finished):
         "spared_fits",
         "teacher",
         "watch",
+        "platform",
+        "streams",
+        "graph",
+        "sha256",
         "files",
         "volatile",
     }
@@ -232,7 +236,7 @@ def test_the_same_spec_leaves_the_same_bytes_but_for_what_is_volatile(finished, 
     for name in sorted(names - {"record.json"}):
         assert (again.folder / name).read_bytes() == (finished.folder / name).read_bytes(), name
     one, two = (json.loads((Path(folder) / "record.json").read_text()) for folder in (finished.folder, again.folder))
-    assert set(one.pop("volatile")) == {"created", "seconds", "jobs"}
+    assert set(one.pop("volatile")) == {"created", "seconds", "jobs", "sha256"}
     two.pop("volatile")
     assert one == two
 

@@ -1,0 +1,147 @@
+"""What was concluded, drawn again from what was measured: certificate, verdict and score."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from crda_spec.audit.canonical import plain
+from crda_spec.audit.certificate import certificate_record
+from crda_spec.audit.revive import revived
+from crda_spec.audit.tables import folds_csv
+from crda_spec.audit.verify.checks import Check, Finding, Tolerance, checked, compared, named
+from crda_spec.errors import show
+from crda_spec.gate.gate import FoldOutcome, WilcoxonGate, abstain, judge, percent_change
+from crda_spec.pipeline import Plan
+from crda_spec.records import Array, FoldResult, Table, Verdict, VerdictReason
+
+_EXACT = Tolerance()
+_MOVES = ("direct_cause", "irrelevant", "screened")
+PROVEN = ("graph", "noise_side", "largest", "lemma_holds")  # what a declared graph settles without any row
+
+
+def check_certificate(
+    folder: Path,
+    record: Mapping[str, Any],
+    *,
+    proven: Mapping[str, Any] | None = None,
+    whole: Mapping[str, Any] | None = None,
+    tolerance: Tolerance = _EXACT,
+) -> Check:
+    """The certificate's two copies against each other, the graph, and what moved.
+
+    proven: what the declared graph proves by itself.  whole: the certificate made anew from graph and residuals.
+    """
+    told = record["certificate"]
+
+    def look() -> Iterator[Finding]:
+        copy = json.loads((folder / "certificate.json").read_text(encoding="utf-8"))
+        yield from compared("certificate.json", copy, told, tolerance=_EXACT)
+        if whole is not None:
+            yield from compared("record.json, certificate", told, plain(whole), tolerance=tolerance)
+        elif proven is not None:
+            for key in PROVEN:
+                yield from compared(f"record.json, certificate.{key}", told[key], plain(proven)[key], tolerance=_EXACT)
+        yield from _moved(record)
+
+    source = "graph and residuals" if whole is not None else "the graph" if proven is not None else "what moved"
+    return checked("certificate", f"the certificate from {source}", lambda: named(look()))
+
+
+def _moved(record: Mapping[str, Any]) -> Iterator[Finding]:
+    """Nothing carries noise but what the certificate frees."""
+    certificate, made = record["certificate"], record["counterfactuals"]
+    free = [one["name"] for one in certificate["features"] if one["status"] in _MOVES]
+    yield from compared("record.json, certificate.perturbed", certificate["perturbed"], free, tolerance=_EXACT)
+    if certificate["basis"] == "declared":
+        for name in free:
+            if name not in certificate["largest"]:
+                what = f"{show(name)} may move, but is not among the features that the graph frees"
+                yield Finding(where="record.json, certificate.features", what=what)
+    if made is not None and made["licence"] == "certificate":
+        for name in made["moved"]:
+            if name not in free:
+                what = f"{show(name)} moved and carries noise, but the certificate does not free it"
+                yield Finding(where="record.json, counterfactuals.moved", what=what)
+
+
+def fold_results(record: Mapping[str, Any]) -> tuple[FoldResult, ...]:
+    """The folds that the record tells."""
+    return tuple(revived(FoldResult, told) for told in record["verdict"]["folds"])
+
+
+def check_folds(folder: Path, record: Mapping[str, Any]) -> Check:
+    """folds.csv against the record."""
+
+    def look() -> Iterator[Finding]:
+        found = (folder / "folds.csv").read_text(encoding="utf-8").splitlines()
+        expected = folds_csv(fold_results(record)).splitlines()
+        if len(found) != len(expected):
+            yield Finding(where="folds.csv", what=f"has {len(found)} lines, the record makes {len(expected)}")
+        for number, (one, other) in enumerate(zip(found, expected, strict=False), start=1):
+            if one != other:
+                yield Finding(
+                    where=f"folds.csv, line {number}", what=f"says {show(one)}, the record says {show(other)}"
+                )
+
+    return checked("folds", "folds.csv against the record", lambda: named(look()))
+
+
+def check_verdict(
+    record: Mapping[str, Any], rejudged: Callable[[Sequence[FoldResult]], Verdict], *, tolerance: Tolerance = _EXACT
+) -> Check:
+    """The verdict, judged anew from the recorded fold losses. rejudged: the gate of the run's spec."""
+    told = record["verdict"]
+
+    def look() -> Iterator[Finding]:
+        verdict = rejudged(fold_results(record))
+        expected = {**plain(verdict), "accepted": verdict.accepted}
+        for name in sorted(set(expected) - {"fits", "spared_fits", "folds"}):
+            yield from compared(f"record.json, verdict.{name}", told.get(name), expected[name], tolerance=tolerance)
+        final = "augmented" if verdict.accepted else "plain"
+        yield from compared("record.json, final_model", record["final_model"], final, tolerance=_EXACT)
+
+    return checked("verdict", "p-value and verdict from the fold losses", look)
+
+
+def check_score(record: Mapping[str, Any]) -> Check:
+    """The test score against itself: the change follows from the two losses."""
+    told = record["test"]
+
+    def look() -> Iterator[Finding]:
+        if (told["augmented"] is None) != (record["counterfactuals"] is None):
+            yield Finding(
+                where="record.json, test.augmented", what="a model was scored that the run cannot have fitted"
+            )
+        change = None if told["augmented"] is None else percent_change(told["plain"], told["augmented"])
+        yield from compared("record.json, test.change_percent", told["change_percent"], plain(change), tolerance=_EXACT)
+        yield from compared("record.json, test.rows", told["rows"], record["data"]["test_rows"], tolerance=_EXACT)
+
+    return checked("score", "the change of the test score from its two losses", look)
+
+
+def rejudged(gate: WilcoxonGate, record: Mapping[str, Any], folds: Sequence[FoldResult]) -> Verdict:
+    """What this gate says of these folds; without folds, why there was nothing to test."""
+    if folds:
+        return judge(gate, [FoldOutcome(result=fold, fits=0, seconds=0.0) for fold in folds])
+    told = record["falsification"]
+    forbidden = told is not None and (told["outcome"], told["on_falsified"]) == ("falsified", "abstain")
+    reason: VerdictReason = record["verdict"]["reason"]
+    if forbidden or reason == "graph_falsified":
+        return abstain(gate, "graph_falsified" if forbidden else "no_perturbable_features")
+    return abstain(gate, reason)
+
+
+def certificate_again(plan: Plan, train: Table, noise: Array) -> dict[str, Any] | None:
+    """The certificate made anew from the noise in the ledger; None when that noise is not what decided.
+
+    So it is when the screen looked at other residuals, and when a search chose how many features may move.
+
+    train: the training rows as the data have them, with their groups.
+    """
+    procedure = plan.procedure
+    if procedure.screened != procedure.residuals or procedure.tuner is not None:
+        return None
+    return certificate_record(procedure.partitioner.partition(train, noise, seed=plan.seed, index=(0,)))

@@ -1,0 +1,164 @@
+"""`crda-spec init DATA --target y`: a first spec, commented, that runs as it is."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from crda_spec.cli.options import AsJson
+from crda_spec.errors import Complaint, GraphError, OutputError, Place, SpecError, show
+
+if TYPE_CHECKING:
+    from crda_spec.build.scaffold import Scaffold
+    from crda_spec.build.scaffold_text import GraphPart
+
+_SCHEMA = "crda-spec.v1.schema.json"
+_LANGUAGES = {
+    ".dag": "dagitty",
+    ".dagitty": "dagitty",
+    ".dot": "dot",
+    ".gv": "dot",
+    ".gml": "gml",
+    ".graphml": "graphml",
+    ".txt": "edges",
+}
+
+
+def init(
+    data: Annotated[
+        Path, typer.Argument(metavar="DATA", help="The table: .csv, .tsv, .parquet or .xlsx.", show_default=False)
+    ],
+    target: Annotated[str, typer.Option("--target", metavar="COLUMN", help="The column to predict.")],
+    graph: Annotated[
+        Path | None,
+        typer.Option(
+            "--graph", metavar="FILE", help="Your causal graph: .dag, .dot, .gml, .graphml, or .txt of edges."
+        ),
+    ] = None,
+    out: Annotated[
+        Path, typer.Option("--out", metavar="FILE", help="Write the spec to this file, which must be new.")
+    ] = Path("spec.yaml"),
+    as_json: AsJson = False,
+) -> None:
+    """Write a first spec for a table: column contracts as inferred, comments on what is yours to decide.
+
+    It runs as it is. With a graph, the certificate's result stands in it as comments. The JSON Schema is written beside
+    it, so that editors complete and check the spec.
+    """
+    _check_destination(out)
+    from crda_spec.build.scaffold import scaffold
+    from crda_spec.build.scaffold_text import spec_text
+
+    table = scaffold(data, target, written=_relative(data, out))
+    _check_rows(table, data)
+    part = None if graph is None else _graph_part(graph, out, table)
+    named = {"name": _run_name(data), "schema": _SCHEMA}
+    text = spec_text(table, **named, graph=part)
+    said = _certified(text, out)
+    if part is not None:
+        from dataclasses import replace
+
+        text = spec_text(table, **named, graph=replace(part, said=said))
+    _write(out, text)
+    left_out = list(table.left_out)
+    if as_json:
+        told: dict[str, Any] = {"file": str(out), "schema": str(out.parent / _SCHEMA), "rows": table.rows}
+        told |= {"features": [one.name for one in table.features], "left_out": table.left_out}
+        sys.stdout.write(json.dumps(told, ensure_ascii=False) + "\n")
+        return
+    aside = f", {len(left_out)} left out" if left_out else ""
+    sys.stdout.write(f"{out}: {len(table.features)} features{aside}, {table.rows} rows\n")
+    sys.stdout.write(f"read it, then: crda-spec plan {out}, crda-run {out}\n")
+
+
+def _check_destination(out: Path) -> None:
+    what = f"'{out}' already exists" if out.exists() else ""
+    if not what and not out.parent.is_dir():
+        what = f"there is no folder '{out.parent}'"
+    if what:
+        hint = "choose another file with --out"
+        raise OutputError(Complaint(code="cannot-write", path="--out", what=what, hint=hint))
+
+
+def _relative(file: Path, out: Path) -> str:
+    """The file's path from the spec's folder, as a spec writes it."""
+    return Path(os.path.relpath(file, out.parent)).as_posix()
+
+
+def _run_name(data: Path) -> str:
+    name = re.sub(r"[^A-Za-z0-9._-]+", "_", data.stem).lstrip("._-")[:64]
+    return name or "run"
+
+
+def _check_rows(table: Scaffold, data: Path) -> None:
+    from crda_spec.build.scaffold_text import folds_for
+
+    needed = folds_for(table)
+    if table.units - max(1, round(0.2 * table.units)) < needed:
+        what = f"{table.units} rows that differ are too few: the gate needs {needed} to train on, beside those to test"
+        raise SpecError(Complaint(code="too-few-rows", place=Place(file=data.name), what=what, hint="gather more rows"))
+
+
+def _graph_part(file: Path, out: Path, table: Scaffold) -> GraphPart:
+    """The graph's section; nodes that are no columns are taken for unmeasured ones."""
+    from crda_spec.build.scaffold_graph import graph_nodes
+    from crda_spec.build.scaffold_text import GraphPart
+
+    language = _LANGUAGES.get(file.suffix.casefold())
+    if language is None:
+        what, hint = f"the ending of '{file.name}' tells no language", f"use one of {', '.join(_LANGUAGES)}"
+        raise GraphError(Complaint(code="unknown-ending", path="--graph", what=what, hint=hint))
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        what = f"{show(str(file))} cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8 text'}"
+        raise GraphError(
+            Complaint(code="unreadable-graph", path="--graph", what=what, hint="check the file")
+        ) from error
+    edges = [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    columns = {one.name for one in (*table.features, table.target)} | set(table.left_out)
+    unknown, unsaid = graph_nodes(edges if language == "edges" else text, language, file=file.name, columns=columns)
+    settings: dict[str, Any] = {"kind": language}
+    settings |= {"edges": edges} if language == "edges" else {"path": _relative(file, out)}
+    settings |= {"latent": list(unsaid)} if unsaid else {}
+    return GraphPart(settings=settings, latent=unknown)
+
+
+def _certified(text: str, out: Path) -> tuple[str, ...]:
+    """What the declared graph says of each feature; raises whatever is wrong with the spec before it is written."""
+    from crda_spec.check import known_graph, load_spec
+
+    with tempfile.TemporaryDirectory(prefix="crda-init-") as folder:
+        draft_file = Path(folder) / out.name
+        draft_file.write_text(text, encoding="utf-8")
+        spec, draft = load_spec(draft_file, environ={}, base=out.parent)
+    if spec.causal.graph is None:
+        return ()
+    verdicts = known_graph(spec, draft).verdicts
+    free = [one.name for one in verdicts if one.perturbable]
+    head = f"The certificate: {len(free)} of {len(verdicts)} features may move" + (
+        f": {', '.join(free)}." if free else "."
+    )
+    return (head, *(f"fixed: {one.name}: {one.reason}" for one in verdicts if not one.perturbable))
+
+
+def _write(out: Path, text: str) -> None:
+    from crda_spec.spec.schema import spec_schema_text
+
+    try:
+        out.write_text(text, encoding="utf-8")
+        schema = out.parent / _SCHEMA
+        if not schema.exists():
+            schema.write_text(spec_schema_text(), encoding="utf-8")
+    except OSError as error:
+        what = f"cannot write '{out}': {(error.strerror or str(error)).lower()}"
+        raise OutputError(
+            Complaint(code="cannot-write", path="--out", what=what, hint="choose another file")
+        ) from error

@@ -1,0 +1,63 @@
+"""`crda-spec predict RUN DATA`: the final model of a run on new rows."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from crda_spec.cli.options import AsJson, RunFolder
+from crda_spec.errors import Complaint, OutputError
+
+
+def predict(
+    run: RunFolder,
+    data: Annotated[
+        Path, typer.Argument(metavar="DATA", help="Rows with the run's features: CSV or Parquet.", show_default=False)
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="Write to this new file, CSV or Parquet; else to the screen."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Predict new rows with the model that a run chose: augmented if its gate accepted, else plain.
+
+    The rows must obey the contracts of the run's columns; a cell that does not is named. A row with missing cells is
+    treated by the run's own rule: an error, no prediction, or filled by the model.
+    """
+    if out is not None and (out.exists() or not out.parent.is_dir()):
+        what = f"'{out}' already exists" if out.exists() else f"there is no folder '{out.parent}'"
+        raise OutputError(Complaint(code="cannot-write", path="--out", what=what, hint="choose another file"))
+    from crda_spec.audit.predicted import predicted, predictions_csv, prepare_scoring, write_predictions
+    from crda_spec.audit.verify import read_record
+    from crda_spec.cli.kept_spec import resolved_spec
+
+    record = read_record(run)
+    spec = resolved_spec(record)
+    source = spec.dataset.source
+    style = {}  # a text file is read as the run's own text file was written
+    if source.kind == "csv":
+        style = {"delimiter": source.delimiter, "encoding": source.encoding, "decimal": source.decimal}
+    scoring = prepare_scoring(run, record, data, missing=spec.dataset.missing.kind, style=style)
+    numbers, said = predicted(scoring)
+    if out is not None:
+        write_predictions(numbers, said, out)
+    count = sum(value == value for value in said.tolist())  # noqa: PLR0124 - NaN is the one number unequal to itself
+    model, target, unit = record["final_model"], scoring.target.name, scoring.target.unit
+    if as_json:
+        told = {"rows": len(said), "predicted": count, "target": target, "unit": unit, "model": model}
+        listed = [None if value != value else value for value in said.tolist()]  # noqa: PLR0124
+        told |= {"predictions": listed} if out is None else {"file": str(out)}
+        sys.stdout.write(json.dumps(told) + "\n")
+    elif out is None:
+        sys.stdout.write(predictions_csv(numbers, said))
+    else:
+        sys.stdout.write(
+            f"{count} predictions of {target}{f' in {unit}' if unit else ''} by the {model} model: {out}\n"
+        )
+    if count < len(said):
+        sys.stderr.write(f"{len(said) - count} rows with missing cells have no prediction.\n")

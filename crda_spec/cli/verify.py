@@ -1,0 +1,263 @@
+"""`crda-spec verify RUN`: is the folder what a run wrote, and do its numbers follow from each other?"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from crda_spec import __version__
+from crda_spec.cli.options import AsJson, RunFolder
+from crda_spec.errors import Complaint, SpecError
+
+if TYPE_CHECKING:
+    from crda_spec.audit.verify import Check, Finding, Ledger, Tolerance
+    from crda_spec.cli.kept_spec import KeptSpec
+
+_FAILED = 4
+
+
+class Depth(StrEnum):
+    """How much is computed again."""
+
+    files = "files"
+    rows = "rows"
+    full = "full"
+
+
+def verify(
+    run: RunFolder,
+    depth: Annotated[
+        Depth,
+        typer.Option(
+            "--depth",
+            help="files: hashes. rows: also every row, label, certificate and verdict, without fitting. "
+            "full: also the whole run again.",
+        ),
+    ] = Depth.rows,
+    base: Annotated[
+        Path | None, typer.Option("--base", metavar="DIR", help="Where the spec's relative paths start.")
+    ] = None,
+    tolerance: Annotated[
+        float,
+        typer.Option(
+            "--tolerance",
+            help="On another platform: how far numbers may differ, as a part of their column's largest; 0 is bits.",
+        ),
+    ] = 0.0,
+    seal: Annotated[
+        str | None, typer.Option("--seal", metavar="HASH", help="The record's sha256, as you noted it.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check a run's folder: hashes, every synthetic row, the certificate, the verdict, or the whole run again.
+
+    Exit codes: 0 all is as it should be, 2 the folder or the data cannot be read, 4 something was changed.
+    """
+    from threadpoolctl import threadpool_limits
+
+    from crda_spec.audit.verify import Tolerance
+
+    if not 0 <= tolerance < 1:
+        what = f"--tolerance {tolerance:g} is not between 0 and 1"
+        raise SpecError(Complaint(code="out-of-range", what=what, hint="use 0 for bits, or 1e-6"))
+    with threadpool_limits(limits=1):  # as the run itself computed
+        checks = tuple(_checks(run, depth, base, Tolerance(tolerance), seal))
+    _report(run, depth, checks, as_json=as_json)
+    if any(check.state == "failed" for check in checks):
+        raise typer.Exit(_FAILED)
+
+
+def _checks(run: Path, depth: Depth, base: Path | None, tolerance: Tolerance, seal: str | None) -> Iterator[Check]:
+    from crda_spec.audit.verify import check_files, check_record, read_record
+
+    record = read_record(run)
+    yield check_record(run, record, noted=seal)
+    yield check_files(run, record)
+    if depth is Depth.files:
+        return
+    from crda_spec.audit.verify import checked, skipped
+
+    kept: list[KeptSpec] = []
+    yield checked("spec", "the record's spec against spec.yaml", lambda: _spec_findings(run, base, record, kept))
+    yield from _row_checks(run, record, kept[0] if kept else None, tolerance)
+    if depth is Depth.full and kept:
+        yield _again(run, record, kept[0], tolerance)
+    elif depth is Depth.full:
+        yield skipped("run again", "spec.yaml cannot be loaded")
+
+
+def _spec_findings(run: Path, base: Path | None, record: dict[str, Any], kept: list[KeptSpec]) -> Sequence[Any]:
+    """Loads the spec for all that follows, and compares it with the record's copy of it."""
+    from crda_spec.audit.canonical import sha256_of
+    from crda_spec.audit.verify import Finding, Tolerance
+    from crda_spec.audit.verify.checks import compared
+    from crda_spec.cli.kept_spec import kept_spec
+    from crda_spec.spec.render import resolved
+
+    found = []
+    if sha256_of((run / "spec.yaml").read_bytes()) != record["spec"]["sha256"]:
+        found.append(Finding(where="spec.yaml", what="is not the spec whose hash the record names"))
+    kept.append(kept_spec(run, base))
+    told = json.loads(json.dumps(resolved(kept[0].spec, kept[0].draft)))
+    found += compared("spec.yaml", told, record["spec"]["resolved"], tolerance=Tolerance())
+    if kept[0].spec.seed != record["seed"]:
+        found.append(Finding(where="record.json, seed", what=f"is {record['seed']}, the spec says {kept[0].spec.seed}"))
+    return found
+
+
+def _row_checks(run: Path, record: dict[str, Any], kept: KeptSpec | None, tolerance: Tolerance) -> Iterator[Check]:
+    """All that can be computed again without fitting a model."""
+    from crda_spec.audit import verify as look
+    from crda_spec.audit.saved import load_scale, load_teacher
+
+    ledger: list[Ledger] = []
+    teacher: list[Any] = []
+
+    def read() -> Sequence[Any]:
+        ledger.append(look.read_ledger(run, record))
+        return ()
+
+    def load() -> Sequence[Any]:
+        teacher.append((load_teacher(run, record), load_scale(run)))
+        return ()
+
+    yield look.checked("table", "augmented.parquet obeys the columns' contracts", read)
+    yield look.checked("teacher", "the saved teacher, loaded without executing anything", load)
+    model, scale = teacher[0] if teacher else (None, None)
+    if ledger:
+        yield look.check_real_rows(ledger[0], record, model, tolerance)
+        yield look.check_made_rows(ledger[0], record)
+        yield look.check_cells(run, ledger[0], record)
+        if record["counterfactuals"] is not None and model is not None:
+            yield look.check_labels(ledger[0], record, model, scale, tolerance)
+        elif record["counterfactuals"] is not None:
+            yield look.skipped("labels", "the run saved no teacher (output.model: false)")
+    yield look.check_folds(run, record)
+    yield look.check_score(record)
+    wrote = record["versions"]["crda-spec"]
+    if wrote == __version__:
+        what = "report.html and graph.svg, drawn again from the record and the rows"
+        yield look.checked("page", what, lambda: _pages(run))
+    else:
+        yield look.skipped("page", f"it was drawn by crda-spec {wrote}")
+    if kept is None:
+        yield look.check_certificate(run, record)
+        return
+    from crda_spec.build import build_gate
+
+    gate = build_gate(kept.spec)
+    yield look.check_verdict(record, lambda folds: look.rejudged(gate, record, folds), tolerance=tolerance)
+    yield from _data_checks(run, record, kept, ledger[0] if ledger else None, tolerance)
+
+
+def _pages(run: Path) -> Iterator[Finding]:
+    """What a person sees, against what the folder holds: the page and the picture are made again."""
+    from crda_spec.audit.reopened import reopen
+    from crda_spec.audit.verify import Finding
+    from crda_spec.cli.report import page_of
+    from crda_spec.report.graph_svg import graph_svg
+
+    opened = reopen(run)
+    certificate = opened.result.certificate
+    made = {
+        "report.html": page_of(opened),
+        "graph.svg": graph_svg(certificate.graph, certificate.features).encode(),
+    }
+    for name, data in made.items():
+        if (run / name).read_bytes() != data:
+            yield Finding(where=name, what="is not what this crda-spec draws from the record and the rows")
+
+
+def _data_checks(
+    run: Path, record: dict[str, Any], kept: KeptSpec, ledger: Ledger | None, tolerance: Tolerance
+) -> Iterator[Check]:
+    """What the run's data and graph say of it, where they are at hand."""
+    from crda_spec.audit import verify as look
+    from crda_spec.build import build_plan
+
+    loaded: list[tuple[Any, ...]] = []
+
+    def load() -> Sequence[Any]:
+        plan = build_plan(kept.spec, kept.draft)
+        loaded.append((plan, *plan.load()))
+        return ()
+
+    opened = look.skipped("data", kept.absent) if kept.absent else look.checked("data", "the data can be read", load)
+    if not loaded or ledger is None:
+        yield opened
+        yield look.check_certificate(run, record)
+        return
+    plan, split, report = loaded[0]
+    yield look.check_source(run, ledger, record, split, report)
+    whole = look.certificate_again(plan, split.train, ledger.real["noise"])
+    yield look.check_certificate(run, record, proven=_proven(kept), whole=whole, tolerance=tolerance)
+    if "model/model.json" in record["files"]:
+        yield look.check_model(run, record, split, tolerance=tolerance)
+
+
+def _proven(kept: KeptSpec) -> dict[str, Any] | None:
+    """What the declared graph proves by itself; None when there is none."""
+    from crda_spec.audit.certificate import foreseen_record
+    from crda_spec.check import known_graph
+
+    if kept.spec.causal.graph is None:
+        return None
+    known = known_graph(kept.spec, kept.draft)
+    return foreseen_record(known.graph, [verdict.name for verdict in known.verdicts])
+
+
+def _again(run: Path, record: dict[str, Any], kept: KeptSpec, tolerance: Tolerance) -> Check:
+    """The whole run once more, in a folder of its own, compared with the one at hand."""
+    from rich.console import Console
+
+    from crda_spec.audit.verify import check_folders
+    from crda_spec.build import build_plan
+    from crda_spec.cli.finish import finish_run
+    from crda_spec.cli.kept_spec import required
+    from crda_spec.pipeline import run as run_plan
+    from crda_spec.report.progress import progress_for
+
+    required(kept)
+    kept.draft.origins = dict(record["spec"]["origins"])  # who wrote each value then: the kept spec writes them all
+    result = run_plan(build_plan(kept.spec, kept.draft), progress=progress_for(Console(stderr=True), quiet=False))
+    with tempfile.TemporaryDirectory(prefix="crda-verify-") as folder:
+        made = finish_run(result, spec=kept.spec, draft=kept.draft, folder=Path(folder) / "run")
+        return check_folders(run, made.folder, tolerance=tolerance)
+
+
+def _report(run: Path, depth: Depth, checks: Sequence[Check], *, as_json: bool) -> None:
+    failed = [check for check in checks if check.state == "failed"]
+    if as_json:
+        told = {
+            "run": str(run),
+            "depth": depth.value,
+            "verified": not failed,
+            "checks": [
+                {
+                    "name": check.name,
+                    "state": check.state,
+                    "what": check.sentence,
+                    "findings": [{"where": one.where, "what": one.what} for one in check.findings],
+                }
+                for check in checks
+            ],
+        }
+        sys.stdout.write(json.dumps(told, indent=2, ensure_ascii=False) + "\n")
+        return
+    for check in checks:
+        sys.stdout.write(f"  {check.state:<8} {check.name}: {check.sentence}\n")
+        for one in check.findings:
+            sys.stdout.write(f"           - {one}\n")
+    left = [check.name for check in checks if check.state == "skipped"]
+    aside = f"; not looked at: {', '.join(left)}" if left else ""
+    if failed:
+        sys.stdout.write(f"NOT VERIFIED: {', '.join(check.name for check in failed)} (depth {depth.value}){aside}\n")
+    else:
+        sys.stdout.write(f"Verified: the run is as it was written (depth {depth.value}){aside}.\n")
