@@ -44,7 +44,7 @@ def graph(
     """
     from crda_spec.check import known_graph, load_spec
 
-    chosen = form or _by_ending(out)
+    chosen = _chosen(form, out)
     if chosen is GraphFormat.png and out is None and sys.stdout.isatty():
         what, hint = "a PNG picture cannot be printed on a terminal", "name a file: --out graph.png, or use > graph.png"
         raise OutputError(Complaint(code="bytes-on-a-terminal", what=what, hint=hint))
@@ -66,26 +66,42 @@ def graph(
         sys.stderr.write(f"note: {loss}\n")
 
 
+_ENDINGS = {
+    ".svg": GraphFormat.svg,
+    ".png": GraphFormat.png,
+    ".txt": GraphFormat.edges,
+    ".dag": GraphFormat.dagitty,
+    ".dagitty": GraphFormat.dagitty,
+    ".dot": GraphFormat.dot,
+    ".gv": GraphFormat.dot,
+    ".gml": GraphFormat.gml,
+    ".graphml": GraphFormat.graphml,
+}
+_PICTURES = (GraphFormat.svg, GraphFormat.png)
+
+
+def _chosen(form: GraphFormat | None, out: Path | None) -> GraphFormat:
+    """What --format says, or else the ending; an ending that other programs would read as another format is refused."""
+    if form is None:
+        return _by_ending(out)
+    told = _ENDINGS.get(out.suffix.lower()) if out is not None else None
+    any_text = out is not None and out.suffix.lower() == ".txt" and form not in _PICTURES
+    if out is not None and told not in (None, form) and not any_text:
+        what = f"--format says {form.value}, but the ending of {show(out.name)} says {told}"
+        hint = f"write --out {out.stem}.{form.value}, or leave --format out"
+        raise SpecError(Complaint(code="ending-and-format", what=what, hint=hint))
+    return form
+
+
 def _by_ending(out: Path | None) -> GraphFormat:
-    endings = {
-        ".svg": GraphFormat.svg,
-        ".png": GraphFormat.png,
-        ".txt": GraphFormat.edges,
-        ".dag": GraphFormat.dagitty,
-        ".dagitty": GraphFormat.dagitty,
-        ".dot": GraphFormat.dot,
-        ".gv": GraphFormat.dot,
-        ".gml": GraphFormat.gml,
-        ".graphml": GraphFormat.graphml,
-    }
     if out is None:
         return GraphFormat.svg
-    if out.suffix.lower() not in endings:
+    if out.suffix.lower() not in _ENDINGS:
         what = f"the ending of {show(out.name)} tells no format"
-        hint = did_you_mean(out.suffix.lower(), list(endings), otherwise="endings")
+        hint = did_you_mean(out.suffix.lower(), list(_ENDINGS), otherwise="endings")
         joint = "" if hint.endswith("?") else ";"
         raise SpecError(Complaint(code="unknown-ending", what=what, hint=f"{hint}{joint} or say --format"))
-    return endings[out.suffix.lower()]
+    return _ENDINGS[out.suffix.lower()]
 
 
 def _written(known: KnownGraph, form: GraphFormat) -> tuple[bytes, tuple[str, ...]]:

@@ -171,7 +171,7 @@ def _word(feature: dict[str, Any]) -> str:
     if not feature["may_move"]:
         return "fixed"
     if feature["follows"]:
-        return "follow"
+        return "joins"
     return "kept " if feature["held_by_spec"] else "moves"
 
 
@@ -232,7 +232,8 @@ def _tests(content: dict[str, Any]) -> Iterator[str]:
 def _claims(*, tested: int, implied: int) -> str:
     """What the graph is tested on: `the 9 independencies that the graph implies`."""
     if tested < implied:
-        return f"{tested} of the {implied} independencies that the graph implies (those nearest the target first)"
+        all_ = f"of the {implied} independencies that the graph implies"
+        return f"{all_}, the {tested} nearest the target (the others are not tested)"
     return f"the {implied} independencies that the graph implies" if implied != 1 else "the 1 independence it implies"
 
 

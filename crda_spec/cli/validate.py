@@ -45,4 +45,4 @@ def validate(spec: SpecFile, overrides: Overrides = None, as_json: AsJson = Fals
             f"run it with: crda-run {spec}\n"
         )
         for note in undrawn_notes(found, draft):
-            sys.stdout.write(f"note: {note}\n")
+            sys.stdout.write(f"note: it is assumed that {note}\n")

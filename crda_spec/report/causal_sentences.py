@@ -78,7 +78,7 @@ def tested_sentence(found: Falsification) -> str:
         return ""
     violated = sum(statement.violated for statement in found.statements)
     tested = len(found.statements)
-    amount = count(found.implied, "implied independence")
+    amount = "1 implied independence" if found.implied == 1 else f"{found.implied} implied independencies"
     of_all = f"{tested} of {amount}" if tested != found.implied else amount
     were = "was" if found.implied == 1 else "were"
     return (
@@ -129,7 +129,8 @@ def sensitivity_absence(result: RunResult) -> str:
     if verdict.effect_percent >= 0:
         return "The gate measured no gain, so there is none that a hidden cause could use up."
     if verdict.metric != "mse":
-        return f"The gate compared the {verdict.metric.upper()}, and this question needs a gain in squared error."
+        compared = f"The gate compared the {verdict.metric.upper()}"
+        return f"{compared}, and this question needs a gain in squared error: set gate.metric to mse."
     return ""
 
 

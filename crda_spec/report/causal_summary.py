@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from crda_spec.records import Falsification, RunResult, Sensitivity
+import math
+
+from crda_spec.records import Falsification, FeatureSensitivity, RunResult, Sensitivity
 from crda_spec.report.blocks import MOST_ROWS, Grid, Line
 from crda_spec.report.causal_sentences import (
     JOINT,
@@ -88,6 +90,11 @@ def sensitivity_blocks(result: RunResult) -> tuple[Line | Grid, ...]:
     return (*lines, _robustness(found, result.split.train.target.name)) if found.features else lines
 
 
+def _needed(feature: FeatureSensitivity) -> str:
+    """What uses up the gain; a dash where nothing can, since no noise is carried or nothing moved."""
+    return f"{share(feature.robustness)} of each" if math.isfinite(feature.limit) else "-"
+
+
 def _robustness(found: Sensitivity, target: str) -> Grid:
     """A number for each moved feature, the weakest first, and its yardstick."""
     ordered = sorted(found.features, key=lambda feature: feature.robustness)
@@ -95,8 +102,7 @@ def _robustness(found: Sensitivity, target: str) -> Grid:
     return Grid(
         headers=("feature", "a hidden cause must explain", "the strongest measured one explains"),
         rows=tuple(
-            (shown(feature.name), f"{share(feature.robustness)} of each", yardstick_words(feature, target))
-            for feature in ordered[:MOST_ROWS]
+            (shown(feature.name), _needed(feature), yardstick_words(feature, target)) for feature in ordered[:MOST_ROWS]
         ),
         toned=1,
         tones=("",) * min(len(ordered), MOST_ROWS),

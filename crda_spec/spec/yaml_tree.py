@@ -292,10 +292,11 @@ def _looks_typed(text: str) -> bool:
 
 
 def _syntax_hint(problem: str, line: str) -> str:
-    if re.match(r"\s*-\s*\{.*\}\s*(->|<-)", line):
-        return (
-            f"put the entry in quotes: YAML reads a {{ at its start as its own. Write - '{line.strip().lstrip('- ')}'"
-        )
+    edge = re.match(r"\s*-\s*([{\[])(.*?)[}\]](\s*(?:->|<-).*)", line)
+    if edge:  # several nodes at once are written in braces: `{a b} -> c`
+        opening, nodes, rest = edge.groups()
+        written = f"{{{nodes}}}{rest.rstrip()}"
+        return f"put the entry in quotes: YAML reads a {opening} at its start as its own. Write - '{written}'"
     if "\\t" in problem or "tab" in problem:
         return "indent with spaces, not tabs"
     if "undefined alias" in problem:

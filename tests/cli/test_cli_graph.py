@@ -86,6 +86,14 @@ def test_wrong_uses(command, tmp_path):
         2,
         "the ending of 'clinic.pgn' tells no format; did you mean '.png'? or say --format\n",
     )
+    both = command("crda-spec", "graph", CLINIC / "spec.yaml", "--out", tmp_path / "clinic.txt", "--format", "png")
+    assert (both.code, both.err) == (
+        2,
+        "--format says png, but the ending of 'clinic.txt' says edges; write --out clinic.png, or leave --format out\n",
+    )
+    assert not (tmp_path / "clinic.txt").exists()
+    text = command("crda-spec", "graph", CLINIC / "spec.yaml", "--out", tmp_path / "clinic.txt", "--format", "dagitty")
+    assert text.code == 0
     unknown = command("crda-spec", "graph", CLINIC / "spec.yaml", "--out", tmp_path / "clinic.zip")
     assert (unknown.code, unknown.err) == (
         2,

@@ -27,9 +27,9 @@ def test_the_plan_says_how_many_of_the_independencies_are_tested(wide, command):
     text = command("crda-spec", "plan", wide).out
     start = text.index("  test of the graph:")
     assert text[start : text.index("  screen:")] == (
-        "  test of the graph: 2000 of the 2414 independencies that the graph implies\n"
-        "    (those nearest the target first), alpha 0.05 over all of them together;\n"
-        "    compared with 100 permuted graphs; if refuted: abstain (nothing is\n"
+        "  test of the graph: of the 2414 independencies that the graph implies, the 2000\n"
+        "    nearest the target (the others are not tested), alpha 0.05 over all of them\n"
+        "    together; compared with 100 permuted graphs; if refuted: abstain (nothing is\n"
         "    augmented)\n"
     )
 

@@ -83,7 +83,7 @@ def test_every_word_of_a_plan_is_explained():
     follows = "docs/traps/mediator.yaml --set perturbation.propagate=true --set partition.perturb=[dose]"
     plans = [builder.printed(f"crda-spec plan {spec}") for spec in (follows, "docs/traps/not_drawn.yaml")]
     said = {word for plan in plans for word in re.findall(r"^    (\w+) +\w+: ", plan, re.MULTILINE)}
-    assert said == {"moves", "kept", "follow", "fixed"}
+    assert said == {"moves", "kept", "joins", "fixed"}
     assert words(0) == said | {"-"}
 
 

@@ -118,7 +118,7 @@ def test_hostile_text_is_shown_not_obeyed(build):
                 "What would let more features move",
                 "With severity measured and among the features, dose could move.",
                 "Not falsified The training rows do not contradict the graph",
-                "2 of 4 implied independences were tested on 320 training rows (partial correlation, alpha 0.05 over",
+                "2 of 4 implied independencies were tested on 320 training rows (partial correlation, alpha 0.05 over",
                 "Of 100 graphs of the same shape with shuffled names, 4 % contradict the data no more than this one.",
                 "smoker and dose, given age and ward 0.6900 1.000 holds",
                 "A hidden cause of recovery and smoker would have to explain 4.3 % of what the features leave open",
@@ -223,7 +223,10 @@ def test_a_section_without_anything_to_say_is_absent(build, kind, present):
     ("changes", "said"),
     [
         ({"effect_percent": 1.5}, "The gate measured no gain, so there is none that a hidden cause could use up."),
-        ({"metric": "mae"}, "The gate compared the MAE, and this question needs a gain in squared error."),
+        (
+            {"metric": "mae"},
+            "The gate compared the MAE, and this question needs a gain in squared error: set gate.metric to mse.",
+        ),
     ],
     ids=["no-gain", "absolute-errors"],
 )
@@ -272,7 +275,7 @@ def test_long_lists_are_cut_and_say_so(build):
     run = build("accepted")
     many = replace(run.falsification, implied=30, statements=run.falsification.statements * 15)
     text = Page(page(replace(run, falsification=many))).text
-    assert "30 implied independences were tested" in text
+    assert "30 implied independencies were tested" in text
     assert "the least likely first; 18 more in record.json" in text
     assert text.count("smoker and dose, given age and ward") == 6
 

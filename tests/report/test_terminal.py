@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import math
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -138,3 +139,13 @@ def test_partial_retention_and_missing_cells_are_said(build):
     text = summary(changed)
     assert "each carries 0.5 of its source's noise and weighs 0.25.\n" in text
     assert "412 rows read, 400 used: 320 to train, 80 to test; 1 missing cell.\n" in text
+
+
+def test_where_no_noise_is_carried_no_strength_is_asked_for(build):
+    """At retention 0 no hidden cause can do harm, however strong: `100 % of each` would say the contrary."""
+    run = build("accepted")
+    features = tuple(replace(one, limit=math.inf, robustness=1.0) for one in run.sensitivity.features)
+    text = summary(replace(run, sensitivity=replace(run.sensitivity, retention=0.0, features=features)))
+    grid = text[text.index("a hidden cause must explain") :].splitlines()
+    assert [line.split()[1] for line in grid if line.split()[:1] == [features[0].name]][:1] == ["-"]
+    assert "100 % of each" not in text

@@ -94,14 +94,16 @@ def _decide(votes: Counter[str], total: int) -> tuple[EdgeMark, bool, float]:
 def _edge(
     graphs: Sequence[DiscoveredGraph], ends: tuple[str, str], mark: EdgeMark, linked: float, same: float
 ) -> FoundEdge:
-    """The link with the weakest evidence that any of the graphs has for it."""
-    found = [edge for edge in (graph.edge(*ends) for graph in graphs) if edge is not None]
+    """The link with the weakest evidence that any of the graphs has for it; a search by score tests nothing."""
+    linked_in = [(graph, edge) for graph in graphs if (edge := graph.edge(*ends)) is not None]
+    found = [edge for _, edge in linked_in]
+    tested = [edge for graph, edge in linked_in if graph.alpha is not None]
     return FoundEdge(
         first=ends[0],
         second=ends[1],
         mark=mark,
-        p_value=max(edge.p_value for edge in found),
-        statistic=min(edge.statistic for edge in found),
+        p_value=max((edge.p_value for edge in tested), default=0.0),
+        statistic=min((edge.statistic for edge in tested), default=0.0),
         by_knowledge=any(edge.by_knowledge for edge in found),
         frequency=linked,
         same_mark=same,

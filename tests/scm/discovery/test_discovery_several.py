@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -86,6 +88,15 @@ def test_consensus_keeps_what_most_have_and_marks_what_they_dispute():
     assert found.conflicted == (("b", "c"),)
     assert found.notes == ("The methods disagree on the direction between b and c.",)
     assert found.method == "consensus"
+
+
+def test_a_method_without_tests_does_not_count_as_weak_evidence():
+    link = FoundEdge(first="a", second="b", mark="--", p_value=0.01, statistic=0.3)
+    tested = DiscoveredGraph(method="pc", kind="cpdag", names=("a", "b"), edges=(link,), alpha=0.05)
+    scored = replace(tested, method="ges", alpha=None, edges=(FoundEdge(first="a", second="b", mark="--"),))
+    both = consensus([tested, scored]).edge("a", "b")
+    assert both is not None
+    assert (both.p_value, both.statistic, both.frequency) == (0.01, 0.3, 1.0)
 
 
 def test_consensus_reads_arrowheads_of_a_pag_and_opens_circles():
