@@ -367,3 +367,20 @@ def test_a_fitter_remembers_models_of_real_rows_and_nothing_else():
     made = augment(procedure(train), train, seed=0, index=(0,)).counterfactuals
     assert fitter.fit(train, made, seed=1) is not fitter.fit(train, made, seed=1)
     assert (fitter.fits, fitter.reused, len(watching.designs)) == (6, 1, 5)
+
+
+def test_what_trials_share_is_kept_and_changes_no_number():
+    """The losses of a fold that remembers are those of one that is asked for the first time."""
+    train = draw(48)
+    start = procedure(train, declared=False, teacher=CrossfitTeacher(3), residuals="out_of_fold")
+    space = KnobSpace(priors={"max_features": Counts(1, 3), "retention": Numbers(0.0, 1.0)})
+    points = [{"max_features": m, "retention": r} for m in (1, 2, 3) for r in (0.0, 1.0)]
+
+    def fold():
+        return inner_folds(start, train, 3, metric="mse", seed=2, index=(1,), around=None)[1]
+
+    remembers = fold()
+    candidates = [space.applied(start, point) for point in points]
+    assert [remembers.losses(one) for one in candidates] == [fold().losses(one) for one in candidates]
+    assert len(remembers._certificates) == 3
+    assert remembers.fitter.fits <= 1 + 3 + len(points)

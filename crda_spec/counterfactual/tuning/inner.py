@@ -1,23 +1,45 @@
 """The inner cross-validation that scores a trial: everything is refitted from the inner training rows.
 
-What does not depend on the knobs (the regressor's settings, the plain model, a teacher's members) is the same in every
-trial, so it is computed once for each inner fold and kept.
+What does not depend on the knobs (the regressor's settings, the plain model, a teacher's members, a partition) is the
+same in every trial, so it is computed once for each inner fold and kept.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from crda_spec.counterfactual.partition import Choice, Partitioner
 from crda_spec.counterfactual.procedure import Procedure, augment, fit_augmented, settled_regressor
 from crda_spec.data.folds import folds
 from crda_spec.errors import Complaint, DataError
-from crda_spec.records import Array, IntArray, Table
+from crda_spec.records import Array, Certificate, FeatureVerdict, IntArray, Table
 from crda_spec.regressors import Fitter
 from crda_spec.regressors.teachers import GateFolds
 from crda_spec.regressors.teachers.sharing import laid_out
 from crda_spec.seeds import stream
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Remembering:
+    """A partitioner that is asked the same again and again: its answer is a function of rows, residuals and choice."""
+
+    partitioner: Partitioner
+    choice: Choice
+    memo: dict[tuple[Choice, bytes], Certificate]
+
+    def partition(self, train: Table, residuals: Array, *, seed: int, index: tuple[int, ...]) -> Certificate:
+        """The certificate, the one of an earlier trial where nothing that it depends on has changed."""
+        key = (self.choice, residuals.tobytes())
+        if key not in self.memo:
+            self.memo[key] = self.partitioner.partition(train, residuals, seed=seed, index=index)
+        return self.memo[key]
+
+    def foreseen(self, features: Sequence[str]) -> tuple[FeatureVerdict, ...]:
+        """What the partitioner itself foresees."""
+        return self.partitioner.foreseen(features)
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -33,6 +55,7 @@ class InnerFold:
     around: GateFolds | None
     gate_folds: int
     _fitter: Fitter | None = field(default=None, init=False)
+    _certificates: dict[tuple[Choice, bytes], Certificate] = field(default_factory=dict, init=False)
 
     @property
     def fitter(self) -> Fitter:
@@ -49,8 +72,9 @@ class InnerFold:
         around = self.around
         if around is not None:
             around = laid_out(around, self.gate_folds, in_blocks=candidate.in_blocks)
+        remembering = _Remembering(candidate.partitioner, candidate.choice, self._certificates)
         made = augment(
-            replace(candidate, search=None, tuner=None),
+            replace(candidate, search=None, tuner=None, partitioner=remembering),
             self.train,
             seed=self.seed,
             index=self.index,
