@@ -83,7 +83,7 @@ class ColumnCheck:
     def run(self) -> CheckedColumn:
         """The column as numbers. When it cannot be read at all, its values are NaN and a complaint says why."""
         try:
-            cells = read_cells(self._series())
+            cells = read_cells(self._series(), self.raw.numbers.get(self.name))
         except UnsupportedCellsError as error:
             hint = "use numbers, booleans or text, or leave the column out of dataset.features"
             self._complain("unsupported-type", f"column '{self.name}' holds {error}", hint)

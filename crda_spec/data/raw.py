@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import pandas as pd
 
-from crda_spec.records import IntArray
+from crda_spec.records import Array, IntArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -24,6 +25,8 @@ class RawTable:
     description: str
     first_line: int | None = None  # the line of the first data row, for text files
     lines: IntArray | None = None  # the line of every row, where blank lines or line breaks in cells shift them
+    # Text columns in which every cell is a number, as the numbers: a file is large, and its cells are parsed once.
+    numbers: Mapping[str, Array] = field(default_factory=dict)
 
     def line_of(self, position: int) -> int | None:
         """The line of a text file on which the row at this position begins; None for other sources."""

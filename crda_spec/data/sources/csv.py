@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from crda_spec.data.cells import all_numbers
 from crda_spec.data.files import read_bytes
 from crda_spec.data.raw import RawTable, sha256_of
 from crda_spec.data.textfile import Dialect, TextTable, decode, parse
@@ -42,7 +44,10 @@ class Csv:
 def text_to_raw(data: bytes, dialect: Dialect, *, decimal: str = ".") -> RawTable:
     """The table in the bytes of a delimited file."""
     table = parse(decode(data, dialect), dialect)
-    columns = {name: _column([row[position] for row in table.rows]) for position, name in enumerate(table.header)}
+    written = dict(zip(table.header, zip(*table.rows, strict=True), strict=True))
+    found = {name: all_numbers(cells) for name, cells in written.items()} if decimal == "." else {}
+    numbers = {name: values for name, values in found.items() if values is not None}
+    columns = {name: list(cells) if name in numbers else _column(cells) for name, cells in written.items()}
     if decimal == ",":
         _translate_commas(columns, table, dialect)
     lines = np.array(table.lines, dtype=np.int64)
@@ -53,10 +58,11 @@ def text_to_raw(data: bytes, dialect: Dialect, *, decimal: str = ".") -> RawTabl
         description=dialect.description,
         first_line=table.lines[0],
         lines=None if unbroken else lines,
+        numbers=numbers,
     )
 
 
-def _column(cells: list[str]) -> list[str | None]:
+def _column(cells: Sequence[str]) -> list[str | None]:
     return [None if cell.strip() in MISSING else cell for cell in cells]
 
 
