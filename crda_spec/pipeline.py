@@ -25,9 +25,10 @@ from crda_spec.counterfactual.procedure import (
 )
 from crda_spec.data.folds import folds
 from crda_spec.errors import Complaint, DataError
-from crda_spec.gate.gate import FoldOutcome, WilcoxonGate, abstain, judge
+from crda_spec.gate.gate import FoldOutcome, Gate, Repeat, repeats_of
 from crda_spec.gate.score import score
-from crda_spec.gate.work import fit_singles, run_folds, shared_models, workers_for
+from crda_spec.gate.verdict import abstain, judge
+from crda_spec.gate.work import GateRun, fit_singles, fits_foreseen, fits_stopped, run_folds, shared_models, workers_for
 from crda_spec.records import (
     DataReport,
     Falsification,
@@ -42,7 +43,7 @@ from crda_spec.records import (
 )
 from crda_spec.regressors.fit import watched_rows, watches_synthetic
 from crda_spec.regressors.teachers import FoldModels
-from crda_spec.regressors.teachers.sharing import gate_folds, shared_fits
+from crda_spec.regressors.teachers.sharing import gate_folds
 from crda_spec.scm.sensitivity import sensitivity
 from crda_spec.seeds import stream
 
@@ -53,7 +54,7 @@ class Plan:
 
     load: Callable[[], tuple[Split, DataReport]]  # reads, checks and splits the rows
     procedure: Procedure
-    gate: WilcoxonGate
+    gate: Gate
     seed: int
     falsify: Callable[[Table], Falsification] | None = None  # the declared graph against the training rows
     jobs: int | None = None  # None: one per core
@@ -66,7 +67,7 @@ class Outlook:
     train_rows: int
     test_rows: int
     synthetic_rows: int
-    folds: int
+    folds: int  # of the gate, over all its repeats; none when it is switched off
     features: tuple[FeatureVerdict, ...]  # empty when residuals will decide
     fits_per_fold: int  # models that one gate fold needs
     fits_on_all: int  # models that all training rows need
@@ -79,25 +80,22 @@ class Outlook:
 def foresee(plan: Plan) -> Outlook:
     """Reads and checks the data, asks the graph, counts the fits."""
     split, _ = plan.load()
-    train, procedure, folds_, to_tune = split.train, plan.procedure, plan.gate.folds, 0
+    train, procedure, gate, to_tune = split.train, plan.procedure, plan.gate, 0
     if split.tuning is not None:
         settled = replace(procedure, search=None, tuner=None)
-        to_tune, procedure = procedure.fits(folds_) - settled.fits(folds_), settled
-    in_folds, on_all = procedure.fits_in_folds(folds_), procedure.fits(folds_)
-    at_most = on_all + sum(in_folds)
-    if procedure.shared_seats:
-        shared = shared_fits(procedure.shared_seats, folds_, in_blocks=procedure.in_blocks)
-        at_most = 1 + sum(shared) + 1 + folds_  # + augmented: all rows, each fold
+        to_tune, procedure = procedure.fits(gate.folds) - settled.fits(gate.folds), settled
+    in_folds, on_all = procedure.fits_in_folds(gate.folds), procedure.fits(gate.folds)
+    times = gate.repeats if gate.enabled else 0
     return Outlook(
         train_rows=len(train),
         test_rows=len(split.test),
         synthetic_rows=round(procedure.acting.factor * len(train)),
-        folds=folds_,
+        folds=gate.folds * times,
         features=procedure.partitioner.foreseen(train.names),
         fits_per_fold=max(in_folds),
-        fits_unshared=to_tune + on_all + sum(in_folds),
+        fits_unshared=to_tune + on_all + times * sum(in_folds),
         fits_on_all=on_all,
-        fits_at_most=at_most + to_tune,
+        fits_at_most=fits_foreseen(procedure, gate) + to_tune,
         tuning_rows=0 if split.tuning is None else len(split.tuning),
         fits_to_tune=to_tune,
     )
@@ -147,8 +145,9 @@ def run(plan: Plan, *, progress: Progress) -> RunResult:
         with clock.stage("test the graph"), threadpool_limits(limits=1):
             falsification = plan.falsify(train)
     refuted = falsification is not None and falsification.forbids
-    held = folds(len(train), plan.gate.folds, rng=stream(seed, "gate-folds"), groups=train.groups)
-    models = shared_models(plan.procedure, train, held, seed=seed)
+    repeats = repeats_of(plan.gate, train, seed=seed)
+    held = repeats[0].held
+    models = shared_models(plan.procedure, train, repeats[0])
     if models is not None:
         with clock.stage("fit the fold models", 1 + len(models.singles())) as step:
             fit_singles(models, jobs=plan.jobs, advance=step.advance)
@@ -156,15 +155,20 @@ def run(plan: Plan, *, progress: Progress) -> RunResult:
         around = gate_folds(held, len(train), None) if models is None else models.around(None)
         augmentation = augment(plan.procedure, train, seed=seed, index=whole, make_rows=not refuted, around=around)
     outcomes: list[FoldOutcome] = []
-    if augmentation.counterfactuals is None:
+    extra = 0 if models is None else models.fits
+    if augmentation.counterfactuals is None or not plan.gate.enabled:
         held = ()
-        verdict = abstain(plan.gate, "graph_falsified" if refuted else "no_perturbable_features")
+        if augmentation.counterfactuals is not None:
+            verdict = abstain(plan.gate, "gate_disabled")
+        else:
+            verdict = abstain(plan.gate, "graph_falsified" if refuted else "no_perturbable_features")
     else:
-        outcomes, verdict = _gate(plan, train, held, augmentation, models, clock)
+        outcomes, verdict, pairs = _gate(plan, train, repeats, augmentation, models, clock)
+        extra += pairs
     with clock.stage("refit and score"), threadpool_limits(limits=1):
         result = _finish(plan, split, report, augmentation, verdict, outcomes, _fold_numbers(len(train), held))
     if models is not None:
-        result = replace(result, fits=result.fits + models.fits, spared_fits=result.spared_fits - models.fits)
+        result = replace(result, fits=result.fits + extra, spared_fits=result.spared_fits - extra)
         result = replace(result, fit_seconds=result.fit_seconds + models.seconds)
     studies = (*first.studies, *augmentation.studies, *(one for outcome in outcomes for one in outcome.studies))
     result = replace(
@@ -209,31 +213,44 @@ def _fold_numbers(rows: int, held: Sequence[IntArray]) -> IntArray:
 def _gate(
     plan: Plan,
     train: Table,
-    held: tuple[IntArray, ...],
+    repeats: Sequence[Repeat],
     augmentation: Augmentation,
     models: FoldModels | None,
     clock: _Clock,
-) -> tuple[list[FoldOutcome], Verdict]:
-    """Every fold, and the verdict on all of them; a shared model counts as the gate's when only the gate needs it."""
-    fitter = augmentation.fitter
-    ahead, elsewhere = 0, 0
+) -> tuple[list[FoldOutcome], Verdict, int]:
+    """Every fold, the verdict on all of them, and how many models that leave out two folds were fitted for them."""
+    fitter, count = augmentation.fitter, plan.gate.folds
     if models is None:
-        expected = fitter.seconds / fitter.fits * sum(plan.procedure.fits_in_folds(len(held)))
+        ahead = 0
+        expected = fitter.seconds / fitter.fits * sum(plan.procedure.fits_in_folds(count)) * len(repeats)
     else:
-        ahead, elsewhere = len(models.pairs(models.numbers)), models.fits - models.plain_fits()
-        expected = models.seconds / models.fits * (ahead + len(held))
-    with clock.stage("gate", ahead + len(held)) as step:
-        outcomes = run_folds(
-            plan.procedure,
-            train,
-            held,
-            metric=plan.gate.metric,
-            seed=plan.seed,
-            models=models,
-            workers=workers_for(plan.jobs, len(held), expected),
-            advance=step.advance,
-        )
-    return outcomes, judge(plan.gate, outcomes, shared=0 if models is None else models.fits - elsewhere)
+        ahead = len(models.pairs(models.numbers))
+        expected = models.seconds / models.fits * (ahead + count) * len(repeats)
+    workers = workers_for(plan.jobs, count, expected)
+    done = GateRun(outcomes=[])
+    with clock.stage("gate", (ahead + count) * len(repeats)) as step:
+        for repeat in repeats:
+            own = models if repeat.number == 0 else shared_models(plan.procedure, train, repeat)
+            run_folds(
+                plan.procedure,
+                train,
+                repeat,
+                gate=plan.gate,
+                models=own,
+                workers=workers,
+                advance=step.advance,
+                to=done,
+            )
+    plain = 0 if models is None else models.plain_fits()
+    verdict = judge(
+        plan.gate,
+        done.outcomes,
+        train,
+        seed=plan.seed,
+        shared=plain + done.pair_fits,
+        stopped_fits=fits_stopped(plan.procedure, plan.gate, len(done.outcomes), done.pair_fits),
+    )
+    return done.outcomes, verdict, done.pair_fits
 
 
 def _finish(
@@ -269,7 +286,7 @@ def _finish(
         gate_fold=gate_fold,
         verdict=verdict,
         score=tested,
-        model=augmented if verdict.accepted and augmented is not None else augmentation.plain,
+        model=augmented if verdict.uses_augmented and augmented is not None else augmentation.plain,
         settings=augmentation.settings,
         timings={},
         fit_seconds=fitter.seconds + sum(outcome.seconds for outcome in outcomes),

@@ -103,7 +103,7 @@ def make_record(
         "verdict": {**plain(result.verdict), "accepted": result.verdict.accepted},
         "test": plain(result.score),
         "sensitivity": None if result.sensitivity is None else plain(result.sensitivity),
-        "final_model": "augmented" if result.verdict.accepted else "plain",
+        "final_model": "augmented" if result.verdict.uses_augmented else "plain",
         "fits": result.fits,
         "spared_fits": result.spared_fits,
         "watch": result.watch,

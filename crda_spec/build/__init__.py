@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from crda_spec.build.causal import build_choice, build_falsifier, build_finder, build_partitioner
 from crda_spec.build.data import build_loader, build_source
+from crda_spec.build.gate import build_gate
 from crda_spec.build.perturbation import build_acting
 from crda_spec.build.regressor import build_member
 from crda_spec.build.settings import settings_of
@@ -12,7 +13,6 @@ from crda_spec.check import declared_graph, header_of, searched_space
 from crda_spec.counterfactual.noise import NOISE_MODELS
 from crda_spec.counterfactual.procedure import Procedure, Tuner
 from crda_spec.counterfactual.propagate import Propagation
-from crda_spec.gate.gate import WilcoxonGate
 from crda_spec.pipeline import Plan
 from crda_spec.regressors import Regressor
 from crda_spec.regressors.tune import RandomSearch

@@ -21,7 +21,7 @@ from crda_spec.errors import Complaint, DataError, SpecError
 from crda_spec.records import DataReport, Split, Table
 from crda_spec.seeds import integer_seed
 from crda_spec.spec.dataset import ColumnSplit, Dataset, FractionSplit, SourceSplit
-from crda_spec.spec.gate import folds_needed
+from crda_spec.spec.gate import fewest_folds
 from crda_spec.spec.run import RunSpec
 
 
@@ -148,7 +148,7 @@ def _fold_complaints(spec: RunSpec, train: Table, tuning: Table | None) -> list[
             least, inner = _units(tuning), "the rows set aside for tuning have only"
             inner = inner if tuning.groups is None else "the rows set aside for tuning form only"
         wanted += [(path, count, units, inner) for path, count, units in _tuning_folds(spec, least)]
-    needed = folds_needed(spec.gate.alpha, spec.gate.alternative)
+    needed = fewest_folds(spec.gate)
     fewest = {"gate.folds": (needed, f": this gate cannot accept with fewer than {needed} folds")}
     return [
         Complaint(

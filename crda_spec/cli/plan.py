@@ -226,7 +226,8 @@ def _tests(content: dict[str, Any]) -> Iterator[str]:
         yield from _wrapped(f"test of the graph: {test}{against}{then}", first=2)
     for name, said in (("search", "discovery"), ("screen", "screen"), ("gate", "gate")):
         if content[said] is not None:
-            yield from _wrapped(f"{name}: {_settings(content[said])}", first=2)
+            told = _gate(content[said]) if name == "gate" else _settings(content[said])
+            yield from _wrapped(f"{name}: {told}", first=2)
 
 
 def _claims(*, tested: int, implied: int) -> str:
@@ -235,6 +236,14 @@ def _claims(*, tested: int, implied: int) -> str:
         all_ = f"of the {implied} independencies that the graph implies"
         return f"{all_}, the {tested} nearest the target (the others are not tested)"
     return f"the {implied} independencies that the graph implies" if implied != 1 else "the 1 independence it implies"
+
+
+def _gate(gate: Mapping[str, Any]) -> str:
+    """The gate's settings but for those that ask for nothing."""
+    if not gate["enabled"]:
+        return "UNGATED: switched off, nobody will test whether augmentation helps"
+    idle = {"enabled": True, "min_effect": 0.0, "stop": "never", "repeats": 1}
+    return _settings({key: value for key, value in gate.items() if idle.get(key, "") != value})
 
 
 def _settings(chosen: Mapping[str, Any]) -> str:

@@ -4,46 +4,77 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from crda_spec.counterfactual.procedure import Procedure, augment, fit_augmented
+from crda_spec.data.folds import folds
 from crda_spec.errors import Complaint, DataError
-from crda_spec.gate.tests import Alternative, wilcoxon_p_value
-from crda_spec.records import Array, FoldResult, IntArray, Study, Table, Verdict, VerdictReason
+from crda_spec.gate.metrics import MSE, Metric
+from crda_spec.gate.tests import Alternative, PairedTest, Wilcoxon
+from crda_spec.records import Array, FoldResult, IntArray, Study, Table
 from crda_spec.regressors.teachers import GateFolds
+from crda_spec.seeds import integer_seed, stream
 
-Metric = Literal["mse", "mae"]
+Stop = Literal["certain", "never"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WilcoxonGate:
-    """Accept when the paired fold losses say so at level alpha."""
+class Gate:
+    """Accept when the test says so at level alpha."""
 
+    test: PairedTest = field(default_factory=Wilcoxon)
     folds: int = 10
+    repeats: int = 1
     alpha: float = 0.05
     alternative: Alternative = "less"
-    metric: Metric = "mse"
+    metric: Metric = MSE
+    min_effect: float = 0.0  # percent: the gain that has to be shown
+    stop: Stop = "never"  # certain: no more folds once they could not make it accept
+    enabled: bool = True
+
+    @property
+    def name(self) -> str:
+        """The test and its side, as records say it."""
+        return f"{self.test.kind}, {self.alternative}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Repeat:
+    """One division of the training rows into folds, with the seed of all that is drawn inside it."""
+
+    number: int  # from 0
+    held: tuple[IntArray, ...]
+    seed: int
+
+
+def repeats_of(gate: Gate, train: Table, *, seed: int) -> tuple[Repeat, ...]:
+    """The gate's divisions of the rows. The first has the run's own seed: its models serve the teacher too."""
+    seeds = [seed, *(integer_seed(seed, "gate-repeat", number) for number in range(1, gate.repeats))]
+    return tuple(
+        Repeat(number=number, seed=own, held=_held(train, gate.folds, seed=own)) for number, own in enumerate(seeds)
+    )
+
+
+def _held(train: Table, count: int, *, seed: int) -> tuple[IntArray, ...]:
+    return folds(len(train), count, rng=stream(seed, "gate-folds"), groups=train.groups)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FoldOutcome:
-    """One fold's result, and what it cost."""
+    """One fold's result, what each of its rows cost, and what the fold itself did."""
 
     result: FoldResult
     fits: int
     seconds: float
+    held: IntArray  # (m,) positions of its held-out rows
+    plain: Array  # (m,) their losses
+    augmented: Array  # (m,)
     reused: int = 0  # models that it needed and had from another fold
     studies: tuple[Study, ...] = ()  # the searches inside this fold
-
-
-def loss(errors: Array, metric: Metric) -> float:
-    """The mean loss of prediction errors."""
-    with np.errstate(over="ignore", invalid="ignore"):  # whoever asks looks whether the loss is finite
-        return float(np.mean(errors**2)) if metric == "mse" else float(np.mean(np.abs(errors)))
 
 
 def run_fold(
@@ -66,8 +97,10 @@ def run_fold(
         augmentation = augment(procedure, seen, seed=seed, index=index, around=around)
         augmented = fit_augmented(augmentation, seen, seed=seed, index=index)
         x, y = train.x[held], train.y[held]
-        plain_loss = loss(y - augmentation.plain.predict(x), metric)
-        augmented_loss = plain_loss if augmented is augmentation.plain else loss(y - augmented.predict(x), metric)
+        plain_errors = y - augmentation.plain.predict(x)
+        augmented_errors = plain_errors if augmented is augmentation.plain else y - augmented.predict(x)
+    spread = float(np.var(y))
+    plain_loss, augmented_loss = (metric.loss(errors, spread=spread) for errors in (plain_errors, augmented_errors))
     _check_finite(number, plain_loss, augmented_loss)
     made = augmentation.counterfactuals
     result = FoldResult(
@@ -84,6 +117,9 @@ def run_fold(
         result=result,
         fits=fitter.fits,
         seconds=fitter.seconds,
+        held=held,
+        plain=metric.row_losses(plain_errors),
+        augmented=metric.row_losses(augmented_errors),
         reused=fitter.reused,
         studies=augmentation.studies,
     )
@@ -98,85 +134,16 @@ def _check_finite(number: int, plain: float, augmented: float) -> None:
             raise DataError(Complaint(code="diverged", path="regressor", what=what, hint=hint))
 
 
-def judge(gate: WilcoxonGate, outcomes: Sequence[FoldOutcome], *, shared: int = 0) -> Verdict:
-    """The verdict on the paired fold losses.
+def certain(gate: Gate, results: Sequence[FoldResult], planned: int) -> bool:
+    """Whether the folds that are still ahead could no longer make the gate accept.
 
-    shared: models that were fitted once for several folds, beside those that the folds fitted themselves.
+    Exact: it asks for the smallest p-value that any losses of the folds ahead could lead to. Only refusals are certain
+    early. An acceptance never is, since one disastrous fold can still undo it.
     """
-    results = tuple(outcome.result for outcome in outcomes)
-    plain = np.array([result.plain for result in results])
-    augmented = np.array([result.augmented for result in results])
-    difference = augmented - plain
-    p_value = wilcoxon_p_value(difference, gate.alternative)
-    effect = percent_change(float(plain.mean()), float(augmented.mean()))
-    falls = wilcoxon_p_value(difference, "less") < 0.5  # two-sided, a small p-value may speak against augmentation
-    # Folds in which nothing could move leave the test without a word; a minority of folds may not speak for all.
-    idle = sum(not result.perturbed for result in results)
-    stable = 2 * idle < len(results)
-    accepted = p_value < gate.alpha and effect < 0 and falls and stable
-    reason: VerdictReason = "improved" if accepted else "not_significant" if stable else "unstable_partition"
-    disaster = p_value < gate.alpha and effect > 0  # most folds gain a little, one or two lose it all and more
-    if disaster or wilcoxon_p_value(-difference, "less") < gate.alpha:
-        reason = "worse"
-    return Verdict(
-        decision="accepted" if accepted else "rejected",
-        reason=reason,
-        sentence=_sentence(gate, results, p_value, effect, reason),
-        test=f"wilcoxon, {gate.alternative}",
-        metric=gate.metric,
-        alpha=gate.alpha,
-        p_value=p_value,
-        effect_percent=effect,
-        folds=results,
-        fits=shared + sum(outcome.fits for outcome in outcomes),
-        spared_fits=sum(outcome.reused for outcome in outcomes) - shared,
-    )
-
-
-_ABSTENTIONS: dict[VerdictReason, str] = {
-    "no_perturbable_features": "No feature may be perturbed, so nothing was augmented: use the plain model.",
-    "graph_falsified": (
-        "The data contradict the declared graph, so nothing it promises was used and nothing was augmented: "
-        "use the plain model."
-    ),
-}
-
-
-def abstain(gate: WilcoxonGate, reason: VerdictReason) -> Verdict:
-    """The verdict when nothing was made, so that there is nothing to test."""
-    return Verdict(
-        decision="abstained",
-        reason=reason,
-        sentence=_ABSTENTIONS[reason],
-        test=f"wilcoxon, {gate.alternative}",
-        metric=gate.metric,
-        alpha=gate.alpha,
-        p_value=None,
-        effect_percent=None,
-        folds=(),
-        fits=0,
-    )
-
-
-def percent_change(before: float, after: float) -> float:
-    """Change in percent of `before`; 0 when both are 0."""
-    if before == 0.0:
-        return 0.0 if after == 0.0 else float("inf")
-    return 100.0 * (after - before) / before
-
-
-def _sentence(
-    gate: WilcoxonGate, results: Sequence[FoldResult], p_value: float, effect: float, reason: VerdictReason
-) -> str:
-    better = sum(result.augmented < result.plain for result in results)
-    name = gate.metric.upper()
-    idle = sum(not result.perturbed for result in results)
-    aside = f" In {idle} {'fold' if idle == 1 else 'folds'} no feature could be perturbed." if idle else ""
-    compared = f"{'<' if p_value < gate.alpha else '>='} {gate.alpha:g}"
-    folds = f"held-out {name} fell in {better} of {len(results)} folds, {effect:+.1f} % on average"
-    if reason == "improved":
-        return f"Augmentation helps: {folds} (p = {p_value:.4g} {compared}): use the augmented model.{aside}"
-    lead = "Augmentation hurts" if reason == "worse" else "No convincing gain"
-    if reason == "unstable_partition":
-        lead = "The partition is not stable"
-    return f"{lead}: {folds} (p = {p_value:.4g} {compared}): keep the plain model.{aside}"
+    least = getattr(gate.test, "least_p_value", None)
+    if gate.stop == "never" or least is None or len(results) >= planned:
+        return False
+    left = 1.0 - gate.min_effect / 100.0
+    difference = np.array([result.augmented - left * result.plain for result in results])
+    smallest = least(difference, planned - len(results)) * (2.0 if gate.alternative == "two-sided" else 1.0)
+    return bool(smallest >= gate.alpha)

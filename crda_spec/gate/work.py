@@ -6,21 +6,22 @@ The order of results and their bytes do not depend on the number of workers.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from joblib import Parallel, cpu_count, delayed
 
 from crda_spec.counterfactual.procedure import Procedure
-from crda_spec.gate.gate import FoldOutcome, Metric, run_fold
+from crda_spec.gate.gate import FoldOutcome, Gate, Repeat, certain, run_fold
 from crda_spec.records import IntArray, Table
 from crda_spec.regressors.teachers import FoldModels, GateFolds
-from crda_spec.regressors.teachers.sharing import FoldFitting, ModelKey, gate_folds
+from crda_spec.regressors.teachers.sharing import FoldFitting, ModelKey, gate_folds, shared_fits
 
 _WORTH_WORKERS = 8.0  # seconds of fits, below which starting worker processes costs more than it saves
 
 Advance = Callable[[], None]
 
 
-def shared_models(procedure: Procedure, train: Table, held: tuple[IntArray, ...], *, seed: int) -> FoldModels | None:
+def shared_models(procedure: Procedure, train: Table, repeat: Repeat) -> FoldModels | None:
     """The place of the models that serve teacher and gate, still empty; None when nothing can be shared."""
     seats = procedure.shared_seats
     if not seats:
@@ -30,8 +31,8 @@ def shared_models(procedure: Procedure, train: Table, held: tuple[IntArray, ...]
         fill=procedure.fill,
         seats=seats,
         train=train,
-        held=held,
-        seed=seed,
+        held=repeat.held,
+        seed=repeat.seed,
         in_blocks=procedure.in_blocks,
     )
     return FoldModels(fitting)
@@ -44,26 +45,43 @@ def fit_singles(models: FoldModels, *, jobs: int | None, advance: Advance) -> No
     _fit(models, singles, workers=workers_for(jobs, len(singles), models.seconds * len(singles)), advance=advance)
 
 
+@dataclass(slots=True)
+class GateRun:
+    """The folds that were run, in declared order, and what they cost beside their own fits."""
+
+    outcomes: list[FoldOutcome]
+    pair_fits: int = 0  # models that leave out two folds, as far as these folds needed them
+
+    def is_certain(self, gate: Gate) -> bool:
+        """Whether the folds that are left could no longer make the gate accept."""
+        results = [outcome.result for outcome in self.outcomes]
+        return certain(gate, results, gate.folds * gate.repeats)
+
+
 def run_folds(
     procedure: Procedure,
     train: Table,
-    held: Sequence[IntArray],
+    repeat: Repeat,
     *,
-    metric: Metric,
-    seed: int,
+    gate: Gate,
     models: FoldModels | None,
     workers: int,
     advance: Advance,
-) -> list[FoldOutcome]:
-    """Every fold of the gate; models that leave out two folds are fitted when the first of the two needs them.
+    to: GateRun,
+) -> None:
+    """Adds the folds of one repeat; models that leave out two folds are fitted when the first of the two needs them.
 
     One worker goes fold by fold and keeps at most about half of these models at a time. Several workers fit all of
-    them first: waiting for each other at every fold would cost more than the memory.
+    them first: waiting for each other at every fold would cost more than the memory. Where the gate may stop early,
+    they take as many folds at a time as there are workers, and what was fitted beyond the fold at which the verdict
+    became certain is forgotten, so that the number of workers changes nothing that is told.
     """
-    numbers = range(1, len(held) + 1)
-    outcomes: list[FoldOutcome] = []
-    blocks = [[number] for number in numbers] if workers == 1 else [list(numbers)]
-    for block in blocks:
+    held, numbers = repeat.held, list(range(1, len(repeat.held) + 1))
+    size = workers if workers == 1 or gate.stop == "certain" else len(held)
+    used: list[int] = []
+    for block in (numbers[start : start + size] for start in range(0, len(held), size)):
+        if to.is_certain(gate):
+            break
         if models is not None:
             _fit(models, models.pairs(block), workers=workers, advance=advance)
         tasks = (
@@ -72,18 +90,45 @@ def run_folds(
                 train,
                 held[number - 1],
                 number,
-                metric=metric,
-                seed=seed,
+                metric=gate.metric,
+                seed=repeat.seed,
                 around=_around(procedure, models, held, len(train), number),
             )
             for number in block
         )
-        for outcome in Parallel(n_jobs=workers, return_as="generator")(tasks):
-            outcomes.append(outcome)
+        for number, outcome in zip(block, Parallel(n_jobs=workers, return_as="generator")(tasks), strict=True):
             advance()
-            if models is not None:
-                models.release(range(len(outcomes) + 1, len(held) + 1))
-    return outcomes
+            if to.is_certain(gate):
+                continue  # was computed beside the fold that made it certain
+            result = replace(outcome.result, fold=repeat.number * len(held) + number)
+            to.outcomes.append(replace(outcome, result=result))
+            used.append(number)
+        if models is not None:
+            models.release(range(block[-1] + 1, len(held) + 1))
+    if models is not None:
+        to.pair_fits += models.pair_count(used)
+
+
+def fits_foreseen(procedure: Procedure, gate: Gate) -> int:
+    """What a run fits at most, models that serve several folds counted once."""
+    if not procedure.shared_seats:
+        in_gate = gate.repeats * sum(procedure.fits_in_folds(gate.folds))
+        return procedure.fits(gate.folds) + (in_gate if gate.enabled else 0)
+    singles, pairs = shared_fits(procedure.shared_seats, gate.folds, in_blocks=procedure.in_blocks)
+    base = 1 + singles + 1  # plain on all rows, models without one fold, augmented on all rows
+    # The first repeat's plain models are among the singles; the others fit their own.
+    return base + (gate.repeats * (pairs + gate.folds) + (gate.repeats - 1) * gate.folds if gate.enabled else 0)
+
+
+def fits_stopped(procedure: Procedure, gate: Gate, run: int, pair_fits: int) -> int:
+    """What the folds that were not run would have fitted, had every one of them something to move."""
+    ahead = gate.folds * gate.repeats - run
+    if not procedure.shared_seats:
+        each = procedure.fits_in_folds(gate.folds) * gate.repeats
+        return sum(each[run:])
+    _, pairs = shared_fits(procedure.shared_seats, gate.folds, in_blocks=procedure.in_blocks)
+    own_plain = min(ahead, gate.folds * (gate.repeats - 1))
+    return gate.repeats * pairs - pair_fits + ahead + own_plain
 
 
 def workers_for(jobs: int | None, tasks: int, expected: float) -> int:

@@ -44,7 +44,7 @@ from crda_spec.records.rows import (
 )
 from crda_spec.records.synthetic import NOBODY, Action, Counterfactuals, Licence, Licensed, ResidualDraw
 from crda_spec.records.tuning import StoppedBy, Study, Trial, TrialState
-from crda_spec.records.verdict import DataReport, FoldResult, RunResult, TestScore, Verdict, VerdictReason
+from crda_spec.records.verdict import DataReport, Decision, FoldResult, RunResult, TestScore, Verdict, VerdictReason
 
 __all__ = [
     "NOBODY",
@@ -56,6 +56,7 @@ __all__ = [
     "ColumnType",
     "Counterfactuals",
     "DataReport",
+    "Decision",
     "DrawnEdge",
     "DrawnGraph",
     "EdgeMark",

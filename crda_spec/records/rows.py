@@ -115,6 +115,11 @@ class HeldOut:
         """The groups of the held-out rows, for an interval that respects them."""
         return self._rows.groups
 
+    @property
+    def spread(self) -> float:
+        """The variance of the held-out targets, one number, for a score that is relative to it."""
+        return float(self._rows.y.var())
+
     def errors(self, model: Predictor) -> Array:
         """The model's prediction errors, row by row: y - prediction."""
         return self._rows.y - model.predict(self._rows.x)

@@ -25,10 +25,14 @@ class FoldResult:
     synthetic_rows: int
 
 
+Decision = Literal["accepted", "rejected", "inconclusive", "abstained", "ungated"]
 VerdictReason = Literal[
     "improved",
     "not_significant",
+    "no_gain_worth_having",
     "worse",
+    "cannot_pass",
+    "gate_disabled",
     "unstable_partition",
     "no_perturbable_features",
     "graph_falsified",
@@ -39,7 +43,7 @@ VerdictReason = Literal[
 class Verdict:
     """What the gate decided, and the numbers it decided on."""
 
-    decision: Literal["accepted", "rejected", "abstained"]
+    decision: Decision
     reason: VerdictReason
     sentence: str
     test: str
@@ -50,11 +54,23 @@ class Verdict:
     folds: tuple[FoldResult, ...]
     fits: int
     spared_fits: int = 0  # how many more it would have been, had every fold fitted all its models itself
+    interval_percent: tuple[float, float] | None = None  # of the effect; None when too few rows were held out
+    level: float | None = None  # of the interval: as much is left out on either side as the test may err
+    min_effect: float = 0.0  # the gain, in percent, that had to be shown
+    rows_to_decide: int | None = None  # about how many training rows would decide an inconclusive case
+    planned_folds: int = 0  # over all repeats; fewer were run when the verdict was certain before
+    repeats: int = 1
+    stopped_fits: int = 0  # fits that stopping early made unnecessary
 
     @property
     def accepted(self) -> bool:
-        """Whether the augmented model is the one to use."""
+        """Whether the gate let the augmentation pass."""
         return self.decision == "accepted"
+
+    @property
+    def uses_augmented(self) -> bool:
+        """Whether the augmented model is the one to use: it passed, or nobody asked whether it would."""
+        return self.decision in ("accepted", "ungated")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -108,7 +108,7 @@ def _tiles(result: RunResult) -> Iterator[_Tile]:
     if verdict.effect_percent is not None:
         yield _Tile(f"{percent(verdict.effect_percent)} %", f"mean fold {verdict.metric.upper()} in the gate")
     if score.change_percent is not None:
-        used = "" if verdict.accepted else " (not used)"
+        used = "" if verdict.uses_augmented else " (not used)"
         yield _Tile(f"{percent(score.change_percent)} %", f"test {score.metric.upper()}, augmented{used}")
     else:
         yield _Tile(number(score.plain), f"test {score.metric.upper()}, plain model")

@@ -8,6 +8,8 @@ from crda_spec.report.wording import REASON_WORDS, count, number, p_value, perce
 DECISIONS = {
     "accepted": "Accepted: the augmented model is the one to use.",
     "rejected": "Rejected: the plain model is the one to use.",
+    "inconclusive": "Inconclusive: the plain model is the one to use until more rows decide.",
+    "ungated": "UNGATED: nobody tested whether augmentation helps; the augmented model is handed over all the same.",
     "abstained": "Abstained: nothing was augmented, the plain model is the one to use.",
 }
 
@@ -83,6 +85,9 @@ def gate_sentence(verdict: Verdict) -> str:
     if verdict.p_value is None:
         return ""
     effect = "" if verdict.effect_percent is None else f", mean fold loss {percent(verdict.effect_percent)} %"
+    if verdict.interval_percent is not None and verdict.level is not None:
+        low, high = verdict.interval_percent
+        effect += f" ({setting(100 * verdict.level)} % interval {percent(low)} to {percent(high)})"
     return f"{shown(verdict.test)}: {p_value(verdict.p_value)}, alpha {setting(verdict.alpha)}{effect}"
 
 
@@ -105,7 +110,7 @@ def score_sentences(result: RunResult) -> tuple[str, ...]:
         return (f"One plain model on {rows}: {metric} {number(score.plain)}; there is no augmented model to compare.",)
     moved = f"{metric} {number(score.plain)} -> {number(score.augmented)}"
     comparison = f"{moved}, {score_change(score)}" if score_change(score) else moved
-    if result.verdict.accepted:
+    if result.verdict.uses_augmented:
         return (f"One model vs one model on {rows}: {comparison}.",)
     return (
         f"One plain model on {rows}: {metric} {number(score.plain)} (used).",

@@ -49,7 +49,7 @@ def sections(result: RunResult) -> tuple[Section, ...]:
 def closing(result: RunResult, files: str | None) -> tuple[Line, ...]:
     """The decision, what it cost, and where the files are."""
     decision = result.verdict.decision
-    tone = {"accepted": "good", "rejected": "bad", "abstained": "strong"}[decision]
+    tone = {"accepted": "good", "rejected": "bad", "ungated": "bad"}.get(decision, "strong")
     seconds = sum(result.timings.values())
     lines = [Line(f"{DECISIONS[decision]} ({result.cost}, {seconds:.1f} s)", tone)]
     if files is not None:

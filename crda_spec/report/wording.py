@@ -32,7 +32,10 @@ STATUS_WORDS: Mapping[str, str] = {
 REASON_WORDS: Mapping[str, str] = {
     "improved": "the held-out error fell",
     "not_significant": "there is no convincing gain",
+    "no_gain_worth_having": "a gain worth having is ruled out",
     "worse": "the held-out error rose",
+    "cannot_pass": "no result of the folds ahead could have made it pass",
+    "gate_disabled": "the spec switches the gate off",
     "unstable_partition": "the features that may move changed from fold to fold",
     "no_perturbable_features": "no feature may move",
     "graph_falsified": "the data contradict the declared graph",

@@ -11,7 +11,7 @@ from crda_spec.spec.causal import Causal, EdgesGraph
 from crda_spec.spec.counterfactual import Counterfactual, LocationScaleNoise
 from crda_spec.spec.dataset import ColumnContract, ColumnSplit, Dataset, SourceSplit, SyntheticSource
 from crda_spec.spec.execution import Execution
-from crda_spec.spec.gate import WilcoxonGate, folds_needed, smallest_p_value
+from crda_spec.spec.gate import gate_complaints
 from crda_spec.spec.partition import Partition
 from crda_spec.spec.perturbation import perturbation_complaints
 
@@ -24,7 +24,7 @@ def check_parts(parts: Mapping[str, Any]) -> Iterator[Complaint]:
         "partition": _partition,
         "counterfactual": _counterfactual,
         "perturbation": perturbation_complaints,
-        "gate": _gate,
+        "gate": gate_complaints,
         "execution": _execution,
     }
     for name, check in checks.items():
@@ -143,21 +143,6 @@ def _counterfactual(counterfactual: Counterfactual) -> Iterator[Complaint]:
     if draw == "matched" and retention == 0:
         what = "no noise is carried (retention: 0), so there is none to match"
         yield _bad("counterfactual.residual_draw", what, "remove it, or set counterfactual.retention above 0")
-
-
-def _gate(gate: WilcoxonGate) -> Iterator[Complaint]:
-    least = smallest_p_value(gate.folds, gate.alternative)
-    if least < gate.alpha:
-        return
-    patterns, sides = ("2", "two-sided") if gate.alternative == "two-sided" else ("1", "one-sided")
-    what = (
-        f"this gate can never accept: with {gate.folds} folds the smallest {sides} p-value is "
-        f"{patterns}/2^{gate.folds} = {least:g}, which is not below alpha = {gate.alpha:g}"
-    )
-    hint = f"use at least {folds_needed(gate.alpha, gate.alternative)} folds"
-    if gate.alternative == "two-sided" and smallest_p_value(gate.folds, "less") < gate.alpha:
-        hint += " or alternative: less"
-    yield Complaint(code="gate-cannot-accept", path="gate.folds", what=what, hint=hint)
 
 
 def _execution(execution: Execution) -> Iterator[Complaint]:

@@ -74,6 +74,7 @@ RECIPES: dict[str, dict[str, Any]] = {
             "weight": 1.0,
         },
         "perturbation": {"default": {"kind": "scale", "reach": 0.7, "around": "mean", "share": "row"}},
+        "gate": {"kind": "wilcoxon"},
     },
     "distilled": {
         "partition": {
@@ -89,5 +90,6 @@ RECIPES: dict[str, dict[str, Any]] = {
             "weight": 1.0,
         },
         "perturbation": {"default": {"kind": "scale", "reach": 0.7, "around": "mean", "share": "row"}},
+        "gate": {"kind": "wilcoxon"},
     },
 }

@@ -15,6 +15,10 @@ from crda_spec.counterfactual.partition import (
 )
 from crda_spec.counterfactual.policies import Jitter
 from crda_spec.counterfactual.procedure import Procedure
+from crda_spec.gate.gate import Gate, Repeat
+from crda_spec.gate.metrics import Metric
+from crda_spec.gate.verdict import judge, paired_losses, passes, tested_p_value
+from crda_spec.gate.work import GateRun, run_folds
 from crda_spec.records import Column, Table, Teacher
 from crda_spec.regressors import Design, Fitter, Stopping
 from crda_spec.regressors.teachers import CrossfitTeacher, SingleTeacher
@@ -130,3 +134,34 @@ def procedure(train, *, regressor=None, declared=True, keep=(), **changes):
 
 
 CROSSFIT = {"teacher": CrossfitTeacher(3), "residuals": "out_of_fold"}
+
+MAE = Metric(kind="mae")
+
+
+def fold_outcomes(chosen, train, held, *, models=None, workers=1, gate=None, advance=lambda: None):
+    """What the gate's folds give, in order."""
+    done = GateRun(outcomes=[])
+    run_folds(
+        chosen,
+        train,
+        Repeat(number=0, held=held, seed=5),
+        gate=gate or Gate(folds=len(held)),
+        models=models,
+        workers=workers,
+        advance=advance,
+        to=done,
+    )
+    return done.outcomes
+
+
+def accepts(gate, outcomes, train):
+    """Whether the gate lets it pass; without the interval, which takes longest."""
+    paired = paired_losses(outcomes, train)
+    found = tested_p_value(gate, paired, seed=0)
+    return passes(gate, paired, [one.result for one in outcomes], found)
+
+
+def verdict_of(gate, outcomes, **counts):
+    """The verdict on outcomes whose training rows do not matter."""
+    rows = 1 + max(int(one.held.max()) for one in outcomes)
+    return judge(gate, outcomes, table(np.zeros((rows, 1)), np.zeros(rows)), seed=0, **counts)

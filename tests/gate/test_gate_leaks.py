@@ -2,14 +2,15 @@
 
 import numpy as np
 import pytest
-from gate_parts import CROSSFIT, LeakyTeacher, Watching, poisoned, procedure, table
+from gate_parts import CROSSFIT, MAE, LeakyTeacher, Watching, accepts, poisoned, procedure, table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crda_spec.counterfactual.act import Acting
 from crda_spec.counterfactual.policies import Jitter
 from crda_spec.data.folds import folds
-from crda_spec.gate.gate import WilcoxonGate, judge, run_fold
+from crda_spec.gate.gate import Gate, run_fold
+from crda_spec.gate.metrics import MSE
 from crda_spec.records import Column, Table
 from crda_spec.regressors import Stopping
 from crda_spec.regressors.tune import RandomSearch
@@ -25,7 +26,7 @@ def draw(n, d, seed, *, groups=None):
     return table(x, x[:, 0] + rng.normal(size=n), groups)
 
 
-def fold_artefacts(make_procedure, train, held, *, stopping, metric="mse"):
+def fold_artefacts(make_procedure, train, held, *, stopping, metric=MSE):
     """All that was fitted in one fold, what was decided there, and the outcome."""
     watching = Watching(stopping=stopping)
     outcome = run_fold(make_procedure(train, watching), train, held, 3, metric=metric, seed=5)
@@ -79,7 +80,7 @@ def test_both_arms_get_the_same_real_rows_and_no_synthetic_row_is_scored(stoppin
     train = draw(40, 3, 2)
     held = folds(40, 4, rng=stream(0, "folds"))[0]
     watching, _, outcome = fold_artefacts(
-        lambda rows, watching: procedure(rows, regressor=watching), train, held, stopping=stopping, metric="mae"
+        lambda rows, watching: procedure(rows, regressor=watching), train, held, stopping=stopping, metric=MAE
     )
     plain, augmented = watching.designs
     assert augmented.x[: len(plain.x)].tobytes() == plain.x.tobytes()
@@ -102,7 +103,7 @@ def test_the_losses_of_a_fold_are_those_of_its_models_on_the_held_out_rows():
     rest = np.setdiff1d(np.arange(40), held)
     a = np.column_stack([train.x, np.ones(40)])
     errors = train.y[held] - a[held] @ np.linalg.lstsq(a[rest], train.y[rest], rcond=None)[0]
-    for metric, expected in (("mse", np.mean(errors**2)), ("mae", np.mean(np.abs(errors)))):
+    for metric, expected in ((MSE, np.mean(errors**2)), (MAE, np.mean(np.abs(errors)))):
         outcome = run_fold(procedure(train), train, held, 1, metric=metric, seed=5)
         assert outcome.result.plain == pytest.approx(expected, rel=1e-9)
         assert outcome.result.augmented != outcome.result.plain
@@ -110,21 +111,21 @@ def test_the_losses_of_a_fold_are_those_of_its_models_on_the_held_out_rows():
 
 def test_a_fold_without_a_perturbable_feature_compares_the_plain_model_with_itself():
     train = draw(40, 2, 3)
-    outcome = run_fold(procedure(train, keep=train.names), train, np.arange(10), 1, metric="mse", seed=0)
+    outcome = run_fold(procedure(train, keep=train.names), train, np.arange(10), 1, metric=MSE, seed=0)
     assert outcome.result.plain == outcome.result.augmented
     assert (outcome.result.perturbed, outcome.result.synthetic_rows, outcome.fits) == ((), 0, 1)
 
 
 def accept_rate(simulations, make_procedure):
     """How often the gate accepts, over small tables of eight useless features."""
-    gate = WilcoxonGate(folds=5)
+    gate = Gate(folds=5)
     accepted = 0
     for simulation in range(simulations):
         train = draw(40, 8, simulation)
         held = folds(40, gate.folds, rng=stream(simulation, "gate-folds"))
         chosen = make_procedure(train)
-        outcomes = [run_fold(chosen, train, rows, k, metric="mse", seed=simulation) for k, rows in enumerate(held, 1)]
-        accepted += judge(gate, outcomes).accepted
+        outcomes = [run_fold(chosen, train, rows, k, metric=MSE, seed=simulation) for k, rows in enumerate(held, 1)]
+        accepted += accepts(gate, outcomes, train)
     return accepted / simulations
 
 
@@ -161,7 +162,7 @@ def test_a_label_that_only_held_out_rows_have_does_not_even_widen_the_model(only
         rows = Table(features=columns, target=Column(name="y", type="continuous"), row_ids=np.arange(40), x=x, y=y)
         watching = Watching()
         outcome = run_fold(
-            procedure(rows, regressor=watching, **(CROSSFIT if crossfit else {})), rows, held, 1, metric="mse", seed=5
+            procedure(rows, regressor=watching, **(CROSSFIT if crossfit else {})), rows, held, 1, metric=MSE, seed=5
         )
         return watching, outcome.result.plain
 

@@ -2,9 +2,13 @@
 
 import numpy as np
 import pytest
+from gate_parts import MAE
+from gate_parts import verdict_of as judge
 
 from crda_spec.errors import DataError
-from crda_spec.gate.gate import FoldOutcome, WilcoxonGate, _check_finite, abstain, judge, loss, percent_change
+from crda_spec.gate.gate import FoldOutcome, Gate, _check_finite
+from crda_spec.gate.metrics import MSE
+from crda_spec.gate.verdict import abstain, percent_change
 from crda_spec.records import FoldResult
 
 
@@ -22,6 +26,9 @@ def outcomes(pairs, *, idle=()):
             ),
             fits=2,
             seconds=0.5,
+            held=np.arange(10 * number - 10, 10 * number),
+            plain=np.full(10, plain),
+            augmented=np.full(10, augmented),
         )
         for number, (plain, augmented) in enumerate(pairs, start=1)
     ]
@@ -31,7 +38,7 @@ BETTER = [(1.0 + k / 10, 0.9 + k / 11) for k in range(10)]
 
 
 def test_accepted():
-    verdict = judge(WilcoxonGate(), outcomes(BETTER))
+    verdict = judge(Gate(), outcomes(BETTER))
     assert (verdict.decision, verdict.reason, verdict.accepted) == ("accepted", "improved", True)
     assert verdict.p_value == 2**-10
     assert verdict.fits == 20
@@ -47,16 +54,18 @@ def test_accepted():
 def test_not_significant():
     """Ranks 8.5 four times and 3.5 six times; P(3.5 A + 8.5 B <= 21) = (1 + 4 * 42/64 + 6 * 7/64) / 16 = 0.2676."""
     pairs = [(1.0, 0.9)] * 4 + [(1.0, 1.05)] * 6
-    verdict = judge(WilcoxonGate(metric="mae"), outcomes(pairs))
-    assert (verdict.decision, verdict.reason) == ("rejected", "not_significant")
-    assert verdict.sentence == (
+    verdict = judge(Gate(metric=MAE), outcomes(pairs))
+    assert (verdict.decision, verdict.reason) == ("inconclusive", "not_significant")
+    assert verdict.interval_percent[0] < -1.0 < verdict.interval_percent[1]
+    assert (verdict.level, verdict.planned_folds, verdict.stopped_fits) == (0.9, 10, 0)
+    assert verdict.sentence.startswith(
         "No convincing gain: held-out MAE fell in 4 of 10 folds, -1.0 % on average (p = 0.2676 >= 0.05): "
-        "keep the plain model."
+        "keep the plain model. "
     )
 
 
 def test_worse():
-    verdict = judge(WilcoxonGate(), outcomes([(plain, 2 * plain) for plain, _ in BETTER]))
+    verdict = judge(Gate(), outcomes([(plain, 2 * plain) for plain, _ in BETTER]))
     assert (verdict.decision, verdict.reason) == ("rejected", "worse")
     assert verdict.sentence == (
         "Augmentation hurts: held-out MSE fell in 0 of 10 folds, +100.0 % on average (p = 1 >= 0.05): "
@@ -66,7 +75,7 @@ def test_worse():
 
 def test_a_significant_test_with_a_worse_mean_is_not_accepted():
     """Nine folds a little better and one a disaster: the ranks say yes, the mean says no."""
-    verdict = judge(WilcoxonGate(), outcomes([*BETTER[1:], (1.0, 6.0)]))
+    verdict = judge(Gate(), outcomes([*BETTER[1:], (1.0, 6.0)]))
     assert verdict.p_value < 0.05
     assert (verdict.decision, verdict.reason) == ("rejected", "worse")
     assert verdict.sentence == (
@@ -76,18 +85,20 @@ def test_a_significant_test_with_a_worse_mean_is_not_accepted():
 
 
 def test_a_little_worse_is_no_evidence_of_harm():
-    verdict = judge(WilcoxonGate(), outcomes([(1.0, 1.01), (1.0, 0.992), (1.0, 1.007), (1.0, 0.995), (1.0, 1.004)]))
-    assert (verdict.decision, verdict.reason) == ("rejected", "not_significant")
+    verdict = judge(Gate(folds=5), outcomes([(1.0, 1.01), (1.0, 0.992), (1.0, 1.007), (1.0, 0.995), (1.0, 1.004)]))
+    assert (verdict.decision, verdict.reason) == ("rejected", "no_gain_worth_having")
+    low = verdict.interval_percent[0]
+    assert -1.0 < low < 0.2
     assert verdict.sentence == (
-        "No convincing gain: held-out MSE fell in 2 of 5 folds, +0.2 % on average (p = 0.6875 >= 0.05): "
-        "keep the plain model."
+        "No gain worth having: held-out MSE fell in 2 of 5 folds, +0.2 % on average (p = 0.6875 >= 0.05): "
+        f"keep the plain model. The change is {low:+.1f} % or more (90% interval)."
     )
 
 
 def test_two_sided_a_lucky_mean_does_not_turn_losing_ranks_into_a_gain():
     """Nine folds a little worse and one far better: two-sided the ranks are significant, but against augmentation."""
     pairs = [(augmented, plain) for plain, augmented in BETTER[1:]] + [(6.0, 1.0)]
-    verdict = judge(WilcoxonGate(alternative="two-sided", alpha=0.1), outcomes(pairs))
+    verdict = judge(Gate(alternative="two-sided", alpha=0.1), outcomes(pairs))
     assert verdict.p_value < 0.1
     assert verdict.effect_percent < 0
     assert (verdict.decision, verdict.reason) == ("rejected", "worse")
@@ -103,7 +114,7 @@ def test_a_model_that_runs_away_is_an_error_with_its_fold():
 
 
 def test_two_sided_accepts_only_the_better_side():
-    gate = WilcoxonGate(alternative="two-sided")
+    gate = Gate(alternative="two-sided")
     assert judge(gate, outcomes(BETTER)).accepted
     worse = judge(gate, outcomes([(augmented, plain) for plain, augmented in BETTER]))
     assert worse.p_value == 2**-9
@@ -112,22 +123,22 @@ def test_two_sided_accepts_only_the_better_side():
 
 def test_alpha_itself_is_not_below_alpha():
     pairs = BETTER[:5]
-    assert not judge(WilcoxonGate(folds=5, alpha=2**-5), outcomes(pairs)).accepted
-    assert judge(WilcoxonGate(folds=5, alpha=2**-5 + 1e-9), outcomes(pairs)).accepted
+    assert not judge(Gate(folds=5, alpha=2**-5), outcomes(pairs)).accepted
+    assert judge(Gate(folds=5, alpha=2**-5 + 1e-9), outcomes(pairs)).accepted
 
 
 @pytest.mark.parametrize(("idle", "said"), [((2,), "In 1 fold "), ((1, 3), "In 2 folds ")])
 def test_folds_in_which_nothing_could_move_are_named(idle, said):
     pairs = [(1.0, 1.0) if number in idle else (1.0, 0.9) for number in range(1, 11)]
-    verdict = judge(WilcoxonGate(), outcomes(pairs, idle=idle))
+    verdict = judge(Gate(), outcomes(pairs, idle=idle))
     assert verdict.sentence.endswith(f": use the augmented model. {said}no feature could be perturbed.")
 
 
 def test_two_arms_alike_in_every_fold():
-    verdict = judge(WilcoxonGate(), outcomes([(0.0, 0.0)] * 10))
+    verdict = judge(Gate(), outcomes([(0.0, 0.0)] * 10))
     assert (verdict.decision, verdict.reason, verdict.p_value, verdict.effect_percent) == (
         "rejected",
-        "not_significant",
+        "no_gain_worth_having",
         1.0,
         0.0,
     )
@@ -147,7 +158,7 @@ def test_two_arms_alike_in_every_fold():
     ],
 )
 def test_nothing_to_test(reason, sentence):
-    verdict = abstain(WilcoxonGate(metric="mae", alternative="two-sided"), reason)
+    verdict = abstain(Gate(metric=MAE, alternative="two-sided"), reason)
     assert (verdict.decision, verdict.reason, verdict.accepted) == ("abstained", reason, False)
     assert (verdict.p_value, verdict.effect_percent, verdict.folds, verdict.fits) == (None, None, (), 0)
     assert (verdict.test, verdict.metric) == ("wilcoxon, two-sided", "mae")
@@ -156,12 +167,12 @@ def test_nothing_to_test(reason, sentence):
 
 def test_a_fold_loss_that_is_no_number_is_an_error_not_a_verdict():
     with pytest.raises(ValueError, match=r"^a fold loss is not finite$"):
-        judge(WilcoxonGate(), outcomes([*BETTER[1:], (1.0, float("nan"))]))
+        judge(Gate(), outcomes([*BETTER[1:], (1.0, float("nan"))]))
 
 
 def test_losses_and_changes():
     errors = np.array([3.0, -1.0])
-    assert (loss(errors, "mse"), loss(errors, "mae")) == (5.0, 2.0)
+    assert (MSE.loss(errors, spread=1.0), MAE.loss(errors, spread=1.0)) == (5.0, 2.0)
     assert [percent_change(*pair) for pair in ((2.0, 1.0), (2.0, 3.0), (0.0, 0.0), (0.0, 1.0))] == [
         -50.0,
         50.0,
@@ -173,7 +184,7 @@ def test_losses_and_changes():
 def test_half_of_the_folds_without_anything_to_move_may_not_speak_for_all():
     idle = (1, 2, 3, 4, 5)
     pairs = [(1.0, 1.0) if number in idle else (1.0, 0.9) for number in range(1, 11)]
-    verdict = judge(WilcoxonGate(), outcomes(pairs, idle=idle))
+    verdict = judge(Gate(), outcomes(pairs, idle=idle))
     assert (verdict.decision, verdict.reason, verdict.p_value) == ("rejected", "unstable_partition", 2**-5)
     assert verdict.sentence == (
         "The partition is not stable: held-out MSE fell in 5 of 10 folds, -5.0 % on average (p = 0.03125 < 0.05): "
@@ -187,14 +198,14 @@ def test_half_of_the_folds_without_anything_to_move_may_not_speak_for_all():
 )
 def test_the_majority_of_folds_must_have_something_to_move(folds, idle, reason):
     pairs = [(1.0, 1.0) if number <= idle else (1.0, 0.9) for number in range(1, folds + 1)]
-    verdict = judge(WilcoxonGate(alpha=0.1), outcomes(pairs, idle=range(1, idle + 1)))
+    verdict = judge(Gate(alpha=0.1), outcomes(pairs, idle=range(1, idle + 1)))
     assert verdict.reason == reason
     assert verdict.accepted == (reason == "improved")
 
 
 def test_harm_is_named_before_instability():
     pairs = [(1.0, 1.0)] * 5 + [(1.0, 2.0)] * 5
-    verdict = judge(WilcoxonGate(), outcomes(pairs, idle=range(1, 6)))
+    verdict = judge(Gate(), outcomes(pairs, idle=range(1, 6)))
     assert (verdict.decision, verdict.reason) == ("rejected", "worse")
     assert verdict.sentence == (
         "Augmentation hurts: held-out MSE fell in 0 of 10 folds, +50.0 % on average (p = 1 >= 0.05): "
@@ -203,4 +214,4 @@ def test_harm_is_named_before_instability():
 
 
 def test_a_loss_beyond_all_numbers_is_infinite_without_a_warning():
-    assert loss(np.array([1e200, 1.0]), "mse") == float("inf")
+    assert MSE.loss(np.array([1e200, 1.0]), spread=1.0) == float("inf")

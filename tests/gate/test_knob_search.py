@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from gate_parts import Squares, Watching, poisoned, procedure, table
+from gate_parts import Squares, Watching, fold_outcomes, poisoned, procedure, table
 
 from crda_spec.counterfactual.act import Acting
 from crda_spec.counterfactual.partition import Choice
@@ -17,7 +17,7 @@ from crda_spec.counterfactual.tuning.search import _Trials
 from crda_spec.data.folds import folds
 from crda_spec.errors import DataError
 from crda_spec.gate.gate import run_fold
-from crda_spec.gate.work import run_folds
+from crda_spec.gate.metrics import MSE
 from crda_spec.records import Teacher
 from crda_spec.regressors import Fitter
 from crda_spec.regressors.teachers import BaggedTeacher, CrossfitTeacher, SingleTeacher
@@ -247,7 +247,7 @@ def test_nothing_tuned_inside_a_gate_fold_has_seen_a_held_out_row(crossfit):
         watching = Watching()
         chosen = procedure(rows, regressor=watching, search=REGRESSOR_SEARCH, tuner=tuner, **changes)
         around = gate_folds(held, 48, 2)
-        outcome = run_fold(chosen, rows, held[1], 2, metric="mse", seed=5, around=around)
+        outcome = run_fold(chosen, rows, held[1], 2, metric=MSE, seed=5, around=around)
         return watching, outcome
 
     clean, outcome = ran(train)
@@ -298,7 +298,7 @@ def test_a_leak_into_the_search_would_be_found():
 
     def fingerprint(rows):
         watching = Watching()
-        run_fold(procedure(rows, regressor=watching, tuner=Leaky(rows)), rows, held, 2, metric="mse", seed=5)
+        run_fold(procedure(rows, regressor=watching, tuner=Leaky(rows)), rows, held, 2, metric=MSE, seed=5)
         return watching.fingerprint()
 
     assert fingerprint(train) != fingerprint(poisoned(train, held))
@@ -311,7 +311,7 @@ def test_the_folds_and_their_studies_are_the_same_at_any_number_of_workers():
     chosen = procedure(train, tuner=tuner)
 
     def outcomes(workers):
-        done = run_folds(chosen, train, held, metric="mse", seed=5, models=None, workers=workers, advance=lambda: None)
+        done = fold_outcomes(chosen, train, held, workers=workers)
         return [(outcome.result, outcome.studies, outcome.fits) for outcome in done]
 
     assert outcomes(1) == outcomes(2)

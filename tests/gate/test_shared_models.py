@@ -6,13 +6,14 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from gate_parts import Squares, Watching, poisoned, procedure, table
+from gate_parts import Squares, Watching, fold_outcomes, poisoned, procedure, table, verdict_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crda_spec.data.folds import folds
-from crda_spec.gate.gate import WilcoxonGate, judge, run_fold
-from crda_spec.gate.work import fit_singles, run_folds, shared_models, workers_for
+from crda_spec.gate.gate import Gate, Repeat, run_fold
+from crda_spec.gate.metrics import MSE
+from crda_spec.gate.work import fit_singles, shared_models, workers_for
 from crda_spec.regressors import RandomForest, Ridge
 from crda_spec.regressors.teachers import BaggedTeacher, CommitteeTeacher, CrossfitTeacher, SingleTeacher
 from crda_spec.regressors.teachers.sharing import STUDENT, FoldModels, ModelKey, gate_folds, shared_fits
@@ -38,17 +39,18 @@ def draw(n, seed=0, *, groups=None):
     return table(x, x[:, 0] + x[:, 1] ** 2 + 0.5 * rng.normal(size=n), groups)
 
 
+def shared_of(chosen, train, held, *, seed=5):
+    return shared_models(chosen, train, Repeat(number=0, held=held, seed=seed))
+
+
 def layout(train, k=4, seed=0):
     return folds(len(train), k, rng=stream(seed, "gate-folds"), groups=train.groups)
 
 
 def shared_run(chosen, train, held, *, workers=1):
-    models = shared_models(chosen, train, held, seed=5)
+    models = shared_of(chosen, train, held, seed=5)
     fit_singles(models, jobs=workers, advance=lambda: None)
-    outcomes = run_folds(
-        chosen, train, held, metric="mse", seed=5, models=models, workers=workers, advance=lambda: None
-    )
-    return models, outcomes
+    return models, fold_outcomes(chosen, train, held, models=models, workers=workers)
 
 
 def results(outcomes):
@@ -64,7 +66,7 @@ def test_shared_models_give_the_same_folds_as_every_fold_fitting_its_own(choice,
     _, outcomes = shared_run(chosen, train, held)
     blocks = chosen.in_blocks
     alone = [
-        run_fold(chosen, train, rows, k, metric="mse", seed=5, around=gate_folds(held, 48, k, in_blocks=blocks))
+        run_fold(chosen, train, rows, k, metric=MSE, seed=5, around=gate_folds(held, 48, k, in_blocks=blocks))
         for k, rows in enumerate(held, 1)
     ]
     needed = chosen.fits_in_folds(folds_)
@@ -93,7 +95,7 @@ def test_every_model_is_fitted_once_and_as_many_as_foreseen(choice):
     singles, pairs = shared_fits(chosen.shared_seats, 5, in_blocks=chosen.in_blocks)
     assert models.fits == 1 + singles + pairs
     assert pairs == len(chosen.shared_seats) * 10  # five folds are too few for blocks
-    verdict = judge(WilcoxonGate(folds=5), outcomes, shared=5 + pairs)
+    verdict = verdict_of(Gate(folds=5), outcomes, shared=5 + pairs)
     assert verdict.fits == 5 + pairs + 5
     assert verdict.fits + verdict.spared_fits == 5 * chosen.fits(4)
 
@@ -111,13 +113,13 @@ def test_the_gate_costs_no_more_than_promised(choice, most):
     held = layout(train, 10)
     watching = Watching()
     chosen = procedure(train, regressor=watching, **choice)
-    models = shared_models(chosen, train, held, seed=5)
+    models = shared_of(chosen, train, held, seed=5)
     shared = 0
     if models is not None:
         fit_singles(models, jobs=1, advance=lambda: None)
         shared = -(models.fits - models.plain_fits())
-    outcomes = run_folds(chosen, train, held, metric="mse", seed=5, models=models, workers=1, advance=lambda: None)
-    verdict = judge(WilcoxonGate(), outcomes, shared=shared + (0 if models is None else models.fits))
+    outcomes = fold_outcomes(chosen, train, held, models=models)
+    verdict = verdict_of(Gate(), outcomes, shared=shared + (0 if models is None else models.fits))
     assert verdict.fits == {2.5: 20, 7.0: 65}[most]
     assert verdict.fits <= most * 10
     assert len(watching.designs) == verdict.fits + (0 if models is None else 1)  # the plain model on all rows
@@ -164,12 +166,12 @@ def test_no_value_of_a_fold_changes_a_word_said_inside_it(seed, outer, folds_, n
     for rows in (train, poisoned(train, held[outer - 1])):
         labels = Labels()
         chosen = procedure(rows, regressor=labels, declared=declared, **TEACHERS[name])
-        models = shared_models(chosen, rows, held, seed=5)
+        models = shared_of(chosen, rows, held, seed=5)
         fit_singles(models, jobs=1, advance=lambda: None)
         for key in models.pairs(models.numbers):
             models.put(key, *models.fitting.fit(key))
         labels.said.clear()
-        outcome = run_fold(chosen, rows, held[outer - 1], outer, metric="mse", seed=5, around=models.around(outer))
+        outcome = run_fold(chosen, rows, held[outer - 1], outer, metric=MSE, seed=5, around=models.around(outer))
         scored = 2 if outcome.result.perturbed else 1  # the last words are about the fold's own rows
         inside.append((labels.said[:-scored], outcome.result.perturbed, outcome.result.synthetic_rows))
         elsewhere.append([models.models[ModelKey(models.whole.seat, (k,))].predict(rows.x) for k in models.numbers])
@@ -185,7 +187,7 @@ def test_no_value_of_a_fold_changes_a_word_said_inside_it(seed, outer, folds_, n
 def test_what_a_fold_is_handed_has_not_seen_it(choice, folds_):
     """By the keys alone: inside outer fold j every model leaves out j, and the member for fold k leaves out k too."""
     train = draw(40)
-    models = shared_models(procedure(train, regressor=FOREST, **choice), train, layout(train, folds_), seed=5)
+    models = shared_of(procedure(train, regressor=FOREST, **choice), train, layout(train, folds_), seed=5)
     keys = [models.whole, *models.singles(), *models.pairs(models.numbers)]
     models.models = {key: key for key in keys}
     seats = range(len(models.fitting.seats))
@@ -217,7 +219,7 @@ def test_a_shared_model_leaves_out_the_rows_of_its_folds_and_has_its_own_seed():
             seen.append((len(design.y), seed))
             return Squares().train(design, seed=seed)
 
-    models = shared_models(procedure(train, regressor=Notebook(), **TEACHERS["repeated"]), train, held, seed=5)
+    models = shared_of(procedure(train, regressor=Notebook(), **TEACHERS["repeated"]), train, held, seed=5)
     keys = [models.whole, *models.singles(), *models.pairs(models.numbers)]
     assert len(keys) == len(set(keys)) == 1 + 8 + 12
     for key in keys:
@@ -242,17 +244,14 @@ def test_models_are_kept_only_as_long_as_a_fold_ahead_needs_them():
     train = draw(48)
     held = layout(train, 8)
     chosen = procedure(train, regressor=FOREST, **TEACHERS["crossfit"])
-    models = shared_models(chosen, train, held, seed=5)
+    models = shared_of(chosen, train, held, seed=5)
     fit_singles(models, jobs=1, advance=lambda: None)
     kept = []
-    run_folds(
+    fold_outcomes(
         chosen,
         train,
         held,
-        metric="mse",
-        seed=5,
         models=models,
-        workers=1,
         advance=lambda: kept.append(sum(len(key.left_out) == 2 for key in models.models)),
     )
     assert len(kept) == 28 + 8
@@ -274,8 +273,8 @@ def test_nothing_is_shared_where_nothing_can_be(choice):
     held = layout(train)
     watching = Watching()
     chosen = procedure(train, regressor=watching, **choice)
-    assert shared_models(chosen, train, held, seed=5) is None
-    outcomes = run_folds(chosen, train, held, metric="mse", seed=5, models=None, workers=1, advance=lambda: None)
+    assert shared_of(chosen, train, held, seed=5) is None
+    outcomes = fold_outcomes(chosen, train, held)
     assert {(one.fits, one.reused) for one in outcomes} == {(chosen.fits(3), 0)}
     assert len(watching.designs) == 4 * chosen.fits(3)
 
@@ -285,7 +284,7 @@ def test_tuned_settings_are_tuned_inside_each_fold_and_the_teacher_follows_the_g
     held = layout(train)
     tuned = Watching()
     chosen = procedure(train, regressor=tuned, teacher=CrossfitTeacher(), residuals="out_of_fold", search=SEARCH)
-    run_fold(chosen, train, held[0], 1, metric="mse", seed=5, around=gate_folds(held, 40, 1))
+    run_fold(chosen, train, held[0], 1, metric=MSE, seed=5, around=gate_folds(held, 40, 1))
     sizes = [len(design.y) for design in tuned.designs]
     assert sizes == [20] * 6 + [30] + [20] * 3 + [60]  # tuning, plain, a member for each other fold, augmented
 
@@ -301,7 +300,7 @@ def test_the_count_of_shared_fits_is_that_of_the_keys(folds_, repeats, others):
     seats = (*CrossfitTeacher(repeats=repeats).seats, *CommitteeTeacher((Ridge(),) * others).seats)
     train = draw(folds_)
     models = FoldModels(
-        shared_models(procedure(train, **TEACHERS["crossfit"]), train, layout(train, folds_), seed=0).fitting
+        shared_of(procedure(train, **TEACHERS["crossfit"]), train, layout(train, folds_), seed=0).fitting
     )
     object.__setattr__(models.fitting, "seats", seats)
     singles, pairs = shared_fits(seats, folds_)

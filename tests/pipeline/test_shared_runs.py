@@ -24,7 +24,7 @@ causal: {graph: {kind: edges, edges: ["{FEATURES} -> energy"]}}
 falsify: {on_falsified: ignore}
 regressor: {kind: REGRESSOR}
 counterfactual: {factor: 2, teacher: TEACHER}
-gate: {kind: wilcoxon, folds: 5}
+gate: {kind: wilcoxon, folds: 5, stop: never}
 execution: {jobs: 1}
 """
 

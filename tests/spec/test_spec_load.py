@@ -44,10 +44,14 @@ def test_an_override_may_reach_into_a_section_that_the_file_leaves_out(load, ove
 
 
 def test_the_file_still_has_to_write_the_kind_of_what_it_writes(complaint):
-    assert complaint("gate: {alpha: 0.1}\n", "gate.folds=12") == (
-        "spec.yaml:6:7: gate.kind: the key 'kind' is missing; write kind: wilcoxon\n"
-        "    6 | gate: {alpha: 0.1}\n      |       ^"
-    )
+    said = complaint("regressor: {alpha: 0.1}\n", "regressor.gamma=12")
+    assert said.startswith("spec.yaml:6:12: regressor: the key 'kind' is missing; choose one of ")
+
+
+def test_the_recipe_says_which_gate_when_the_file_does_not(load):
+    spec, draft = load("gate: {alpha: 0.1}\n", "gate.folds=12")
+    assert (spec.gate.kind, spec.gate.alpha, spec.gate.folds) == ("wilcoxon", 0.1, 12)
+    assert draft.origins["gate.kind"] == "recipe"
 
 
 def test_overrides_take_lists_mappings_and_items(load):
@@ -131,6 +135,7 @@ def test_a_recipe_fills_what_is_left_out(load, recipe):
     for section, wanted in preset.items():
         assert {key: dumped[section][key] for key in wanted} == wanted
     assert {name for name, origin in draft.origins.items() if origin == "recipe"} == {
+        "gate.kind",
         "partition.joint.alpha",
         "partition.joint.folds",
         "partition.joint.on_failure",

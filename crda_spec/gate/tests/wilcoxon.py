@@ -8,14 +8,36 @@ approximations are not.
 
 from __future__ import annotations
 
-from typing import Literal
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy.stats import rankdata
 
+from crda_spec.gate.tests._protocol import Alternative, Paired
 from crda_spec.records import Array
 
-Alternative = Literal["less", "two-sided"]
+
+@dataclass(frozen=True, slots=True)
+class Wilcoxon:
+    """The paper's test."""
+
+    kind: ClassVar[str] = "wilcoxon"
+
+    def p_value(self, paired: Paired, *, rng: np.random.Generator) -> float:
+        """Exact; draws nothing."""
+        del rng
+        return wilcoxon_p_value(paired.difference, "less")
+
+    def least_p_value(self, difference: Array, ahead: int) -> float:
+        """The smallest p-value that `ahead` more folds can lead to.
+
+        It is reached when all of them win by more than any fold so far: a win adds nothing to the losses' rank sum,
+        and the larger it is, the lower the ranks that are left to the losses. A fold without any difference would
+        leave the rank sum as it is and halve the number of sign patterns, so it can only raise the p-value.
+        """
+        beyond = 1.0 + float(np.max(np.abs(difference), initial=0.0))
+        return wilcoxon_p_value(np.concatenate([difference, -beyond * np.arange(1, ahead + 1)]), "less")
 
 
 def wilcoxon_p_value(difference: Array, alternative: Alternative) -> float:

@@ -122,6 +122,11 @@ class FoldModels:
             if (key := ModelKey(seat, left_out)) not in self.models
         ]
 
+    def pair_count(self, outer: Iterable[int]) -> int:
+        """How many models that leave out two folds, or a block, these outer folds need, whoever fits them."""
+        wanted, blocks = set(outer), shared_blocks(len(self.numbers), in_blocks=self.fitting.in_blocks)
+        return sum(bool(wanted.intersection(block)) for block in blocks) * len(self.fitting.seats)
+
     def put(self, key: ModelKey, model: FittedModel, seconds: float) -> None:
         """Keeps a model that has just been fitted."""
         self.models[key] = model

@@ -1,0 +1,61 @@
+"""What a prediction error costs: row by row, and over the rows of a fold.
+
+mse, rmse and r2 all charge a row its squared error; they differ in how a fold's rows become one number. r2 is compared
+as 1 - R2, the share of the held-out variance that is left over, so that smaller is better for every metric.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from crda_spec.records import Array
+
+MetricKind = Literal["mse", "rmse", "mae", "r2", "pinball"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """One loss. `quantile` is read by pinball alone."""
+
+    kind: MetricKind = "mse"
+    quantile: float = 0.5
+
+    @property
+    def name(self) -> str:
+        """As records and tables say it."""
+        return {"r2": "1-r2", "pinball": f"pinball {self.quantile:g}"}.get(self.kind, self.kind)
+
+    def row_losses(self, errors: Array) -> Array:
+        """errors: (m,) y - prediction. Returns (m,), what each row costs."""
+        with np.errstate(over="ignore", invalid="ignore"):  # whoever asks looks whether the loss is finite
+            if self.kind == "mae":
+                return np.abs(errors)
+            if self.kind == "pinball":
+                return np.maximum(self.quantile * errors, (self.quantile - 1.0) * errors)
+            return errors**2
+
+    def loss(self, errors: Array, *, spread: float) -> float:
+        """The loss of a set of rows.
+
+        errors: (m,) y - prediction.  spread: the variance of their y, which r2 compares with.
+        """
+        mean = float(np.mean(self.row_losses(errors)))
+        if self.kind == "rmse":
+            return float(np.sqrt(mean))
+        if self.kind == "r2":
+            return mean / spread if spread > 0.0 else (0.0 if mean == 0.0 else float("inf"))
+        return mean
+
+    def change(self, before: Array, after: Array) -> Array:
+        """Change in percent between sums of row losses, as this metric sees it; 0 where both are 0."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = after / before
+            if self.kind == "rmse":
+                ratio = np.sqrt(ratio)
+            return np.where(before == after, 0.0, 100.0 * (ratio - 1.0))
+
+
+MSE = Metric()

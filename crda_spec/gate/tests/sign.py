@@ -1,0 +1,37 @@
+"""The sign test on paired fold losses: how many folds gained, whatever the size of the gain.
+
+Folds without any difference are left out, as in Wilcoxon's test. It needs the least of the losses (no symmetry), and
+has the least power.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.stats import binom
+
+from crda_spec.gate.tests._protocol import Paired
+from crda_spec.records import Array
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """Exact: the number of folds that lost is binomial under the null."""
+
+    kind: ClassVar[str] = "sign"
+
+    def p_value(self, paired: Paired, *, rng: np.random.Generator) -> float:
+        """Exact; draws nothing."""
+        del rng
+        return _p_value(paired.difference)
+
+    def least_p_value(self, difference: Array, ahead: int) -> float:
+        """The smallest p-value that `ahead` more folds can lead to: all of them win."""
+        return _p_value(np.concatenate([difference, np.full(ahead, -1.0)]))
+
+
+def _p_value(difference: Array) -> float:
+    moved = difference[difference != 0.0]
+    return float(binom.cdf(int((moved > 0).sum()), len(moved), 0.5)) if len(moved) else 1.0

@@ -1,0 +1,203 @@
+"""From the folds' losses to a verdict, with the numbers it rests on and one sentence that a person can act on.
+
+- accepted: the test passed, the mean loss fell, and most folds had something to move.
+- rejected: augmentation hurts, or no gain worth having is left in the interval, or the partition is not stable.
+- inconclusive: neither; the verdict says about how many rows would decide it.
+- abstained: nothing was made that could be tested.  ungated: nobody asked for a test.
+
+Accepted apart, the plain model is the one to use.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.stats import norm
+
+from crda_spec.gate.gate import FoldOutcome, Gate
+from crda_spec.gate.interval import change_interval, units_of
+from crda_spec.gate.tests import Paired, p_value
+from crda_spec.gate.words import ABSTENTIONS, Told, sentence
+from crda_spec.records import Array, Decision, FoldResult, Table, Verdict, VerdictReason
+from crda_spec.seeds import stream
+
+NEGLIGIBLE = 1.0  # percent: whoever rules out this much gain need not ask for more rows
+_POWER = 0.8  # with which the rows that a verdict asks for would decide
+
+
+def judge(
+    gate: Gate, outcomes: Sequence[FoldOutcome], train: Table, *, seed: int, shared: int = 0, stopped_fits: int = 0
+) -> Verdict:
+    """The verdict on the paired losses.
+
+    shared: models that were fitted once for several folds, beside those that the folds fitted themselves.
+    stopped_fits: fits that were not made because the verdict was certain.
+    """
+    results = tuple(outcome.result for outcome in outcomes)
+    paired = paired_losses(outcomes, train)
+    found, effect = tested_p_value(gate, paired, seed=seed), effect_of(paired)
+    level = 1.0 - gate.alpha * (1.0 if gate.alternative == "two-sided" else 2.0)
+    interval = None
+    if level > 0.0:
+        rng = stream(seed, "gate-interval")
+        rows = (paired.row_plain, paired.row_augmented)
+        interval = change_interval(*rows, paired.units, gate.metric, level=level, rng=rng)
+    planned = gate.folds * gate.repeats
+    decision, reason = _decide(gate, paired, results, found, effect, interval, stopped=len(results) < planned)
+    wanted = rows_to_decide(gate, len(train), effect, interval, level) if decision == "inconclusive" else None
+    told = Told(
+        results=results,
+        p_value=found,
+        effect=effect,
+        reason=reason,
+        interval=interval,
+        level=level,
+        rows=len(train),
+        wanted=wanted,
+        planned=planned,
+        stopped_fits=stopped_fits,
+    )
+    return Verdict(
+        decision=decision,
+        reason=reason,
+        sentence=sentence(gate, told),
+        test=gate.name,
+        metric=gate.metric.name,
+        alpha=gate.alpha,
+        p_value=found,
+        effect_percent=effect,
+        folds=results,
+        fits=shared + sum(outcome.fits for outcome in outcomes),
+        spared_fits=sum(outcome.reused for outcome in outcomes) - shared,
+        interval_percent=interval,
+        level=level if interval is not None else None,
+        min_effect=gate.min_effect,
+        rows_to_decide=wanted,
+        planned_folds=planned,
+        repeats=gate.repeats,
+        stopped_fits=stopped_fits,
+    )
+
+
+def _decide(
+    gate: Gate,
+    paired: Paired,
+    results: Sequence[FoldResult],
+    found: float,
+    effect: float,
+    interval: tuple[float, float] | None,
+    *,
+    stopped: bool,
+) -> tuple[Decision, VerdictReason]:
+    if passes(gate, paired, results, found) and not stopped:
+        return "accepted", "improved"
+    disaster = found < gate.alpha and effect > 0  # most folds gain a little, one or two lose it all and more
+    if disaster or gate.test.p_value(paired.swapped(), rng=stream(0, "gate-sides")) < gate.alpha:
+        return "rejected", "worse"
+    if not _stable(results):
+        return "rejected", "unstable_partition"
+    if interval is not None and interval[0] > -max(gate.min_effect, NEGLIGIBLE):
+        return "rejected", "no_gain_worth_having"
+    if stopped:
+        return "rejected", "cannot_pass"
+    return "inconclusive", "not_significant"
+
+
+def passes(gate: Gate, paired: Paired, results: Sequence[FoldResult], found: float, *, alpha: float = 0.0) -> bool:
+    """Whether the test passed, and its gain is one: the mean fell, on the side that was asked for, in most folds.
+
+    found: the test's p-value.  alpha: another level than the gate's, where several are tested.
+    """
+    if found >= (alpha or gate.alpha) or effect_of(paired) >= 0.0 or not _stable(results):
+        return False
+    if gate.alternative == "less":
+        return True
+    # Two-sided a small p-value may speak against augmentation; any seed will do to compare with a half.
+    return gate.test.p_value(paired.against(gate.min_effect), rng=stream(0, "gate-sides")) < 0.5
+
+
+def _stable(results: Sequence[FoldResult]) -> bool:
+    """Folds in which nothing could move leave the test without a word; a minority of folds may not speak for all."""
+    return 2 * sum(not result.perturbed for result in results) < len(results)
+
+
+def tested_p_value(gate: Gate, paired: Paired, *, seed: int) -> float:
+    """The p-value of the gate's question."""
+    rng = stream(seed, "gate-test")
+    return p_value(gate.test, paired.against(gate.min_effect), gate.alternative, rng=rng)
+
+
+def effect_of(paired: Paired) -> float:
+    """Change of the mean fold loss in percent."""
+    return percent_change(float(paired.plain.mean()), float(paired.augmented.mean()))
+
+
+def abstain(gate: Gate, reason: VerdictReason) -> Verdict:
+    """The verdict when there is nothing to test, or nobody asks."""
+    return Verdict(
+        decision="ungated" if reason == "gate_disabled" else "abstained",
+        reason=reason,
+        sentence=ABSTENTIONS[reason],
+        test=gate.name if gate.enabled else "none",
+        metric=gate.metric.name,
+        alpha=gate.alpha,
+        p_value=None,
+        effect_percent=None,
+        folds=(),
+        fits=0,
+        min_effect=gate.min_effect,
+    )
+
+
+def paired_losses(outcomes: Sequence[FoldOutcome], train: Table) -> Paired:
+    """The folds' losses, and every scored row's mean over the repeats."""
+    times, plain, augmented = (np.zeros(len(train)) for _ in range(3))
+    for outcome in outcomes:
+        times[outcome.held] += 1.0
+        plain[outcome.held] += outcome.plain
+        augmented[outcome.held] += outcome.augmented
+    scored = np.flatnonzero(times)
+    groups = None if train.groups is None else train.groups[scored]
+    results = [outcome.result for outcome in outcomes]
+    return Paired(
+        plain=np.array([result.plain for result in results]),
+        augmented=np.array([result.augmented for result in results]),
+        train_rows=np.array([result.train_rows for result in results]),
+        held_rows=np.array([result.held_out_rows for result in results]),
+        row_plain=_mean(plain, times, scored),
+        row_augmented=_mean(augmented, times, scored),
+        units=units_of(len(scored), groups),
+    )
+
+
+def _mean(total: Array, times: Array, scored: np.ndarray) -> Array:
+    mean: Array = total[scored] / times[scored]
+    return mean
+
+
+def rows_to_decide(
+    gate: Gate, rows: int, effect: float, interval: tuple[float, float] | None, level: float
+) -> int | None:
+    """About how many training rows would decide, if the effect is what it seems: errors shrink with the root.
+
+    A gain needs enough to be shown, four times in five; what looks like none, enough to rule out one worth having.
+    None when there is no interval, or more rows would not help to tell.
+    """
+    if interval is None or not all(map(math.isfinite, interval)):
+        return None
+    error = (interval[1] - interval[0]) / (2.0 * float(norm.ppf((1.0 + level) / 2.0)))
+    side = float(norm.ppf((1.0 + level) / 2.0)) + float(norm.ppf(_POWER))
+    worth = max(gate.min_effect, NEGLIGIBLE)
+    distance = -effect - gate.min_effect if -effect > worth else effect + worth
+    if distance <= 0.0 or error <= 0.0:
+        return None
+    return max(rows + 1, math.ceil(rows * (side * error / distance) ** 2))
+
+
+def percent_change(before: float, after: float) -> float:
+    """Change in percent of `before`; 0 when both are 0."""
+    if before == 0.0:
+        return 0.0 if after == 0.0 else float("inf")
+    return 100.0 * (after - before) / before

@@ -1,0 +1,83 @@
+"""Stopping early: never a different decision, the same for any number of workers, and an honest count."""
+
+import numpy as np
+import pytest
+from gate_parts import accepts, fold_outcomes, procedure, table
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_gate_verdict import outcomes
+
+from crda_spec.data.folds import folds
+from crda_spec.gate.gate import Gate, certain
+from crda_spec.gate.tests import Sign, Wilcoxon
+from crda_spec.gate.verdict import judge
+from crda_spec.gate.work import fits_stopped
+from crda_spec.seeds import stream
+
+PAIRS = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=8, max_size=8)
+
+
+def stopping(**changes):
+    return Gate(folds=8, stop="certain", **changes)
+
+
+def stopped_at(gate, results):
+    for count in range(1, len(results)):
+        if certain(gate, results[:count], len(results)):
+            return count
+    return None
+
+
+@settings(max_examples=150)
+@given(
+    pairs=PAIRS,
+    test=st.sampled_from([Wilcoxon(), Sign()]),
+    alternative=st.sampled_from(["less", "two-sided"]),
+    min_effect=st.sampled_from([0.0, 10.0]),
+)
+def test_what_is_stopped_would_never_have_been_accepted(pairs, test, alternative, min_effect):
+    gate = stopping(test=test, alternative=alternative, min_effect=min_effect)
+    found = outcomes([(float(plain), float(augmented)) for plain, augmented in pairs])
+    if stopped_at(gate, [one.result for one in found]) is not None:
+        assert not accepts(gate, found, table(np.zeros((80, 1)), np.zeros(80)))
+
+
+def test_it_does_stop():
+    losing = [one.result for one in outcomes([(1.0, 2.0 + k) for k in range(8)])]
+    assert stopped_at(stopping(), losing) == 3  # ranks 1 + 2 + 3 are too much, whatever follows
+    assert stopped_at(Gate(folds=8, stop="never"), losing) is None
+    winning = [one.result for one in outcomes([(2.0 + k, 1.0) for k in range(8)])]
+    assert stopped_at(stopping(), winning) is None  # one disaster could still undo it
+
+
+def test_any_number_of_workers_tells_the_same():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(60, 3))
+    train = table(x, x[:, 0] + 0.1 * rng.normal(size=60))
+    held = folds(60, 8, rng=stream(0, "gate-folds"))
+    chosen = procedure(train, retention=-3.0)  # a harmful label
+    every = fold_outcomes(chosen, train, held)
+    runs = [fold_outcomes(chosen, train, held, gate=stopping(), workers=workers) for workers in (1, 2)]
+    told = [[(one.result, one.fits, one.plain.tobytes()) for one in run] for run in runs]
+    assert told[0] == told[1]
+    assert len(told[0]) < 8
+    assert [one.result for one in runs[0]] == [one.result for one in every[: len(runs[0])]]
+    verdict = judge(stopping(), runs[0], train, seed=0, stopped_fits=fits_stopped(chosen, stopping(), len(runs[0]), 0))
+    assert (verdict.decision, verdict.reason, verdict.planned_folds) == ("rejected", "no_gain_worth_having", 8)
+    assert verdict.stopped_fits == 2 * (8 - len(runs[0]))
+    ahead = 8 - len(runs[0])
+    assert verdict.sentence.endswith(
+        f"Stopped there: {ahead} more folds could not have made it pass ({2 * ahead} fits saved)."
+    )
+
+
+@pytest.mark.parametrize("test", [Wilcoxon(), Sign()])
+def test_most_useless_augmentations_are_stopped_early(test):
+    """With no effect at all, more than a quarter of ten folds is spared on average."""
+    rng = np.random.default_rng(1)
+    gate = Gate(folds=10, stop="certain", test=test)
+    used = []
+    for _ in range(100):
+        found = outcomes([(10.0, 10.0 + float(change)) for change in rng.normal(size=10)])
+        used.append(stopped_at(gate, [one.result for one in found]) or 10)
+    assert np.mean(used) < 7.4

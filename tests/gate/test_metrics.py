@@ -1,0 +1,46 @@
+"""The losses, against scikit-learn's."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn import metrics
+
+from crda_spec.gate.metrics import MSE, Metric
+
+rows = st.integers(2, 30).flatmap(
+    lambda n: st.tuples(*(st.lists(st.integers(-50, 50), min_size=n, max_size=n) for _ in range(2)))
+)
+
+
+@given(drawn=rows, quantile=st.sampled_from([0.1, 0.5, 0.9]))
+def test_every_metric_is_scikit_learns(drawn, quantile):
+    y, predicted = (np.array(values, dtype=float) for values in drawn)
+    spread = float(np.var(y))
+    expected = {
+        "mse": metrics.mean_squared_error(y, predicted),
+        "rmse": metrics.root_mean_squared_error(y, predicted),
+        "mae": metrics.mean_absolute_error(y, predicted),
+        "pinball": metrics.mean_pinball_loss(y, predicted, alpha=quantile),
+    }
+    if spread > 0:
+        expected["r2"] = 1.0 - metrics.r2_score(y, predicted)
+    for kind, wanted in expected.items():
+        assert Metric(kind=kind, quantile=quantile).loss(y - predicted, spread=spread) == pytest.approx(wanted)
+
+
+def test_r2_of_a_constant_target():
+    r2 = Metric(kind="r2")
+    assert r2.loss(np.zeros(3), spread=0.0) == 0.0
+    assert r2.loss(np.ones(3), spread=0.0) == float("inf")
+
+
+def test_names():
+    assert [Metric(kind=kind).name for kind in ("mse", "rmse", "mae", "r2")] == ["mse", "rmse", "mae", "1-r2"]
+    assert Metric(kind="pinball", quantile=0.9).name == "pinball 0.9"
+
+
+def test_a_change_of_the_root_is_about_half_the_change_of_the_square():
+    before, after = np.array([4.0, 0.0]), np.array([1.0, 0.0])
+    assert MSE.change(before, after).tolist() == [-75.0, 0.0]
+    assert Metric(kind="rmse").change(before, after).tolist() == [-50.0, 0.0]
