@@ -197,7 +197,7 @@ def _tuned_first(plan: Plan, rows: Table | None, clock: _Clock) -> Settled:
 def _sensitivity(train: Table, augmentation: Augmentation, verdict: Verdict) -> Sensitivity | None:
     """How strong a hidden cause must be to use up the gain that the gate measured; None without such a gain."""
     made, folds_ = augmentation.counterfactuals, verdict.folds
-    if made is None or verdict.metric != "mse":
+    if made is None or verdict.metric != "mse" or not folds_:
         return None
     gain = float(np.mean([fold.plain - fold.augmented for fold in folds_]))
     return sensitivity(train, made, augmentation.certificate, gain=gain) if gain > 0 else None

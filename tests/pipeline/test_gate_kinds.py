@@ -111,7 +111,7 @@ def test_a_gain_has_to_be_as_large_as_was_asked(tmp_path, text):
                 "remove it, or use metric: pinball"
             ),
         ),
-        ("{kind: five_by_two, folds: 3}", "gate.folds: unknown value 3; it must be 2"),
+        ("{kind: five_by_two, folds: 3}", "gate.folds: unknown value 3; write 2"),
     ],
 )
 def test_gates_that_make_no_sense_are_refused(tmp_path, text, gate, said):
