@@ -89,8 +89,8 @@ def test_a_gain_has_to_be_as_large_as_was_asked(tmp_path, text):
         (
             "{kind: sign, folds: 4}",
             (
-                "gate.folds: this gate can never accept: with 4 folds the smallest one-sided p-value is 1/2^4 = 0.0625, "
-                "which is not below alpha = 0.05; use at least 5 folds"
+                "gate.folds: this gate can never accept: with 4 folds the smallest one-sided p-value is 1/2^4 = "
+                "0.0625, which is not below alpha = 0.05; use at least 5 folds"
             ),
         ),
         (
