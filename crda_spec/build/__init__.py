@@ -61,11 +61,6 @@ def build_plan(spec: RunSpec, draft: Draft) -> Plan:
     )
 
 
-def build_gate(spec: RunSpec) -> WilcoxonGate:
-    """The test that the augmentation has to pass."""
-    return WilcoxonGate(**settings_of(spec.gate))
-
-
 def build_regressor(spec: RunSpec) -> Regressor:
     """The run's own regressor: the member of the family with the spec's settings."""
     return build_member(spec.regressor)

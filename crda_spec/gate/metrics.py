@@ -59,3 +59,10 @@ class Metric:
 
 
 MSE = Metric()
+
+
+def named_metric(name: str) -> Metric:
+    """The metric that records call by this name."""
+    kind, _, quantile = name.partition(" ")
+    kinds: dict[str, MetricKind] = {"mse": "mse", "rmse": "rmse", "mae": "mae", "1-r2": "r2", "pinball": "pinball"}
+    return Metric(kind=kinds[kind], quantile=float(quantile) if quantile else 0.5)

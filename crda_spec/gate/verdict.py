@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.stats import norm
@@ -27,6 +28,32 @@ NEGLIGIBLE = 1.0  # percent: whoever rules out this much gain need not ask for m
 _POWER = 0.8  # with which the rows that a verdict asks for would decide
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """The numbers that a verdict rests on."""
+
+    p_value: float
+    effect: float  # percent
+    interval: tuple[float, float] | None
+    passed: bool
+    hurts: bool  # the same test the other way round passes
+
+
+def measure(gate: Gate, paired: Paired, results: Sequence[FoldResult], *, seed: int) -> Measured:
+    """Test, effect and interval."""
+    found, interval = tested_p_value(gate, paired, seed=seed), None
+    if level_of(gate) > 0.0:
+        rng, rows = stream(seed, "gate-interval"), (paired.row_plain, paired.row_augmented)
+        interval = change_interval(*rows, paired.units, gate.metric, level=level_of(gate), rng=rng)
+    return Measured(
+        p_value=found,
+        effect=effect_of(paired),
+        interval=interval,
+        passed=passes(gate, paired, results, found),
+        hurts=gate.test.p_value(paired.swapped(), rng=stream(0, "gate-sides")) < gate.alpha,
+    )
+
+
 def judge(
     gate: Gate, outcomes: Sequence[FoldOutcome], train: Table, *, seed: int, shared: int = 0, stopped_fits: int = 0
 ) -> Verdict:
@@ -36,25 +63,29 @@ def judge(
     stopped_fits: fits that were not made because the verdict was certain.
     """
     results = tuple(outcome.result for outcome in outcomes)
-    paired = paired_losses(outcomes, train)
-    found, effect = tested_p_value(gate, paired, seed=seed), effect_of(paired)
-    level = 1.0 - gate.alpha * (1.0 if gate.alternative == "two-sided" else 2.0)
-    interval = None
-    if level > 0.0:
-        rng = stream(seed, "gate-interval")
-        rows = (paired.row_plain, paired.row_augmented)
-        interval = change_interval(*rows, paired.units, gate.metric, level=level, rng=rng)
-    planned = gate.folds * gate.repeats
-    decision, reason = _decide(gate, paired, results, found, effect, interval, stopped=len(results) < planned)
-    wanted = rows_to_decide(gate, len(train), effect, interval, level) if decision == "inconclusive" else None
+    seen = measure(gate, paired_losses(outcomes, train), results, seed=seed)
+    return replace(
+        conclude(gate, results, seen, rows=len(train), stopped_fits=stopped_fits),
+        fits=shared + sum(outcome.fits for outcome in outcomes),
+        spared_fits=sum(outcome.reused for outcome in outcomes) - shared,
+    )
+
+
+def conclude(
+    gate: Gate, results: tuple[FoldResult, ...], seen: Measured, *, rows: int, stopped_fits: int = 0
+) -> Verdict:
+    """The verdict that follows from the numbers, but for what it cost. rows: how many there are to train on."""
+    planned, level = gate.folds * gate.repeats, level_of(gate)
+    decision, reason = _decide(gate, results, seen, stopped=len(results) < planned)
+    wanted = rows_to_decide(gate, rows, seen.effect, seen.interval, level) if decision == "inconclusive" else None
     told = Told(
         results=results,
-        p_value=found,
-        effect=effect,
+        p_value=seen.p_value,
+        effect=seen.effect,
         reason=reason,
-        interval=interval,
+        interval=seen.interval,
         level=level,
-        rows=len(train),
+        rows=rows,
         wanted=wanted,
         planned=planned,
         stopped_fits=stopped_fits,
@@ -66,13 +97,12 @@ def judge(
         test=gate.name,
         metric=gate.metric.name,
         alpha=gate.alpha,
-        p_value=found,
-        effect_percent=effect,
+        p_value=seen.p_value,
+        effect_percent=seen.effect,
         folds=results,
-        fits=shared + sum(outcome.fits for outcome in outcomes),
-        spared_fits=sum(outcome.reused for outcome in outcomes) - shared,
-        interval_percent=interval,
-        level=level if interval is not None else None,
+        fits=0,
+        interval_percent=seen.interval,
+        level=level if seen.interval is not None else None,
         min_effect=gate.min_effect,
         rows_to_decide=wanted,
         planned_folds=planned,
@@ -81,28 +111,24 @@ def judge(
     )
 
 
+def level_of(gate: Gate) -> float:
+    """Of the interval: as much is left out on either side as the test may err."""
+    return 1.0 - gate.alpha * (1.0 if gate.alternative == "two-sided" else 2.0)
+
+
 def _decide(
-    gate: Gate,
-    paired: Paired,
-    results: Sequence[FoldResult],
-    found: float,
-    effect: float,
-    interval: tuple[float, float] | None,
-    *,
-    stopped: bool,
+    gate: Gate, results: Sequence[FoldResult], seen: Measured, *, stopped: bool
 ) -> tuple[Decision, VerdictReason]:
-    if passes(gate, paired, results, found) and not stopped:
+    if seen.passed and not stopped:
         return "accepted", "improved"
-    disaster = found < gate.alpha and effect > 0  # most folds gain a little, one or two lose it all and more
-    if disaster or gate.test.p_value(paired.swapped(), rng=stream(0, "gate-sides")) < gate.alpha:
+    # Most folds gain a little, one or two lose it all and more: that is a disaster, whatever the ranks say.
+    if seen.hurts or (seen.p_value < gate.alpha and seen.effect > 0.0):
         return "rejected", "worse"
     if not _stable(results):
         return "rejected", "unstable_partition"
-    if interval is not None and interval[0] > -max(gate.min_effect, NEGLIGIBLE):
+    if seen.interval is not None and seen.interval[0] > -max(gate.min_effect, NEGLIGIBLE):
         return "rejected", "no_gain_worth_having"
-    if stopped:
-        return "rejected", "cannot_pass"
-    return "inconclusive", "not_significant"
+    return ("rejected", "cannot_pass") if stopped else ("inconclusive", "not_significant")
 
 
 def passes(gate: Gate, paired: Paired, results: Sequence[FoldResult], found: float, *, alpha: float = 0.0) -> bool:
@@ -151,6 +177,21 @@ def abstain(gate: Gate, reason: VerdictReason) -> Verdict:
     )
 
 
+def paired_folds(results: Sequence[FoldResult]) -> Paired:
+    """What the folds alone say, for tests that look at nothing else."""
+    plain = np.array([result.plain for result in results])
+    augmented = np.array([result.augmented for result in results])
+    return Paired(
+        plain=plain,
+        augmented=augmented,
+        train_rows=np.array([result.train_rows for result in results]),
+        held_rows=np.array([result.held_out_rows for result in results]),
+        row_plain=plain,
+        row_augmented=augmented,
+        units=np.arange(len(results)),
+    )
+
+
 def paired_losses(outcomes: Sequence[FoldOutcome], train: Table) -> Paired:
     """The folds' losses, and every scored row's mean over the repeats."""
     times, plain, augmented = (np.zeros(len(train)) for _ in range(3))
@@ -160,12 +201,8 @@ def paired_losses(outcomes: Sequence[FoldOutcome], train: Table) -> Paired:
         augmented[outcome.held] += outcome.augmented
     scored = np.flatnonzero(times)
     groups = None if train.groups is None else train.groups[scored]
-    results = [outcome.result for outcome in outcomes]
-    return Paired(
-        plain=np.array([result.plain for result in results]),
-        augmented=np.array([result.augmented for result in results]),
-        train_rows=np.array([result.train_rows for result in results]),
-        held_rows=np.array([result.held_out_rows for result in results]),
+    return replace(
+        paired_folds([outcome.result for outcome in outcomes]),
         row_plain=_mean(plain, times, scored),
         row_augmented=_mean(augmented, times, scored),
         units=units_of(len(scored), groups),

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics
 
-from crda_spec.gate.metrics import MSE, Metric
+from crda_spec.gate.metrics import MSE, Metric, named_metric
 
 rows = st.integers(2, 30).flatmap(
     lambda n: st.tuples(*(st.lists(st.integers(-50, 50), min_size=n, max_size=n) for _ in range(2)))
@@ -38,6 +38,8 @@ def test_r2_of_a_constant_target():
 def test_names():
     assert [Metric(kind=kind).name for kind in ("mse", "rmse", "mae", "r2")] == ["mse", "rmse", "mae", "1-r2"]
     assert Metric(kind="pinball", quantile=0.9).name == "pinball 0.9"
+    for metric in (*(Metric(kind=kind) for kind in ("mse", "rmse", "mae", "r2")), Metric(kind="pinball", quantile=0.9)):
+        assert named_metric(metric.name) == metric
 
 
 def test_a_change_of_the_root_is_about_half_the_change_of_the_square():

@@ -15,7 +15,7 @@ from crda_spec.audit.record import data_record
 from crda_spec.audit.verify.checks import Check, Finding, Tolerance, checked, compared, named
 from crda_spec.audit.verify.rows import FILE, Ledger
 from crda_spec.errors import show
-from crda_spec.gate.gate import loss
+from crda_spec.gate.metrics import named_metric
 from crda_spec.records import NOBODY, DataReport, Split, Table
 from crda_spec.regressors import Stopping
 from crda_spec.regressors.fit import student_seed, watched_rows
@@ -89,7 +89,7 @@ def check_model(folder: Path, record: Mapping[str, Any], split: Split, *, tolera
 
     def look() -> Iterator[Finding]:
         errors = split.test.errors(load_model(folder / "model"))
-        found = loss(errors, record["test"]["metric"])
+        found = named_metric(record["test"]["metric"]).loss(errors, spread=split.test.spread)
         where = f"record.json, test.{arm}"
         yield from compared(where, record["test"][arm], found, tolerance=tolerance)
 

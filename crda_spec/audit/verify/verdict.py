@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ from crda_spec.audit.revive import revived
 from crda_spec.audit.tables import folds_csv
 from crda_spec.audit.verify.checks import Check, Finding, Tolerance, checked, compared, named
 from crda_spec.errors import show
-from crda_spec.gate.gate import FoldOutcome, WilcoxonGate, abstain, judge, percent_change
+from crda_spec.gate.gate import Gate
+from crda_spec.gate.verdict import Measured, abstain, conclude, effect_of, measure, paired_folds, percent_change
 from crda_spec.pipeline import Plan
 from crda_spec.records import Array, FoldResult, Table, Verdict, VerdictReason
 
@@ -100,7 +102,7 @@ def check_verdict(
         expected = {**plain(verdict), "accepted": verdict.accepted}
         for name in sorted(set(expected) - {"fits", "spared_fits", "folds"}):
             yield from compared(f"record.json, verdict.{name}", told.get(name), expected[name], tolerance=tolerance)
-        final = "augmented" if verdict.accepted else "plain"
+        final = "augmented" if verdict.uses_augmented else "plain"
         yield from compared("record.json, final_model", record["final_model"], final, tolerance=_EXACT)
 
     return checked("verdict", "p-value and verdict from the fold losses", look)
@@ -122,16 +124,33 @@ def check_score(record: Mapping[str, Any]) -> Check:
     return checked("score", "the change of the test score from its two losses", look)
 
 
-def rejudged(gate: WilcoxonGate, record: Mapping[str, Any], folds: Sequence[FoldResult]) -> Verdict:
+def rejudged(gate: Gate, record: Mapping[str, Any], folds: Sequence[FoldResult]) -> Verdict:
     """What this gate says of these folds; without folds, why there was nothing to test."""
     if folds:
-        return judge(gate, [FoldOutcome(result=fold, fits=0, seconds=0.0) for fold in folds])
+        told = record["verdict"]
+        seen = _measured(gate, told, folds)
+        return conclude(gate, tuple(folds), seen, rows=record["data"]["train_rows"], stopped_fits=told["stopped_fits"])
     told = record["falsification"]
     forbidden = told is not None and (told["outcome"], told["on_falsified"]) == ("falsified", "abstain")
     reason: VerdictReason = record["verdict"]["reason"]
     if forbidden or reason == "graph_falsified":
         return abstain(gate, "graph_falsified" if forbidden else "no_perturbable_features")
     return abstain(gate, reason)
+
+
+def _measured(gate: Gate, told: Mapping[str, Any], folds: Sequence[FoldResult]) -> Measured:
+    """The numbers anew as far as the folds tell them: not the interval, and no test that looks at single rows."""
+    paired = paired_folds(folds)
+    interval = None if told["interval_percent"] is None else (told["interval_percent"][0], told["interval_percent"][1])
+    if gate.test.kind == "bootstrap":
+        return Measured(
+            p_value=told["p_value"],
+            effect=effect_of(paired),
+            interval=interval,
+            passed=told["decision"] == "accepted" and told["p_value"] < gate.alpha,
+            hurts=told["reason"] == "worse",
+        )
+    return replace(measure(gate, paired, folds, seed=0), interval=interval)
 
 
 def certificate_again(plan: Plan, train: Table, noise: Array) -> dict[str, Any] | None:
