@@ -1,0 +1,179 @@
+"""A first spec for a table: it says what was inferred, and it runs as it is."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from hostile import TARGET, hostile_table
+
+FAST = ["--set", "regressor={kind: ridge}", "-q", "--jobs", "1"]
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def houses(rows=60):
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame({"area": rng.uniform(30, 150, rows).round(1), "age": rng.integers(0, 90, rows)})
+    frame["heated"], frame["ward"] = rng.choice(["yes", "no"], rows), rng.choice(["north", "süd", "on"], rows)
+    frame["balance"] = rng.normal(size=rows).round(2)
+    frame["price"] = (3 * frame["area"] - frame["age"] + rng.normal(0, 20, rows)).round(2)
+    return frame
+
+
+def runs(command, *arguments, spec="spec.yaml"):
+    """Whether the spec is valid and runs as it is, but for a quicker regressor."""
+    assert command("crda-spec", "validate", spec).code == 0
+    outcome = command("crda-run", spec, *FAST, "--out", f"{spec}.run", *arguments)
+    assert outcome.code == 0, outcome.err
+    return json.loads(Path(f"{spec}.run/record.json").read_text())
+
+
+def test_a_clean_table(command):
+    houses().to_csv("houses 2.csv", index=False)
+    outcome = command("crda-spec", "init", "houses 2.csv", "--target", "price")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out == (
+        "spec.yaml: 5 features, 60 rows\nread it, then: crda-spec plan spec.yaml, crda-run spec.yaml\n"
+    )
+    text = Path("spec.yaml").read_text()
+    assert text.splitlines()[:2] == [
+        "# yaml-language-server: $schema=crda-spec.v1.schema.json",
+        "# $schema: crda-spec.v1.schema.json",
+    ]
+    assert json.loads(Path("crda-spec.v1.schema.json").read_text())["title"]
+    spec = yaml.safe_load(text)
+    assert spec["name"] == "houses_2"
+    assert spec["dataset"]["columns"] == {
+        "area": {"type": "continuous", "min": 0},
+        "age": {"type": "integer", "min": 0},
+        "heated": {"type": "boolean"},
+        "ward": {"type": "category", "values": ["north", "on", "süd"]},
+        "balance": {"type": "continuous"},
+        "price": {"type": "continuous", **({"min": 0} if houses()["price"].min() >= 0 else {})},
+    }
+    assert "    balance: {type: continuous}  # seen: -" in text
+    record = runs(command)
+    assert [column["inferred"] for column in record["data"]["features"]] == [False] * 5
+
+
+def test_a_table_that_needs_rules_gets_them_with_a_comment(command):
+    frame = houses()
+    frame.insert(0, "patient", [f"p{number}" for number in range(len(frame))])
+    frame.insert(1, "number", range(1, len(frame) + 1))
+    frame["seen"] = "2024-03-01"
+    frame["nothing"] = None
+    frame.loc[[3, 9], "area"] = None
+    frame = pd.concat([frame, frame.iloc[[5]].assign(patient="p5b", number=61)])
+    frame.to_csv("houses.csv", index=False)
+    outcome = command("crda-spec", "init", "houses.csv", "--target", "price", "--json")
+    told = json.loads(outcome.out)
+    assert told["features"] == ["area", "age", "heated", "ward", "balance"]
+    assert set(told["left_out"]) == {"patient", "number", "seen", "nothing"}
+    text = Path("spec.yaml").read_text()
+    assert "  # left out: patient: column 'patient' looks like an identifier: 61 labels in 61 rows" in text
+    assert "  missing: {kind: impute}\n" in text
+    assert "  duplicates: {kind: keep}\n" in text
+    runs(command)
+
+
+def test_rows_without_an_outcome_are_dropped_not_filled(command):
+    frame = houses()
+    frame.loc[[3, 9], "price"] = None
+    frame.to_csv("houses.csv", index=False)
+    assert command("crda-spec", "init", "houses.csv", "--target", "price").code == 0
+    assert "  missing: {kind: drop}\n" in Path("spec.yaml").read_text()
+    assert runs(command)["data"]["dropped_missing"] == 2
+
+
+@pytest.mark.parametrize("ending", ["parquet", "xlsx", "tsv", "csv"])
+def test_other_ways_to_write_a_table(command, ending):
+    Path("data").mkdir()
+    Path("specs").mkdir()
+    file = Path("data", f"houses.{ending}")
+    if ending == "parquet":
+        houses().to_parquet(file)
+    elif ending == "xlsx":
+        houses().to_excel(file, index=False)
+    else:  # as a European spreadsheet writes it
+        houses().to_csv(file, index=False, sep=";" if ending == "csv" else "\t", decimal=",", encoding="cp1252")
+    outcome = command("crda-spec", "init", file, "--target", "price", "--out", "specs/first.yaml")
+    assert outcome.code == 0, outcome.err
+    spec = yaml.safe_load(Path("specs/first.yaml").read_text())
+    assert spec["dataset"]["source"]["path"] == f"../data/houses.{ending}"
+    assert "süd" in spec["dataset"]["columns"]["ward"]["values"]
+    runs(command, spec="specs/first.yaml")
+
+
+def test_hostile_names_and_labels(command):
+    hostile_table().to_csv("rows.csv", index=False)
+    assert command("crda-spec", "init", "rows.csv", "--target", TARGET).code == 0
+    text = Path("spec.yaml").read_text()
+    assert "\u202e" not in text
+    record = runs(command)
+    assert [column["name"] for column in record["data"]["features"]] == list(hostile_table().columns[:-1])
+
+
+GRAPH = "dag { hurry [latent]\n area -> price; age -> price; hurry -> area; hurry -> price; mood -> price }"
+
+
+def test_with_a_graph_the_certificate_stands_in_the_spec(command):
+    houses().to_csv("houses.csv", index=False)
+    Path("graph.dag").write_text(GRAPH)
+    assert command("crda-spec", "init", "houses.csv", "--target", "price", "--graph", "graph.dag").code == 0
+    text = Path("spec.yaml").read_text()
+    assert yaml.safe_load(text)["causal"] == {"graph": {"kind": "dagitty", "path": "graph.dag", "latent": ["mood"]}}
+    assert "# The certificate: 1 of 5 features may move: age." in text
+    assert "# fixed: area: the unmeasured hurry drives both area and price" in text
+    assert "a misspelt column would be here too" in text
+    runs(command)
+
+
+def test_a_graph_as_a_list_of_edges(command):
+    houses().to_csv("houses.csv", index=False)
+    Path("graph.txt").write_text("# what I know\n{area age} -> price\n\narea <- mood -> price\n")
+    assert command("crda-spec", "init", "houses.csv", "--target", "price", "--graph", "graph.txt").code == 0
+    causal = yaml.safe_load(Path("spec.yaml").read_text())["causal"]
+    assert causal["graph"]["edges"] == ["{area age} -> price", "area <- mood -> price"]
+    assert causal["graph"]["latent"] == ["mood"]
+    runs(command)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["houses.csv", "--target", "prize"],
+            "houses.csv: dataset.target: there is no column 'prize'; did you mean 'price'?",
+        ),
+        (
+            ["house.csv", "--target", "price"],
+            "dataset.source.path: there is no file 'house.csv'; did you mean 'houses.csv'?",
+        ),
+        (["houses.json", "--target", "price"], "the ending of 'houses.json' tells no kind of table; use .csv, .tsv"),
+        (["houses.csv", "--target", "ward"], "the target 'ward' is a category, but only numbers can be predicted"),
+        (["few.csv", "--target", "price"], "few.csv: 5 rows that differ are too few: the gate needs 5 to train on"),
+        (["houses.csv", "--target", "price", "--graph", "g.xyz"], "--graph: the ending of 'g.xyz' tells no language"),
+        (["houses.csv", "--target", "price", "--graph", "g.dag"], "--graph: 'g.dag' cannot be read: "),
+        (["houses.csv", "--target", "price", "--graph", "loop.txt"], "area"),
+        (["houses.csv", "--target", "price", "--out", "old.yaml"], "--out: 'old.yaml' already exists; choose another"),
+        (["houses.csv", "--target", "price", "--out", "no/x.yaml"], "--out: there is no folder 'no'; choose another"),
+    ],
+    ids=["target", "file", "ending", "words", "few", "language", "graph", "loop", "exists", "folder"],
+)
+def test_what_cannot_be_begun(command, arguments, message):
+    houses().to_csv("houses.csv", index=False)
+    houses(5).to_csv("few.csv", index=False)
+    Path("loop.txt").write_text("area -> age -> area\narea -> price\n")
+    Path("old.yaml").write_text("mine")
+    outcome = command("crda-spec", "init", *arguments)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert message in outcome.err
+    assert not Path("spec.yaml").exists()
+    assert Path("old.yaml").read_text() == "mine"
