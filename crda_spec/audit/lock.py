@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from crda_spec.audit.canonical import canonical_json, plain
+from crda_spec.audit.changes import changes, said
 from crda_spec.audit.record import data_record
 from crda_spec.errors import Complaint, DataError, OutputError, Place, show
 from crda_spec.records import DataReport, Split
@@ -75,34 +76,9 @@ def lock_complaints(lock: Mapping[str, Any], now: Mapping[str, Any], file: Path)
             code="locked",
             path=path if part == "spec" else "",
             place=None if part == "spec" else Place(file=file.name),
-            what=f"{'' if part == 'spec' else f'{part} {path}: '}{_said(then)} when locked, {_said(today)} now",
+            what=f"{'' if part == 'spec' else f'{part} {path}: '}{said(then)} when locked, {said(today)} now",
             hint=hint,
         )
         for part in _PARTS
-        for path, then, today in _changes(lock[part], plain(now)[part])
+        for path, then, today in changes(lock[part], plain(now)[part])
     ]
-
-
-_ABSENT = object()
-
-
-def _changes(then: Any, now: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:  # noqa: ANN401
-    if isinstance(then, dict) and isinstance(now, dict):
-        for key in [*now, *(key for key in then if key not in now)]:
-            inner = f"{path}.{key}" if path else key
-            yield from _changes(then.get(key, _ABSENT), now.get(key, _ABSENT), inner)
-    elif isinstance(then, list) and isinstance(now, list) and len(then) == len(now):
-        for number, (one, other) in enumerate(zip(then, now, strict=True)):
-            yield from _changes(one, other, f"{path}.{number}")
-    elif type(then) is not type(now) or then != now:
-        yield path, then, now
-
-
-def _said(value: object) -> str:
-    return "absent" if value is _ABSENT else show(value)
-
-
-def changes(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
-    """Every value that differs between two JSON objects: its path, and both values; None stands for absence."""
-    found = _changes(plain(then), plain(now))
-    return [(path, None if a is _ABSENT else a, None if b is _ABSENT else b) for path, a, b in found]

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import typer
 
+from crda_spec.cli.diff import diff
 from crda_spec.cli.discover import discover
 from crda_spec.cli.generate import generate
 from crda_spec.cli.graph import graph
@@ -49,6 +50,7 @@ app.command("lock")(lock)
 app.command("verify")(verify)
 app.command("predict")(predict)
 app.command("runs")(runs)
+app.command("diff")(diff)
 app.command("render")(render)
 app.command("schema")(schema)
 run_app.command()(run)

@@ -1,0 +1,103 @@
+"""`crda-spec diff A B`: what changed between two specs or two runs, and how the verdict changed."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from crda_spec.cli.options import AsJson
+from crda_spec.errors import SpecError, printable
+
+if TYPE_CHECKING:
+    from crda_spec.audit.changes import Change
+
+_EITHER = "A spec, or the folder of a finished run."
+
+
+def diff(
+    first: Annotated[Path, typer.Argument(metavar="A", help=_EITHER, show_default=False)],
+    second: Annotated[Path, typer.Argument(metavar="B", help=_EITHER, show_default=False)],
+    as_json: AsJson = False,
+) -> None:
+    """Compare two specs or two runs, value by value; of two runs also data, graph, versions and verdict.
+
+    Specs are compared as they would be run, with recipe and defaults filled in: comments and order do not count. A spec
+    and a run are compared by their specs. The exit code is 0 whether they differ or not.
+    """
+    from crda_spec.audit.changes import changes, run_changes, verdict_sentence
+
+    records = [_record(path) for path in (first, second)]
+    sentence = ""
+    if all(record is not None for record in records):
+        then, now = (record or {} for record in records)
+        found = run_changes(then, now)
+        sentence = verdict_sentence(then, now)
+    else:
+        specs = [_spec(path, record) for path, record in zip((first, second), records, strict=True)]
+        listed = list(changes(specs[0], specs[1]))
+        found = {"spec": listed} if listed else {}
+    if as_json:
+        _print_json(first, second, found, sentence)
+    else:
+        _print(found, sentence)
+
+
+def _record(path: Path) -> dict[str, Any] | None:
+    if not path.is_dir():
+        return None
+    from crda_spec.audit.verify import read_record
+
+    return read_record(path)
+
+
+def _spec(path: Path, record: dict[str, Any] | None) -> dict[str, Any]:
+    """The spec as it would be run; its data need not be here."""
+    if record is not None:
+        resolved_there: dict[str, Any] = record["spec"]["resolved"]
+        return resolved_there
+    from crda_spec.spec.load import read_draft
+    from crda_spec.spec.render import portable, resolved
+
+    draft = read_draft(path, environ=os.environ)
+    if draft.spec is None or draft.complaints:
+        raise SpecError(draft.complaints)
+    told: dict[str, Any] = json.loads(json.dumps(resolved(portable(draft.spec), draft)))
+    return told
+
+
+def _print(found: dict[str, list[Change]], sentence: str) -> None:
+    from crda_spec.audit.changes import said
+
+    if not found:
+        sys.stdout.write("no difference\n")
+    for part, listed in found.items():
+        sys.stdout.write(f"{part}\n")
+        for path, then, now in listed:
+            label = f"{printable(path)}: " if path and path != part else ""
+            sys.stdout.write(f"  {label}{printable(said(then))} -> {printable(said(now))}\n")
+    if sentence:
+        sys.stdout.write(f"{printable(sentence)}\n")
+
+
+def _print_json(first: Path, second: Path, found: dict[str, list[Change]], sentence: str) -> None:
+    from crda_spec.audit.changes import ABSENT
+
+    def value(one: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON
+        return {} if one is ABSENT else {"value": one}
+
+    told = {
+        "a": str(first),
+        "b": str(second),
+        "same": not found,
+        "changes": {
+            part: [{"path": path, "a": value(then), "b": value(now)} for path, then, now in listed]
+            for part, listed in found.items()
+        },
+        "verdict": sentence or None,
+    }
+    sys.stdout.write(json.dumps(told, indent=2, ensure_ascii=False) + "\n")
