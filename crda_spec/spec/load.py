@@ -23,6 +23,7 @@ from crda_spec.spec.overrides import apply_override, fill_kinds, leaves
 from crda_spec.spec.run import RECIPES, RunSpec
 from crda_spec.spec.yaml_tree import MAX_BYTES, SpecPath, Tree, dotted, read_tree
 
+SPEC_VERSION = 1
 Origin = Literal["user", "recipe", "environment", "--set"]
 
 
@@ -60,6 +61,14 @@ def read_draft(file: Path, *, overrides: Sequence[str] = (), environ: Mapping[st
         draft.complaints.append(
             Complaint(code="not-a-mapping", what=what, hint="start with `version: 1`", place=tree.place(()))
         )
+        return draft
+    version = tree.value.get("version")
+    if isinstance(version, int | float) and not isinstance(version, bool) and version != SPEC_VERSION:
+        # Nothing else can be said of a language that we do not know.
+        what = f"this spec is of version {version}, but this crda-spec reads version {SPEC_VERSION}"
+        hint = f"use the crda-spec that it was written for, or rewrite it as version {SPEC_VERSION}"
+        complaint = Complaint(code="unknown-version", path="version", what=what, hint=hint)
+        draft.complaints = [draft.placed(complaint)]
         return draft
     for override in overrides:
         draft.complaints.extend(apply_override(tree, override))

@@ -96,7 +96,11 @@ def test_what_cannot_be_compared(command, arguments, message):
 
 
 def test_a_spec_of_another_version_is_refused_in_plain_words(command):
-    Path("old.yaml").write_text(SPEC.replace("version: 1", "version: 2"))
+    Path("old.yaml").write_text(SPEC.replace("version: 1", "version: 2") + "frob: 1\n")
     outcome = command("crda-spec", "validate", "old.yaml")
     assert outcome.code == 2
-    assert outcome.err.startswith("old.yaml:1:10: version: ")
+    assert outcome.err == (
+        "old.yaml:1:10: version: this spec is of version 2, but this crda-spec reads version 1; "
+        "use the crda-spec that it was written for, or rewrite it as version 1\n"
+        "    1 | version: 2\n      |          ^\n"
+    )
