@@ -125,7 +125,11 @@ def _text_batches(path: Path, style: TextStyle, header: Sequence[str], names: li
     reader = pa_csv.open_csv(
         path,
         read_options=pa_csv.ReadOptions(
-            encoding=style.encoding, block_size=_CHUNK, use_threads=False, column_names=list(header), skip_rows=1
+            encoding=style.encoding,
+            block_size=_CHUNK,
+            use_threads=False,
+            column_names=list(header),
+            skip_rows_after_names=1,  # a row, not a line: a name may hold a line break
         ),
         parse_options=pa_csv.ParseOptions(delimiter=style.delimiter, newlines_in_values=True),
         convert_options=pa_csv.ConvertOptions(
