@@ -32,7 +32,9 @@ def build_knob_search(spec: RunSpec, draft: Draft) -> KnobSearch | None:
         prune=said.prune == "median",
         seconds=said.seconds,
         warm_start=said.warm_start,
-        metric="mae" if spec.gate.metric == "mae" else "mse",
+        # rmse and r2 put the settings in the same order as the squared error, fold by fold.
+        metric=metric if (metric := str(spec.gate.metric)) in ("mae", "pinball") else "mse",
+        quantile=getattr(spec.gate, "quantile", None) or 0.5,
     )
 
 

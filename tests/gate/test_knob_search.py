@@ -384,3 +384,18 @@ def test_what_trials_share_is_kept_and_changes_no_number():
     assert [remembers.losses(one) for one in candidates] == [fold().losses(one) for one in candidates]
     assert len(remembers._certificates) == 3
     assert remembers.fitter.fits <= 1 + 3 + len(points)
+
+
+def test_a_trial_is_scored_by_the_metric_that_judges():
+    train = draw(30)
+    start = procedure(train)
+    folds_by_metric = {
+        name: inner_folds(start, train, 2, metric=name, seed=0, index=(0,), around=None, quantile=0.9)[0]
+        for name in ("mse", "mae", "pinball")
+    }
+    errors = np.array([-1.0, 2.0, 3.0])
+    assert {name: one._loss(errors) for name, one in folds_by_metric.items()} == {
+        "mse": pytest.approx(14 / 3),
+        "mae": pytest.approx(2.0),
+        "pinball": pytest.approx((0.1 + 1.8 + 2.7) / 3),
+    }

@@ -54,6 +54,7 @@ class InnerFold:
     index: tuple[int, ...]
     around: GateFolds | None
     gate_folds: int
+    quantile: float = 0.5  # read by pinball alone
     _fitter: Fitter | None = field(default=None, init=False)
     _certificates: dict[tuple[Choice, bytes], Certificate] = field(default_factory=dict, init=False)
 
@@ -89,7 +90,14 @@ class InnerFold:
 
     def _loss(self, errors: Array) -> float:
         with np.errstate(over="ignore", invalid="ignore"):  # a trial that ran away is told apart by its loss
-            return float(np.mean(np.abs(errors))) if self.metric == "mae" else float(np.mean(errors**2))
+            match self.metric:
+                case "mae":
+                    costs = np.abs(errors)
+                case "pinball":
+                    costs = np.maximum(self.quantile * errors, (self.quantile - 1.0) * errors)
+                case _:
+                    costs = errors**2
+            return float(np.mean(costs))
 
 
 def inner_folds(
@@ -101,6 +109,7 @@ def inner_folds(
     seed: int,
     index: tuple[int, ...],
     around: GateFolds | None,
+    quantile: float = 0.5,
 ) -> tuple[InnerFold, ...]:
     """The inner folds of these rows; groups stay whole."""
     held = folds(len(train), count, rng=stream(seed, "knob-folds", *index), groups=train.groups)
@@ -117,6 +126,7 @@ def inner_folds(
                 index=(*index, number),
                 around=None if around is None else _inside(around, rest),
                 gate_folds=0 if around is None else around.folds,
+                quantile=quantile,
             )
         )
     return tuple(found)

@@ -33,7 +33,8 @@ class KnobSearch:
     prune: bool = True
     seconds: float | None = None
     warm_start: bool = True
-    metric: str = "mse"
+    metric: str = "mse"  # or mae, or pinball
+    quantile: float = 0.5  # read by pinball alone
 
     @property
     def in_blocks(self) -> bool:
@@ -53,7 +54,16 @@ class KnobSearch:
         self, procedure: Procedure, train: Table, *, seed: int, index: tuple[int, ...], around: GateFolds | None
     ) -> Settled:
         """The procedure with the best knobs found on these rows, and the whole search."""
-        inside = inner_folds(procedure, train, self.folds, metric=self.metric, seed=seed, index=index, around=around)
+        inside = inner_folds(
+            procedure,
+            train,
+            self.folds,
+            metric=self.metric,
+            seed=seed,
+            index=index,
+            around=around,
+            quantile=self.quantile,
+        )
         trials, plain, stopped = _Trials(self, procedure, inside).run(integer_seed(seed, "knobs", *index))
         sizes = tuple(len(one.held) for one in inside)
         best = _best(trials, sizes)
