@@ -14,6 +14,7 @@ from typing import Protocol
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from crda_spec.counterfactual.licence import licence_of, movements
 from crda_spec.counterfactual.procedure import (
     Augmentation,
     Procedure,
@@ -26,6 +27,7 @@ from crda_spec.counterfactual.procedure import (
 from crda_spec.data.folds import folds
 from crda_spec.errors import Complaint, DataError
 from crda_spec.gate.gate import FoldOutcome, Gate, Repeat, repeats_of
+from crda_spec.gate.inspection import inspect
 from crda_spec.gate.score import score
 from crda_spec.gate.verdict import abstain, judge
 from crda_spec.gate.work import GateRun, fit_singles, fits_foreseen, fits_stopped, run_folds, shared_models, workers_for
@@ -34,11 +36,13 @@ from crda_spec.records import (
     Falsification,
     FeatureVerdict,
     IntArray,
+    Licence,
     RunResult,
     Sensitivity,
     Split,
     Table,
     Verdict,
+    VerdictReason,
     read_only,
 )
 from crda_spec.regressors.fit import watched_rows, watches_synthetic
@@ -58,6 +62,7 @@ class Plan:
     seed: int
     falsify: Callable[[Table], Falsification] | None = None  # the declared graph against the training rows
     jobs: int | None = None  # None: one per core
+    inspect: bool = True  # whether the report looks at the new rows, by one fit more
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +74,7 @@ class Outlook:
     synthetic_rows: int
     folds: int  # of the gate, over all its repeats; none when it is switched off
     features: tuple[FeatureVerdict, ...]  # empty when residuals will decide
+    licence: Licence  # on which the new rows will stand, unless a search changes how much noise they carry
     fits_per_fold: int  # models that one gate fold needs
     fits_on_all: int  # models that all training rows need
     fits_at_most: int  # what is fitted, models that serve several of them counted once
@@ -92,6 +98,7 @@ def foresee(plan: Plan) -> Outlook:
         synthetic_rows=round(procedure.acting.factor * len(train)),
         folds=gate.folds * times,
         features=procedure.partitioner.foreseen(train.names),
+        licence=licence_of(procedure.carried),
         fits_per_fold=max(in_folds),
         fits_unshared=to_tune + on_all + times * sum(in_folds),
         fits_on_all=on_all,
@@ -161,7 +168,8 @@ def run(plan: Plan, *, progress: Progress) -> RunResult:
         if augmentation.counterfactuals is not None:
             verdict = abstain(plan.gate, "gate_disabled")
         else:
-            verdict = abstain(plan.gate, "graph_falsified" if refuted else "no_perturbable_features")
+            nothing: VerdictReason = "off_support" if augmentation.permit.names else "no_perturbable_features"
+            verdict = abstain(plan.gate, "graph_falsified" if refuted else nothing)
     else:
         outcomes, verdict, pairs = _gate(plan, train, repeats, augmentation, models, clock)
         extra += pairs
@@ -272,6 +280,9 @@ def _finish(
         hint = "lower its learning rate, or look for extreme values in the data"
         raise DataError(Complaint(code="diverged", path="regressor", what=what, hint=hint))
     fitter, made = augmentation.fitter, augmentation.counterfactuals
+    diagnostics = None
+    if plan.inspect and made is not None and augmented is not None and np.isfinite(tested.augmented or 0.0):
+        diagnostics = inspect(split, augmentation, made, augmented, metric=plan.gate.metric, seed=plan.seed)
     watched = watched_rows(split.train, fitter.regressor.stopping, seed=student_seed(plan.seed, (0,)))
     by_synthetic = made is not None and watches_synthetic(made, watched, augmentation.watch)
     return RunResult(
@@ -281,12 +292,14 @@ def _finish(
         teacher=augmentation.teacher,
         abduction=augmentation.abduction,
         counterfactuals=made,
+        movements=movements(augmentation.certificate, augmentation.permit, None if made is None else made.action),
         watched=read_only(watched),
         watch="synthetic" if by_synthetic else "real",
         gate_fold=gate_fold,
         verdict=verdict,
         score=tested,
         model=augmented if verdict.uses_augmented and augmented is not None else augmentation.plain,
+        diagnostics=diagnostics,
         settings=augmentation.settings,
         timings={},
         fit_seconds=fitter.seconds + sum(outcome.seconds for outcome in outcomes),

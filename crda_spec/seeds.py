@@ -25,6 +25,7 @@ STREAMS = {
     "conditional-rows": "rows to draw a value from, given the kept features",
     "dataset": "rows of a synthetic source",
     "dataset-test": "rows of a synthetic second source",
+    "diagnostics": "which rows the report looks at",
     "discovery-stability": "resamples of a search",
     "falsify": "the test of the declared graph",
     "fold-model": "the fit of a model that leaves out folds",

@@ -11,6 +11,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Literal, Self
@@ -19,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from joblib import Parallel, delayed
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from crda_spec.audit.saved import SavedRun
 from crda_spec.audit.tables import ONE_VALUE, synthetic_table
@@ -229,8 +230,14 @@ def _parts(job: Job, *, batch: int, workers: int) -> Iterator[_Part]:
                 yield from parts
 
 
+@cache
+def _pools() -> ThreadpoolController:
+    """The process's thread pools, looked for once: the search takes longer than a small block."""
+    return ThreadpoolController()
+
+
 def _made(job: Job, task: _Task) -> list[_Part]:
-    with threadpool_limits(limits=1):  # the same bytes on any machine, and no fight between workers
+    with _pools().limit(limits=1):  # the same bytes on any machine, and no fight between workers
         return [_part(job, number, block) for number, block in task]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import platform
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,22 @@ from typing import Any
 from crda_spec.audit.canonical import canonical_json, plain, sha256_of
 from crda_spec.audit.certificate import certificate_record
 from crda_spec.audit.tuning import tuning_record
-from crda_spec.records import Abduction, Counterfactuals, DataReport, DrawnGraph, RunResult, Split
+from crda_spec.records import (
+    Abduction,
+    Comparison,
+    Counterfactuals,
+    DataReport,
+    Diagnostics,
+    DrawnGraph,
+    MovedFeature,
+    Places,
+    RunResult,
+    Split,
+)
 from crda_spec.seeds import STREAM_RULE, STREAMS
 
 __all__ = [
+    "LEFT_TO_FIGURES",
     "RECORD_VERSION",
     "certificate_record",
     "data_record",
@@ -29,6 +42,12 @@ __all__ = [
 ]
 
 RECORD_VERSION = 1
+# What only figures need is in diagnostics.json: it would be most of the record.
+LEFT_TO_FIGURES: dict[type, tuple[str, ...]] = {
+    Places: ("plane", "pairs"),
+    MovedFeature: ("grid", "curve"),
+    Comparison: ("before", "after"),
+}
 _PACKAGES = ("crda-spec", "numpy", "pandas", "scikit-learn", "scipy", "xgboost", "pyarrow", "networkx", "pgmpy")
 
 
@@ -97,12 +116,14 @@ def make_record(
             "weights": list(result.teacher.weights),
             "families": plain(result.teacher.families),
         },
-        "counterfactuals": _counterfactuals(result.counterfactuals),
+        "movements": plain(result.movements),
+        "counterfactuals": _counterfactuals(result.counterfactuals, _uncertified(result)),
         "regressor": plain(result.settings),
         "tuning": plain(tuning_record(result.studies)),
         "verdict": {**plain(result.verdict), "accepted": result.verdict.accepted},
         "test": plain(result.score),
         "sensitivity": None if result.sensitivity is None else plain(result.sensitivity),
+        "diagnostics": None if result.diagnostics is None else _diagnostics(result.diagnostics),
         "final_model": "augmented" if result.verdict.uses_augmented else "plain",
         "fits": result.fits,
         "spared_fits": result.spared_fits,
@@ -140,7 +161,25 @@ def _scale(abduction: Abduction) -> dict[str, Any] | None:
     return {"least": low, "greatest": high, "clipped": abduction.scale_clipped}
 
 
-def _counterfactuals(made: Counterfactuals | None) -> dict[str, Any] | None:
+def _diagnostics(found: Diagnostics) -> dict[str, Any]:
+    """The numbers alone."""
+
+    def told(value: Any) -> Any:  # noqa: ANN401 - any part of the diagnostics
+        left = LEFT_TO_FIGURES.get(type(value), ())
+        if is_dataclass(value):
+            return {item.name: told(getattr(value, item.name)) for item in fields(value) if item.name not in left}
+        return [told(one) for one in value] if isinstance(value, tuple) else plain(value)
+
+    numbers: dict[str, Any] = told(found)
+    return numbers
+
+
+def _uncertified(result: RunResult) -> list[str]:
+    """What moved although the certificate does not cover it: rows that carry no noise may."""
+    return [one.name for one in result.movements if one.moves == "moves" and not one.certified]
+
+
+def _counterfactuals(made: Counterfactuals | None, uncertified: list[str]) -> dict[str, Any] | None:
     if made is None:
         return None
     return {
@@ -151,6 +190,7 @@ def _counterfactuals(made: Counterfactuals | None) -> dict[str, Any] | None:
         "scale_clipped": made.scale_clipped,
         "weight": made.weight,
         "moved": list(made.action.moved),
+        "uncertified": uncertified,
         "policies": dict(made.action.policies),
         "propagated": dict(made.action.propagated),
         "clipped": dict(made.action.clipped),

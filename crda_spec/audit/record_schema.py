@@ -17,13 +17,16 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
 from crda_spec.audit.certificate import certificate_schema
-from crda_spec.audit.record import RECORD_VERSION
+from crda_spec.audit.record import LEFT_TO_FIGURES, RECORD_VERSION
 from crda_spec.audit.revive import record_types
 from crda_spec.records import (
+    Cloud,
     Column,
     DataReport,
+    Diagnostics,
     Falsification,
     Licence,
+    Movement,
     ResidualDraw,
     Sensitivity,
     TeacherFamily,
@@ -150,12 +153,14 @@ def _findings(defs: dict[str, Schema]) -> dict[str, Schema]:
             weights={"type": "array", "items": _REAL, "description": "One a member, together 1; empty: all the same."},
             families={"type": "array", "items": _of(TeacherFamily, defs), "description": "By kind of model."},
         ),
+        "movements": {"type": "array", "items": _of(Movement, defs), "description": "What became of every feature."},
         "counterfactuals": _maybe(_counterfactuals(), "The synthetic rows; null when none were made."),
         "regressor": {"type": "object", "description": "The regressor's kind and settings, tuned or declared."},
         "tuning": _maybe(_tuning(), "The searches for settings and knobs; null when there were none."),
         "verdict": verdict,
         "test": _of(TestScore, defs),
         "sensitivity": _maybe(_of(Sensitivity, defs), "How strong a hidden cause would use up the gain."),
+        "diagnostics": _maybe(_diagnostics(defs), "What the new rows are like; null when nobody looked."),
     }
 
 
@@ -170,13 +175,26 @@ def _counterfactuals() -> Schema:
         scale_clipped=_count("Rows at whose x the fitted size of the noise was brought back into its range."),
         weight={**_REAL, "description": "Of a synthetic row, when a real one weighs 1."},
         moved={**names, "description": "The features that moved."},
+        uncertified={**names, "description": "Of these, the ones that the certificate does not cover."},
         policies=_map({"type": "string"}, "What was done to each moved feature, in words."),
         propagated=_map({"type": "string"}, "What followed the moved ones, and by which equation."),
         clipped=_map(_count("Cells."), "How many cells of each moved feature were brought back inside the contract."),
         dropped=_count("Rows left out because they lay off the data's support."),
-        redrawn=_count("Rows drawn again for that reason."),
+        redrawn=_count("Rows drawn again, because of that or because they broke a column's contract."),
         unmoved=_count("Rows that came out as their source."),
     )
+
+
+def _diagnostics(defs: dict[str, Schema]) -> Schema:
+    """The numbers alone: points, curves and quantiles are in diagnostics.json."""
+    found = _of(Diagnostics, defs)
+    for kind, names in LEFT_TO_FIGURES.items():
+        part = defs[kind.__name__]
+        for name in names:
+            del part["properties"][name]
+            part["required"].remove(name)
+    defs.pop(Cloud.__name__)
+    return found
 
 
 def _tuning() -> Schema:

@@ -31,9 +31,11 @@ from crda_spec.records import (
     Column,
     Counterfactuals,
     DataReport,
+    Diagnostics,
     Falsification,
     HeldOut,
     IntArray,
+    Movement,
     RunResult,
     Sensitivity,
     Split,
@@ -160,10 +162,12 @@ def _result(folder: Path, record: dict[str, Any]) -> RunResult:
         ),
         abduction=_abduction(whole, real, record["abduction"]),
         counterfactuals=_made(whole, (x, y), synthetic, record["counterfactuals"], record["certificate"]["propagated"]),
+        movements=tuple(revived(Movement, told) for told in record["movements"]),
         watched=np.flatnonzero(~whole["_crda_trained"].to_numpy()[real]),
         gate_fold=gate_fold,
         verdict=revived(Verdict, record["verdict"]),
         score=revived(TestScore, record["test"]),
+        diagnostics=_diagnostics(folder / "diagnostics.json"),
         model=_Absent(),
         settings=record["regressor"],
         timings={key: value for key, value in record["volatile"]["seconds"].items() if key != "regressor fits"},
@@ -173,6 +177,11 @@ def _result(folder: Path, record: dict[str, Any]) -> RunResult:
         watch=record["watch"],
         studies=read_studies(folder),
     )
+
+
+def _diagnostics(file: Path) -> Diagnostics | None:
+    """What the figures of the new rows are drawn from; a run without new rows has no such file."""
+    return revived(Diagnostics, json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else None
 
 
 def _optional(kind: type[_Kind], told: dict[str, Any] | None) -> _Kind | None:

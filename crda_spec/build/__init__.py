@@ -58,6 +58,7 @@ def build_plan(spec: RunSpec, draft: Draft) -> Plan:
         seed=spec.seed,
         falsify=None if graph is None else build_falsifier(spec, graph),
         jobs=None if jobs == "auto" else jobs,
+        inspect=spec.output.diagnostics,
     )
 
 

@@ -165,6 +165,8 @@ def check_graph(draft: Draft, dataset: Dataset, parts: Mapping[str, Any], header
         if (carries_noise or propagate) and name in verdicts and not verdicts[name].perturbable:
             what = f"the graph does not let {show(name)} move: {verdicts[name].reason.rstrip('.')}"
             hint = "leave it fixed, or correct the graph if it is wrong"
+            if not propagate:
+                hint = "leave it fixed, let rows carry no noise (counterfactual.retention: 0), or correct the graph"
             draft.complain(Complaint(code="not-certified", path=path, what=what, hint=hint))
     if propagate:
         _check_propagation(draft, graph, features, parts)

@@ -20,6 +20,7 @@ from crda_spec.records import Predictor, RunResult
 from crda_spec.regressors import FittedModel
 from crda_spec.report.graph_svg import graph_svg
 from crda_spec.report.html import render_html
+from crda_spec.report.rows_page import rows_figures
 from crda_spec.report.tuning_page import tuning_figure
 from crda_spec.spec.load import Draft
 from crda_spec.spec.render import portable, render, resolved, value_origins
@@ -72,6 +73,9 @@ def finish_run(result: RunResult, *, spec: RunSpec, draft: Draft, folder: Path) 
     }
     if result.studies:
         files["tuning.svg"] = tuning_figure(result.studies).encode()
+    if result.diagnostics is not None:
+        files["diagnostics.json"] = canonical_json(result.diagnostics).encode()
+        files |= {f"figures/{one.file}.svg": one.svg.encode() for one in rows_figures(result)}
     page = render_html(
         result,
         name=spec.name,

@@ -19,6 +19,16 @@ if TYPE_CHECKING:
 
 _WIDTH = 80  # of any terminal; a name or place that does not fit stays whole, so that it can be copied
 _HARD = "\N{NO-BREAK SPACE}"  # keeps an edge and its place on one line
+_LICENCES = {
+    "support": (
+        "the new rows carry no noise (retention 0), so any feature may move, and only the data's support is claimed; "
+        "what the graph says of it stands beside"
+    ),
+    "searched": (
+        "how much noise the new rows carry (retention) is searched inside the folds: with noise only certified "
+        "features move, without it any may"
+    ),
+}
 _IF_REFUTED = {
     "abstain": "nothing is augmented",
     "warn": "the run goes on and says so",
@@ -50,7 +60,10 @@ def _content(spec: RunSpec, draft: Draft) -> dict[str, Any]:
 
     outlook, choice = foresee(build_plan(spec, draft)), spec.partition
     certificate = _certificate(spec, draft, [one.name for one in outlook.features])
-    may_move = {one.name: one.perturbable for one in outlook.features}
+    certified = {one.name: one.perturbable for one in outlook.features}
+    licence = "searched" if _searches_retention(spec, draft) else outlook.licence
+    # A row without noise may move any feature, unless the effects of what moves are to follow it and cannot.
+    any_moves = licence != "certificate" and not spec.perturbation.propagate
     held_back = {one.name: one.reason for one in outlook.features if not one.perturbable}
     discovery = None if certificate or spec.causal.discovery is None else spec.causal.discovery.model_dump(mode="json")
     return {
@@ -61,7 +74,9 @@ def _content(spec: RunSpec, draft: Draft) -> dict[str, Any]:
         "features": [
             {
                 "name": one["name"],
-                "may_move": may_move[one["name"]],
+                "certified": certified[one["name"]],
+                "may_move": any_moves or certified[one["name"]],
+                "licence": licence if any_moves or certified[one["name"]] else None,
                 "held_by_spec": one["name"] in choice.keep or one["name"] not in (choice.perturb or (one["name"],)),
                 **{key: one[key] for key in ("status", "reason", "witness", "lines", "blockers", "lemma")},
                 **_held_back(one, held_back),
@@ -69,6 +84,7 @@ def _content(spec: RunSpec, draft: Draft) -> dict[str, Any]:
             }
             for one in certificate.get("features", ())
         ],
+        "licence": licence,
         "decided_by": "the declared graph" if certificate else "PC and the screen, from residuals",
         "certificate": {
             key: certificate[key]
@@ -89,8 +105,16 @@ def _content(spec: RunSpec, draft: Draft) -> dict[str, Any]:
             "at_most": outlook.fits_at_most,
             "unshared": outlook.fits_unshared,
             "to_tune": outlook.fits_to_tune,
+            "report": int(spec.output.diagnostics),
         },
     }
+
+
+def _searches_retention(spec: RunSpec, draft: Draft) -> bool:
+    """Whether how much noise the new rows carry, and so their licence, is not known before the folds are."""
+    from crda_spec.check.tuning import searched_knobs
+
+    return spec.tune.augmentation is not None and "retention" in searched_knobs(draft, draft.parts)
 
 
 def _held_back(feature: Mapping[str, Any], reasons: Mapping[str, str]) -> dict[str, Any]:
@@ -130,6 +154,8 @@ def _lines(content: dict[str, Any]) -> Iterator[str]:
     aside = f", {rows['tuning']} to tune" if "tuning" in rows else ""
     yield f"  rows: {rows['train']} to train, {rows['test']} to test{aside}, {rows['synthetic']} to make"
     yield f"  what may move: decided by {content['decided_by']}"
+    if content["licence"] in _LICENCES:
+        yield from _wrapped(_LICENCES[content["licence"]], first=4)
     for alike in _alike(content["features"]):
         yield from _feature(alike[0])
         if alike[1:]:
@@ -146,7 +172,8 @@ def _lines(content: dict[str, Any]) -> Iterator[str]:
         for line in said:
             yield from _wrapped(line, first=2)
     yield from _tests(content)
-    yield f"  fits: at most {_fits(fits, content['gate']['folds'])}"
+    report = ", and 1 for the report" if fits["report"] else ""
+    yield f"  fits: at most {_fits(fits, content['gate']['folds'])}{report}"
 
 
 def _fits(fits: Mapping[str, int], folds: int) -> str:
@@ -181,6 +208,8 @@ def _feature(feature: dict[str, Any]) -> Iterator[str]:
     for start in (f"{name} is ", f"{name} acts "):  # after "name: " it need not be said again
         if reason.startswith(start):
             reason = start.removeprefix(f"{name} ").removeprefix("is ") + reason.removeprefix(start)
+    if feature["may_move"] and not feature["certified"]:
+        reason = f"not certified, but without noise it may: {reason}"
     yield from _wrapped(f"{_word(feature)}  {name}: {reason}", first=4, margin=11)
     if feature["lines"]:
         written = (f"{line['edge']} ({line['place']})".replace(" ", _HARD) for line in feature["lines"])
@@ -200,14 +229,16 @@ def _hidden(name: str) -> str:
 def _proof(content: dict[str, Any]) -> Iterator[str]:
     """The lemma's check, what would free more, and what all this rests on."""
     certificate, target = content["certificate"], content["target"]
-    moving = [one["status"] for one in content["features"] if one["may_move"]]
+    moving = [one["status"] for one in content["features"] if one["certified"]]
     causes, silent = moving.count("direct_cause"), moving.count("irrelevant")
     parts = (f"direct causes of {target}: {causes}", f"irrelevant to it: {silent}")
     holds = "holds" if certificate["lemma_holds"] else "FAILS, which is an error of ours: please report it"
     noise, *others = certificate["noise_side"]
     side = ", ".join((f"{noise} (the noise of {target})", *(f"{_hidden(name)} (not a feature)" for name in others)))
-    yield from _wrapped(f"what moves is separated from: {side}", first=2)
-    yield from _wrapped(f"lemma of the paper: {holds} ({'; '.join(parts) if moving else 'nothing may move'})", first=2)
+    them = "what moves" if content["licence"] == "certificate" else "what is certified"
+    yield from _wrapped(f"{them} is separated from: {side}", first=2)
+    nothing = "nothing may move" if content["licence"] == "certificate" else "nothing is certified"
+    yield from _wrapped(f"lemma of the paper: {holds} ({'; '.join(parts) if moving else nothing})", first=2)
     if certificate["remedies"]:
         yield "  what would free more:"
         yield from _items(remedy["sentence"] for remedy in certificate["remedies"])

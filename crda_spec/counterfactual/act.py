@@ -18,7 +18,7 @@ from crda_spec.counterfactual.contract import fit_contract, settle, violations
 from crda_spec.counterfactual.nearness import Nearness
 from crda_spec.counterfactual.policies import Rows
 from crda_spec.counterfactual.sources import draw_sources
-from crda_spec.errors import Complaint, DataError, show
+from crda_spec.errors import Complaint, DataError
 from crda_spec.records import NOBODY, Action, Array, IntArray, Table
 from crda_spec.scm.mechanisms import Mechanisms
 from crda_spec.seeds import stream
@@ -47,6 +47,7 @@ def act(
     count = round(acting.factor * len(train))
     source = draw_sources(acting.sources, train, count, noise=noise, rng=stream(seed, "sources", *index))
     movable = acting.movable(moved)
+    held = {name: f"held fixed: {why}" for name, why in acting.held(moved).items()}
     following = () if mechanisms is None else tuple(mechanisms.words)
     moves = plan_moves(train, movable, acting, following=following)
     drawing = _Drawing(
@@ -65,7 +66,7 @@ def act(
         x=drawn.x,
         source=source,
         moved=movable,
-        policies={move.feature.column.name: move.words for move in moves} | _held(moved, movable, acting),
+        policies={move.feature.column.name: move.words for move in moves} | held,
         clipped=drawn.clipped(moves) | drawn.followed,
         propagated={} if mechanisms is None else mechanisms.words,
         unmoved=int(drawn.still.sum()),
@@ -88,16 +89,6 @@ def _chosen(moves: Sequence[Move], rows: int, per_row: int | None, *, rng: np.ra
     member = np.zeros((rows, count), dtype=np.bool_)
     np.put_along_axis(member, rank[:, :per_row], values=True, axis=1)
     return member[:, units]
-
-
-def _held(moved: Sequence[str], movable: Sequence[str], acting: Acting) -> dict[str, str]:
-    """Why a feature that may move does not: something that it moves together with stays."""
-    held = {}
-    for name in moved:
-        if name not in movable:
-            stay = [show(other) for other in acting.set_of(name) if other not in moved]
-            held[name] = f"held fixed: it moves together with {' and '.join(stay)}, which may not move"
-    return held
 
 
 @dataclass(slots=True, eq=False)

@@ -11,6 +11,7 @@ import numpy as np
 from crda_spec.counterfactual.policies import Feature, Policy, Resample, Scale
 from crda_spec.counterfactual.sources import SourceKind
 from crda_spec.counterfactual.support import Guard
+from crda_spec.errors import show
 from crda_spec.records import Array, Column, IntArray, Table
 
 
@@ -34,9 +35,19 @@ class Acting:
 
     def movable(self, moved: Sequence[str]) -> tuple[str, ...]:
         """Of these features, those that can move: features that move together all do, or none does."""
-        allowed = set(moved)
-        held = {name for together in self.together if not allowed.issuperset(together) for name in together}
+        held = self.held(moved)
         return tuple(name for name in moved if name not in held)
+
+    def held(self, moved: Sequence[str]) -> dict[str, str]:
+        """Why a feature that may move does not: something that it moves together with stays."""
+        allowed = set(moved)
+        found: dict[str, str] = {}
+        for together in self.together:
+            stay = [show(name) for name in together if name not in allowed]
+            if stay:
+                why = f"it moves together with {' and '.join(stay)}, which may not move"
+                found |= {name: why for name in together if name in allowed}
+        return found
 
     def set_of(self, name: str) -> tuple[str, ...]:
         """The features that move as one with this one, itself among them."""

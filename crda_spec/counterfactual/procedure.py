@@ -11,7 +11,7 @@ from typing import Protocol
 
 from crda_spec.counterfactual.abduct import abduct
 from crda_spec.counterfactual.act import Acting, act
-from crda_spec.counterfactual.licence import licensed
+from crda_spec.counterfactual.licence import licensed, restated
 from crda_spec.counterfactual.noise import Additive, NoiseModel
 from crda_spec.counterfactual.partition import Choice, Partitioner
 from crda_spec.counterfactual.predict import predict_outcome
@@ -21,6 +21,7 @@ from crda_spec.records import (
     Array,
     Certificate,
     Counterfactuals,
+    Licensed,
     ResidualDraw,
     Residuals,
     Study,
@@ -159,7 +160,8 @@ class Augmentation:
     teacher: Teacher
     abduction: Abduction
     certificate: Certificate
-    counterfactuals: Counterfactuals | None  # None when no feature may move, or none was asked to
+    permit: Licensed  # what may move, on which licence, rows made or not
+    counterfactuals: Counterfactuals | None  # None when no feature may move, none was asked to, or no row is left
     settings: Mapping[str, object]
     studies: tuple[Study, ...] = ()  # the searches that settings and knobs come from
 
@@ -203,7 +205,8 @@ def augment(
     counterfactuals = None
     following = procedure.propagation
     permit = licensed(certificate, procedure.choice, retention=procedure.carried, propagation=following)
-    moved = procedure.acting.movable(permit.names)
+    permit = _as_sets(permit, procedure.acting)
+    moved = permit.names
     if make_rows and moved:
         mechanisms = None if following is None else following.mechanisms(train, moved)
         action = act(
@@ -226,11 +229,20 @@ def augment(
         plain=plain,
         teacher=teacher,
         abduction=abduction,
-        certificate=certificate,
+        certificate=restated(certificate, permit),
+        permit=permit,
         counterfactuals=counterfactuals,
         settings={"kind": fitter.regressor.kind, **asdict(fitter.regressor)},  # type: ignore[call-overload]
         studies=studies,
     )
+
+
+def _as_sets(permit: Licensed, acting: Acting) -> Licensed:
+    """Features that move together all do, or none does."""
+    held = acting.held(permit.names)
+    names = tuple(name for name in permit.names if name not in held)
+    uncertified = tuple(name for name in permit.uncertified if name not in held)
+    return replace(permit, names=names, uncertified=uncertified, left={**permit.left, **held})
 
 
 def fit_augmented(augmentation: Augmentation, train: Table, *, seed: int, index: tuple[int, ...]) -> FittedModel:

@@ -141,6 +141,8 @@ def generate_block(generation: Generation, x: Array, y: Array | None, *, number:
 def _sources(rows: int, quota: int, *, rng: np.random.Generator) -> IntArray:
     """Each row equally often; the remainder is a random sample without repetition. Ascending."""
     times, rest = divmod(quota, rows)
+    if not rest:
+        return np.repeat(np.arange(rows), times)
     copies = np.full(rows, times, dtype=np.int64)
     copies[rng.permutation(rows)[:rest]] += 1
     return np.repeat(np.arange(rows), copies)
@@ -150,14 +152,15 @@ def _moved(generation: Generation, x: Array, source: IntArray, *, number: int) -
     """The source rows with their features moved, each feature by its policy and its own stream."""
     train, seed = generation.train, generation.seed
     moves = plan_moves(train, generation.moved, generation.acting, following=())
-    new = x[source]
+    new = x.take(source, axis=0)  # a quarter of the time of x[source]
     # Streamed policies look at no other row; there is no training row that these come from.
     rows = Rows(source=np.full(len(source), NOBODY), nearness=Nearness.of(train, seed=seed, index=(number,)))
     moving = _moving(moves, len(source), generation.acting.per_row, rng=stream(seed, "generate-features", number))
     clipped: dict[str, int] = {}
     for move in moves:
-        feature, column, here = move.feature, move.feature.column, moving[:, move.unit]
-        cells = new[:, feature.position]
+        feature, column = move.feature, move.feature.column
+        here = None if moving is None else moving[:, move.unit]
+        cells = np.ascontiguousarray(new[:, feature.position])
         proposal = move.policy.propose(
             cells,
             feature,
@@ -166,18 +169,18 @@ def _moved(generation: Generation, x: Array, source: IntArray, *, number: int) -
             shared=stream(seed, f"generate-shared:{move.policy.kind}", number),
         )
         settled, changed = settle(proposal.values, column)
-        clipped[column.name] = int(np.count_nonzero(changed & here))
-        new[:, feature.position] = np.where(here, settled, cells)
+        clipped[column.name] = int(np.count_nonzero(changed if here is None else changed & here))
+        new[:, feature.position] = settled if here is None else np.where(here, settled, cells)
     return Action(x=new, source=source, moved=generation.moved, policies=_words(moves), clipped=clipped)
 
 
 def _moving(
     moves: tuple[Move, ...], rows: int, per_row: int | None, *, rng: np.random.Generator
-) -> npt.NDArray[np.bool_]:
-    """(rows, units) which features each row moves: all, or a random subset; a set that moves as one is one unit."""
+) -> npt.NDArray[np.bool_] | None:
+    """(rows, units) which features each row moves, a set that moves as one being one unit; None: all in every row."""
     count = 1 + max((move.unit for move in moves), default=-1)
     if per_row is None or per_row >= count:
-        return np.ones((rows, count), dtype=np.bool_)
+        return None
     place = np.argsort(np.argsort(rng.random((rows, count)), axis=1), axis=1)
     chosen: npt.NDArray[np.bool_] = place < per_row
     return chosen

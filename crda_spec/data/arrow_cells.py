@@ -31,8 +31,8 @@ class BlockPlace:
 def block_numbers(block: pa.Table, columns: Sequence[Column], where: BlockPlace) -> Array:
     """(m, d) the columns as a `Table` has them, NaN where a cell is missing; a DataError names the first bad cells."""
     complaints: list[Complaint] = []
-    read: list[Array] = []
-    for column in columns:
+    read = np.empty((block.num_rows, len(columns)))
+    for at, column in enumerate(columns):
         cells = block[column.name].combine_chunks()
         values, broken = _numbers(cells, column, where)
         for what, bad in broken:
@@ -40,10 +40,10 @@ def block_numbers(block: pa.Table, columns: Sequence[Column], where: BlockPlace)
             if len(positions):
                 complaints.append(_complaint(column, what, positions, cells, where))
                 break
-        read.append(values)
+        read[:, at] = values
     if complaints:
         raise DataError(complaints)
-    return np.column_stack(read) if read else np.empty((block.num_rows, 0))
+    return read
 
 
 Broken = list[tuple[str, npt.NDArray[np.bool_]]]

@@ -14,6 +14,10 @@ ABSTENTIONS: Mapping[VerdictReason, str] = {
         "The data contradict the declared graph, so nothing it promises was used and nothing was augmented: "
         "use the plain model."
     ),
+    "off_support": (
+        "Every new row lay off the data, so the support guard dropped them all and nothing was augmented: "
+        "use the plain model, or move features less far."
+    ),
     "gate_disabled": (
         "UNGATED: the spec switches the gate off, so nobody tested whether augmentation helps or hurts. "
         "The augmented model is handed over all the same; set gate.enabled to true before you rely on it."

@@ -25,6 +25,16 @@ from crda_spec.records.causal import (
     SourceLine,
     TestedStatement,
 )
+from crda_spec.records.diagnostics import (
+    Cloud,
+    Comparison,
+    Control,
+    Diagnostics,
+    Disagreement,
+    MovedFeature,
+    Places,
+    Points,
+)
 from crda_spec.records.rows import (
     Abduction,
     Array,
@@ -42,7 +52,7 @@ from crda_spec.records.rows import (
     TeacherFamily,
     read_only,
 )
-from crda_spec.records.synthetic import NOBODY, Action, Counterfactuals, Licence, Licensed, ResidualDraw
+from crda_spec.records.synthetic import NOBODY, Action, Counterfactuals, Licence, Licensed, Movement, ResidualDraw
 from crda_spec.records.tuning import StoppedBy, Study, Trial, TrialState
 from crda_spec.records.verdict import DataReport, Decision, FoldResult, RunResult, TestScore, Verdict, VerdictReason
 
@@ -52,11 +62,16 @@ __all__ = [
     "Action",
     "Array",
     "Certificate",
+    "Cloud",
     "Column",
     "ColumnType",
+    "Comparison",
+    "Control",
     "Counterfactuals",
     "DataReport",
     "Decision",
+    "Diagnostics",
+    "Disagreement",
     "DrawnEdge",
     "DrawnGraph",
     "EdgeMark",
@@ -71,10 +86,14 @@ __all__ = [
     "JointEvidence",
     "Licence",
     "Licensed",
+    "MovedFeature",
+    "Movement",
     "NodeRole",
     "NoiseKind",
     "NoiseScale",
     "OnFalsified",
+    "Places",
+    "Points",
     "Predictor",
     "Remedy",
     "RemedyKind",

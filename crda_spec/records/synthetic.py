@@ -30,6 +30,18 @@ class Licensed:
     names: tuple[str, ...]  # in the table's order
     uncertified: tuple[str, ...] = ()  # of these, the ones that the certificate holds fixed: under `support` only
     stuck: Mapping[str, str] = field(default_factory=dict)  # wanted, but its effects cannot follow: name -> why
+    left: Mapping[str, str] = field(default_factory=dict)  # this licence would let it move, but: name -> why not
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Movement:
+    """What becomes of one feature in a run, beside what the certificate says of it."""
+
+    name: str
+    certified: bool  # in X_P, or it could have been: no tie to the noise is known
+    moves: Literal["moves", "follows", "stays"]
+    licence: Licence | None  # None when it stays
+    sentence: str  # why it moves, or why it stays
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -44,7 +56,7 @@ class Action:
     propagated: Mapping[str, str] = field(default_factory=dict)  # what followed the moved ones, and by which equation
     unmoved: int = 0  # rows that came out as their source: missing cells stay missing, and some draws change nothing
     dropped: int = 0  # rows that were left out because they lay off the data's support
-    redrawn: int = 0  # rows that were drawn again for that reason
+    redrawn: int = 0  # rows that were drawn again, because of that or because they broke a column's contract
     partner: IntArray | None = None  # (m,) the second row each was made from, NOBODY where there was none
 
 

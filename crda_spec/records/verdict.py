@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from crda_spec.records.causal import Certificate, Falsification, Sensitivity
+from crda_spec.records.diagnostics import Diagnostics
 from crda_spec.records.rows import Abduction, IntArray, Predictor, Split, Teacher
-from crda_spec.records.synthetic import Counterfactuals
+from crda_spec.records.synthetic import Counterfactuals, Movement
 from crda_spec.records.tuning import Study
 
 
@@ -36,6 +37,7 @@ VerdictReason = Literal[
     "unstable_partition",
     "no_perturbable_features",
     "graph_falsified",
+    "off_support",
 ]
 
 
@@ -121,6 +123,7 @@ class RunResult:
     teacher: Teacher
     abduction: Abduction
     counterfactuals: Counterfactuals | None
+    movements: tuple[Movement, ...]  # of every feature, in the table's order: whether it moves, and on which licence
     watched: IntArray  # positions of the training rows that early stopping sets aside in the final fits
     gate_fold: IntArray  # (n,) the gate fold that holds each training row out, counted from 1; 0 without a gate
     verdict: Verdict
@@ -132,6 +135,7 @@ class RunResult:
     fits: int
     spared_fits: int = 0  # how many more it would have been, had no model served both teacher and gate
     studies: tuple[Study, ...] = ()  # every search: on all training rows (or a tuning split), then fold by fold
+    diagnostics: Diagnostics | None = None  # None when there are no new rows, or the spec does without
     watch: Literal["real", "synthetic"] = (
         "real"  # what stopped the augmented model early: `watched`, or rows made of it
     )

@@ -14,6 +14,7 @@ from crda_spec.report.causal_sentences import (
     evidence_sentences,
     gain_sentence,
     ground_sentences,
+    moving_first,
     permutation_sentence,
     sensitivity_absence,
     statement_numbers,
@@ -39,6 +40,8 @@ class FeatureRow:
     unit: str
     status: str
     verdict: str
+    movement: str
+    moves: str
     reason: str
     witness: str
     lines: tuple[tuple[str, str], ...]  # edge, where it was written
@@ -102,16 +105,19 @@ def causal_parts(result: RunResult) -> dict[str, object]:
 
 
 def _features(result: RunResult) -> Iterator[FeatureRow]:
-    """Those that may move come first, as on the terminal."""
+    """Those that move come first, as on the terminal."""
     units = {column.name: column.unit or "" for column in result.split.train.features}
     places = anchors(result.certificate.features)
-    for verdict in sorted(result.certificate.features, key=lambda verdict: not verdict.perturbable):
+    found = {movement.name: movement for movement in result.movements}
+    for verdict in moving_first(result):
         yield FeatureRow(
             anchor=places[verdict.name],
             name=shown(verdict.name),
             unit=shown(units.get(verdict.name, "")),
             status=verdict.status,
             verdict=STATUS_WORDS[verdict.status],
+            movement=shown(found[verdict.name].sentence),
+            moves=found[verdict.name].moves,
             reason=shown(verdict.reason),
             witness=shown(" ".join(verdict.witness)),
             lines=tuple((shown(line.edge), shown(line.where)) for line in verdict.lines),

@@ -18,6 +18,12 @@ _CONSEQUENCES = {
 }
 
 
+def moving_first(result: RunResult) -> list[FeatureVerdict]:
+    """The verdicts: of features that move, then of those that may, then of the others; each in the table's order."""
+    moves = {movement.name: movement.moves != "stays" for movement in result.movements}
+    return sorted(result.certificate.features, key=lambda one: (not moves[one.name], not one.perturbable))
+
+
 def ground_sentences(certificate: Certificate) -> tuple[str, ...]:
     """What the certificate looked at: everything unmeasured that drives the target, and the paper's lemma."""
     said: list[str] = []

@@ -40,7 +40,7 @@ def graph_description(graph: DrawnGraph, verdicts: Sequence[FeatureVerdict], hid
     moving = tuple(shown(verdict.name) for verdict in verdicts if verdict.perturbable)
     blocked = tuple(shown(verdict.name) for verdict in verdicts if verdict.status == "blocked")
     parts = [f"{count(len(graph.nodes), 'node')} and {count(len(graph.edges), 'edge')}; the target is {target}"]
-    parts.append(f"may move: {listed(moving) if moving else 'none'}")
+    parts.append(f"may move with noise: {listed(moving) if moving else 'none'}")
     parts.append(f"tied to the noise: {listed(blocked) if blocked else 'none'}")
     if hidden:
         parts.append(f"{count(hidden, 'node')} not drawn")

@@ -15,10 +15,12 @@ from crda_spec.report.causal_page import causal_parts
 from crda_spec.report.figures import category_bars, fold_slopes, histograms, score_interval
 from crda_spec.report.graph_page import page_graph
 from crda_spec.report.pages import rendered
+from crda_spec.report.rows_page import rows_part
 from crda_spec.report.sentences import (
     DECISIONS,
     data_sentence,
     gate_sentence,
+    licence_sentence,
     nothing_sentence,
     partition_sentence,
     policy_sentence,
@@ -83,6 +85,7 @@ def render_html(result: RunResult, *, name: str, description: str, record_json: 
         tiles=tuple(_tiles(result)),
         data_sentence=data_sentence(result),
         partition_sentence=partition_sentence(result),
+        licence_sentence=licence_sentence(result),
         nothing_made=nothing_sentence(result.verdict),
         rows_sentence="" if made is None else rows_sentence(made, len(result.split.train)),
         moves=tuple(_moves(result)),
@@ -95,6 +98,7 @@ def render_html(result: RunResult, *, name: str, description: str, record_json: 
         score_figure="" if score.interval_percent is None or score.change_percent is None else score_interval(score),
         columns=tuple(_columns(result)),
         settings=tuple((key, str(value)) for key, value in sorted(result.settings.items())),
+        rows=rows_part(result),
         **causal_parts(result),
     )
 
@@ -103,7 +107,11 @@ def _tiles(result: RunResult) -> Iterator[_Tile]:
     """The figures that a reader in a hurry wants."""
     certificate, verdict, score = result.certificate, result.verdict, result.score
     yield _Tile(f"{len(result.split.train)} + {len(result.split.test)}", "training + test rows")
-    yield _Tile(f"{len(certificate.perturbed)} of {len(certificate.features)}", "features may move")
+    moved = sum(movement.moves == "moves" for movement in result.movements)
+    carried = any(movement.licence == "support" for movement in result.movements)
+    yield _Tile(
+        f"{moved} of {len(certificate.features)}", "features move, without noise" if carried else "features move"
+    )
     yield _Tile(str(0 if result.counterfactuals is None else len(result.counterfactuals)), "synthetic rows")
     if verdict.effect_percent is not None:
         yield _Tile(f"{percent(verdict.effect_percent)} %", f"mean fold {verdict.metric.upper()} in the gate")

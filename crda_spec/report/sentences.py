@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from crda_spec.records import Counterfactuals, DataReport, RunResult, TestScore, Verdict
-from crda_spec.report.wording import REASON_WORDS, count, number, p_value, percent, setting, shown
+from crda_spec.report.wording import REASON_WORDS, count, listed, number, p_value, percent, setting, shown
 
 DECISIONS = {
     "accepted": "Accepted: the augmented model is the one to use.",
@@ -39,12 +39,31 @@ def dropped(data: DataReport) -> str:
 
 
 def partition_sentence(result: RunResult) -> str:
-    """How many features may move, and whose word that is."""
+    """How many features may move while their rows keep their noise, and whose word that is."""
     certificate = result.certificate
     ground = (
         "certified by the declared graph" if certificate.basis == "declared" else "found by discovery, not certified"
     )
-    return f"{len(certificate.perturbed)} of {count(len(certificate.features), 'feature')} may move, {ground}."
+    noise = " with their noise" if _without_noise(result) else ""
+    return f"{len(certificate.perturbed)} of {count(len(certificate.features), 'feature')} may move{noise}, {ground}."
+
+
+def licence_sentence(result: RunResult) -> str:
+    """What moves on the data's support alone; empty when rows carry noise, or there are none."""
+    if not _without_noise(result):
+        return ""
+    moved = [movement for movement in result.movements if movement.moves == "moves"]
+    tied = tuple(shown(movement.name) for movement in moved if not movement.certified)
+    several = len(moved) != 1
+    said = (
+        f"In this run {count(len(moved), 'feature')} {'move' if several else 'moves'}. The new rows carry no noise, so "
+        "any feature may move, and only the data's support is claimed."
+    )
+    return f"{said} Not certified, and moved all the same: {listed(tied)}." if tied else said
+
+
+def _without_noise(result: RunResult) -> bool:
+    return any(movement.licence == "support" for movement in result.movements)
 
 
 def rows_sentence(made: Counterfactuals, train_rows: int) -> str:
@@ -54,12 +73,16 @@ def rows_sentence(made: Counterfactuals, train_rows: int) -> str:
     )
     if made.licence == "support":
         noise += ", makes no claim about it, and stands on the teacher's word at the new place,"
-    still = made.action.unmoved
-    came = f" {still} of them came out as their source row." if still else ""
-    return (
-        f"{count(len(made), 'synthetic row')} from {count(train_rows, 'training row')}; "
-        f"each carries {noise} and weighs {setting(made.weight)}.{came}"
-    )
+    action = made.action
+    told = [f"{action.unmoved} of them came out as their source row."] if action.unmoved else []
+    if action.redrawn:
+        told.append(f"{action.redrawn} of them were drawn again, off the data or outside a contract at first.")
+    if action.dropped:
+        told.append(f"{action.dropped} more lay off the data and were left out.")
+    if made.scale_clipped:
+        told.append(f"At {made.scale_clipped} of them the noise's size was brought back into its fitted range.")
+    rows = f"{count(len(made), 'synthetic row')} from {count(train_rows, 'training row')}"
+    return " ".join([f"{rows}; each carries {noise} and weighs {setting(made.weight)}.", *told])
 
 
 def policy_sentence(made: Counterfactuals, feature: str) -> str:

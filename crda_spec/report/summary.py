@@ -6,11 +6,14 @@ from collections.abc import Sequence
 
 from crda_spec.records import FeatureVerdict, FoldResult, RunResult
 from crda_spec.report.blocks import MOST_ROWS, Grid, Line, Section
+from crda_spec.report.causal_sentences import moving_first
 from crda_spec.report.causal_summary import falsification_blocks, ground_lines, remedy_lines, sensitivity_blocks
+from crda_spec.report.rows_page import control_sentence
 from crda_spec.report.sentences import (
     DECISIONS,
     data_sentence,
     gate_sentence,
+    licence_sentence,
     nothing_sentence,
     partition_sentence,
     policy_sentence,
@@ -19,7 +22,7 @@ from crda_spec.report.sentences import (
     score_sentences,
 )
 from crda_spec.report.tuning_page import tuning_blocks
-from crda_spec.report.wording import STATUS_WORDS, change, listed, number, percent, shorten, shown
+from crda_spec.report.wording import MOVEMENT_WORDS, STATUS_WORDS, change, listed, number, percent, shorten, shown
 
 _LONGEST_REASON = 400  # the whole reason is in certificate.json
 
@@ -29,6 +32,7 @@ def sections(result: RunResult) -> tuple[Section, ...]:
     data = (Line(f"{shown(result.data.source)}: {data_sentence(result)}"), *_notes(result.data.notes))
     partition: tuple[Line | Grid, ...] = (
         Line(partition_sentence(result)),
+        *(Line(text, "strong") for text in (licence_sentence(result),) if text),
         _partition_grid(result),
         *ground_lines(result),
     )
@@ -41,7 +45,7 @@ def sections(result: RunResult) -> tuple[Section, ...]:
         Section("Action", _action(result)),
         Section("Gate", _gate(result)),
         Section("Sensitivity", sensitivity_blocks(result)),
-        Section("Test", tuple(Line(text) for text in score_sentences(result))),
+        Section("Test", tuple(Line(text) for text in (*score_sentences(result), *_control(result)))),
     )
     return tuple(part for part in parts if part.blocks)
 
@@ -57,19 +61,31 @@ def closing(result: RunResult, files: str | None) -> tuple[Line, ...]:
     return tuple(lines)
 
 
+def _control(result: RunResult) -> tuple[str, ...]:
+    said = "" if result.diagnostics is None else control_sentence(result.diagnostics)
+    return (said,) if said else ()
+
+
 def _notes(notes: Sequence[str]) -> tuple[Line, ...]:
     return tuple(Line(shown(note), "soft") for note in notes)
 
 
 def _partition_grid(result: RunResult) -> Grid:
-    """Every feature's verdict, those that may move first; cut where it would fill the screen."""
+    """What the certificate says of every feature and what becomes of it; cut where it would fill the screen."""
     units = {column.name: column.unit for column in result.split.train.features}
-    verdicts = sorted(result.certificate.features, key=lambda verdict: not verdict.perturbable)
+    found = {movement.name: movement for movement in result.movements}
+    verdicts = moving_first(result)
     hidden = len(verdicts) - MOST_ROWS
     return Grid(
-        headers=("feature", "unit", "verdict", "reason"),
+        headers=("feature", "unit", "certificate", "in this run", "reason"),
         rows=tuple(
-            (shown(verdict.name), shown(units.get(verdict.name) or "-"), STATUS_WORDS[verdict.status], _reason(verdict))
+            (
+                shown(verdict.name),
+                shown(units.get(verdict.name) or "-"),
+                STATUS_WORDS[verdict.status],
+                MOVEMENT_WORDS[found[verdict.name].moves, found[verdict.name].licence],
+                _reason(verdict),
+            )
             for verdict in verdicts[:MOST_ROWS]
         ),
         toned=2,

@@ -16,15 +16,24 @@ _JOINERS = "\u200c\u200d"
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Cn", "Co", "Zl", "Zp"})
 _ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
-# By `FeatureStatus`, and written as the answer to: may it move?
+# By `FeatureStatus`: what the certificate says. Whether a feature moves in a run depends on the licence as well.
 STATUS_WORDS: Mapping[str, str] = {
-    "direct_cause": "may move: direct cause",
-    "irrelevant": "may move: irrelevant",
-    "screened": "may move: screened",
+    "direct_cause": "certified: direct cause",
+    "irrelevant": "certified: irrelevant",
+    "screened": "screened: no tie found",
     "follows": "follows a moved one",
-    "blocked": "fixed: tied to noise",
-    "undrawn": "fixed: not drawn",
-    "kept": "fixed: left alone",
+    "blocked": "tied to noise",
+    "undrawn": "not drawn",
+    "kept": "left alone",
+}
+
+# By `Movement`: what becomes of a feature in a run, and on which licence.
+MOVEMENT_WORDS: Mapping[tuple[str, str | None], str] = {
+    ("moves", "certificate"): "moves, with noise",
+    ("moves", "support"): "moves, no noise",
+    ("follows", "certificate"): "follows",
+    ("follows", "support"): "follows",
+    ("stays", None): "stays",
 }
 
 
@@ -39,6 +48,7 @@ REASON_WORDS: Mapping[str, str] = {
     "unstable_partition": "the features that may move changed from fold to fold",
     "no_perturbable_features": "no feature may move",
     "graph_falsified": "the data contradict the declared graph",
+    "off_support": "all of them lay off the data, and the support guard dropped them",
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, WithJsonSchema
 
 from crda_spec.spec.base import Fraction, Positive, Strict
 from crda_spec.spec.teacher import SingleTeacher, Teacher
@@ -37,6 +37,12 @@ class LocationScaleNoise(Strict):
 Noise = Annotated[AdditiveNoise | LocationScaleNoise, Field(discriminator="kind")]
 
 
+# `tune` is written out before the models see it, but an editor should not underline it.
+_Retention = Annotated[
+    float, WithJsonSchema({"anyOf": [{"type": "number", "minimum": 0, "maximum": 1}, {"const": "tune"}]})
+]
+
+
 class Counterfactual(Strict):
     """Abduction and prediction: y' = teacher(x') + retention * noise."""
 
@@ -46,13 +52,14 @@ class Counterfactual(Strict):
         description="Which residual is a row's noise: of the fitted teacher, or of members that have not seen the row.",
     )
     noise: Noise = Field(AdditiveNoise(kind="additive"), description="How noise enters the outcome.")
-    retention: float = Field(
+    retention: _Retention = Field(
         1.0,
         ge=0,
         le=1,
         description=(
             "How much noise a new row carries: 1 all of it (the paper), 0 none. Above 0 only certified features may "
-            "move; at 0 the new row is the teacher's word alone, and any feature may."
+            "move; at 0 the new row is the teacher's word alone, and any feature may. tune: found inside the folds, "
+            "from 0, 0.25, 0.5, 0.75 and 1 (short for a search under tune.augmentation)."
         ),
     )
     residual_draw: Literal["own", "none", "matched"] = Field(

@@ -24,3 +24,10 @@ class Output(Strict):
         "runs", description="The folder that receives <name>/<run id>/; a relative path starts where the command runs."
     )
     model: bool = Field(default=True, description="Whether the final model is saved.")
+    diagnostics: bool = Field(
+        default=True,
+        description=(
+            "Whether the report looks at the new rows: where they lie, how far they moved, what the teacher does "
+            "there, and, by one fit more, how much of the gain needs no new place."
+        ),
+    )

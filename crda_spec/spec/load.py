@@ -21,6 +21,7 @@ from crda_spec.spec.checks import check_parts
 from crda_spec.spec.explain import explain
 from crda_spec.spec.overrides import apply_override, fill_kinds, leaves
 from crda_spec.spec.run import RECIPES, RunSpec
+from crda_spec.spec.shorthands import expand_shorthands
 from crda_spec.spec.yaml_tree import MAX_BYTES, SpecPath, Tree, dotted, read_tree
 
 SPEC_VERSION = 1
@@ -72,6 +73,7 @@ def read_draft(file: Path, *, overrides: Sequence[str] = (), environ: Mapping[st
         return draft
     for override in overrides:
         draft.complaints.extend(apply_override(tree, override))
+    expand_shorthands(tree)
     draft.origins.update(_origins(tree))
     _fill_recipe(draft)
     fill_kinds(tree)

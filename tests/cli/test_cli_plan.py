@@ -74,7 +74,7 @@ Plan of clinical_recovery
     abstain (nothing is augmented)
   screen: pearson, alpha 0.05, adjust none, threshold 0.1
   gate: wilcoxon, folds 10, alpha 0.05, alternative less, metric mse
-  fits: at most 22 (2 in each of 10 folds and on all rows)
+  fits: at most 22 (2 in each of 10 folds and on all rows), and 1 for the report
 """
 
 
@@ -250,3 +250,32 @@ regressor: {kind: linear}
     dose = next(one for one in planned["features"] if one["name"] == "dose")
     assert (planned["propagate"], dose["may_move"], dose["status"]) == (True, False, "blocked")
     assert dose["reason"] == ("dose would move blood with it (dose -> blood), but partition.keep holds blood fixed")
+
+
+def test_without_noise_a_tied_feature_moves_and_the_plan_says_on_what(command):
+    spec, none = SPECS / "clinical_recovery.yaml", ("--set", "counterfactual.retention=0")
+    planned = json.loads(command("crda-spec", "plan", spec, *none, "--json").out)
+    assert planned["licence"] == "support"
+    (dose,) = [one for one in planned["features"] if one["name"] == "dose"]
+    assert (dose["certified"], dose["may_move"], dose["licence"]) == (False, True, "support")
+    text = " ".join(command("crda-spec", "plan", spec, *none).out.split())
+    assert "the new rows carry no noise (retention 0), so any feature may move, and only the data's support" in text
+    assert "moves dose: not certified, but without noise it may: the unmeasured severity drives both" in text
+    assert "what is certified is separated from: Z" in text
+    assert "fixed dose" not in text
+
+
+def test_with_effects_that_follow_only_a_certified_feature_moves_even_without_noise(command):
+    more = ("--set", "counterfactual.retention=0", "--set", "perturbation.propagate=true")
+    planned = json.loads(command("crda-spec", "plan", SPECS / "clinical_recovery.yaml", *more, "--json").out)
+    (dose,) = [one for one in planned["features"] if one["name"] == "dose"]
+    assert (dose["certified"], dose["may_move"], dose["licence"]) == (False, False, None)
+
+
+def test_a_searched_retention_leaves_the_licence_open(command):
+    more = ("--set", "recipe=distilled", "--set", "counterfactual.retention=tune")
+    spec = SPECS / "clinical_recovery.yaml"
+    planned = json.loads(command("crda-spec", "plan", spec, *QUICK, *more, "--json").out)
+    assert planned["licence"] == "searched"
+    text = " ".join(command("crda-spec", "plan", spec, *QUICK, *more).out.split())
+    assert "how much noise the new rows carry (retention) is searched inside the folds" in text

@@ -36,6 +36,8 @@ XGBOOST = "{kind: xgboost, n_estimators: 15, early_stopping: null}"
 FILES = [
     "augmented.parquet",
     "certificate.json",
+    "diagnostics.json",
+    "figures",
     "folds.csv",
     "graph.svg",
     "ledger.parquet",

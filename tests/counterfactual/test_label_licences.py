@@ -6,10 +6,10 @@ from counterfactual_parts import declared, numbers
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crda_spec.counterfactual.licence import licence_of, licensed
+from crda_spec.counterfactual.licence import licence_of, licensed, movements, restated
 from crda_spec.counterfactual.partition import Choice
 from crda_spec.counterfactual.propagate import Propagation
-from crda_spec.records import Certificate, DrawnGraph, FeatureVerdict
+from crda_spec.records import Action, Certificate, DrawnGraph, FeatureVerdict
 from crda_spec.scm.formats.edges import from_edges
 
 STATUSES = ("direct_cause", "irrelevant", "screened", "blocked", "kept")
@@ -89,3 +89,48 @@ def test_under_either_licence_a_feature_stays_whose_effects_cannot_follow():
     assert "b" in moves.stuck["a"]
     assert licensed(found, Choice(keep=("b",)), retention=0.0).names == ("a", "c")
     following.mechanisms(train, moves.names)  # what is licensed can be computed
+
+
+def action(moved, propagated=()):
+    follows = dict.fromkeys(propagated, "follows")
+    return Action(
+        x=np.empty((0, 5)), source=np.empty(0, np.int64), moved=moved, policies={}, clipped={}, propagated=follows
+    )
+
+
+def test_with_noise_every_feature_says_on_what_it_moves_or_why_it_stays():
+    permit = licensed(CERTIFICATE, Choice(), retention=1.0)
+    found = {one.name: one for one in movements(CERTIFICATE, permit, action(("a", "d")))}
+    assert [(one.moves, one.licence, one.certified) for one in found.values()] == [
+        ("moves", "certificate", True),
+        ("stays", None, False),
+        ("stays", None, True),
+        ("moves", "certificate", True),
+        ("stays", None, False),
+    ]
+    assert found["a"].sentence == "moves: the certificate lets a row carry its noise to the new place"
+    assert found["b"].sentence == "stays: its rows would carry noise, and it is not certified"
+
+
+def test_without_noise_what_is_not_certified_moves_and_says_so():
+    choice = Choice(max_features=2, keep=("a",))
+    permit = licensed(CERTIFICATE, choice, retention=0.0)
+    found = {one.name: one for one in movements(CERTIFICATE, permit, action(permit.names))}
+    assert (found["b"].moves, found["b"].licence, found["b"].certified) == ("moves", "support", False)
+    assert found["b"].sentence == "moves: carries no noise, so only the data's support is claimed"
+    assert found["a"].sentence == "stays: partition.keep holds it fixed"
+    assert found["d"].sentence == "stays: ranks 4 of 4 and partition.max_features is 2"
+    (kept,) = [one for one in restated(CERTIFICATE, permit).features if one.name == "c"]
+    assert kept.reason == "it could carry noise too, but ranks too low for that"
+    assert restated(CERTIFICATE, licensed(CERTIFICATE, choice, retention=0.5)) is CERTIFICATE
+
+
+def test_when_no_row_was_made_nothing_moves():
+    permit = licensed(CERTIFICATE, Choice(), retention=0.0)
+    assert {one.sentence for one in movements(CERTIFICATE, permit, None)} == {"stays: no row was made"}
+
+
+def test_what_follows_stands_on_the_same_licence():
+    permit = licensed(CERTIFICATE, Choice(), retention=1.0)
+    found = {one.name: one for one in movements(CERTIFICATE, permit, action(("a",), ("d",)))}
+    assert (found["d"].moves, found["d"].licence) == ("follows", "certificate")

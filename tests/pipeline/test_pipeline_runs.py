@@ -1,6 +1,7 @@
 """Whole runs: every ending has a reason, and the number of workers changes no byte."""
 
 import hashlib
+import json
 import os
 from dataclasses import dataclass, field, replace
 
@@ -124,6 +125,27 @@ def test_a_graph_that_blocks_everything_ends_in_abstention(tmp_path):
     record = everything(result)[0]
     assert '"final_model": "plain"' in record
     assert '"counterfactuals": null' in record
+
+
+def test_when_the_support_guard_drops_every_row_the_verdict_says_so(tmp_path):
+    far = "perturbation={default: {kind: shift, amount: 1000000}, support: {kind: mahalanobis}}"
+    result = run_spec(tmp_path, bidding("ridge"), far, "dataset.source.rows=60", "falsify.on_falsified=ignore")
+    assert (result.verdict.decision, result.verdict.reason) == ("abstained", "off_support")
+    assert result.verdict.sentence.startswith("Every new row lay off the data, so the support guard dropped them all")
+    assert result.counterfactuals is None
+    assert "stays: no row was made" in {movement.sentence for movement in result.movements}
+
+
+def test_without_noise_the_record_names_what_moved_uncertified(tmp_path):
+    nothing = ("counterfactual.retention=0", "partition={perturb: [area, station_distance], joint: null}")
+    hidden = bidding("ridge").replace("- area -> rooms", '- area -> rooms\n      - "area <-> price"')
+    result = run_spec(tmp_path, hidden, *nothing, "dataset.source.rows=60", "falsify.on_falsified=ignore")
+    made = json.loads(everything(result)[0])
+    assert made["counterfactuals"]["licence"] == "support"
+    assert made["counterfactuals"]["moved"] == ["area", "station_distance"]
+    assert made["counterfactuals"]["uncertified"] == ["area"]
+    (area,) = [one for one in made["movements"] if one["name"] == "area"]
+    assert (area["moves"], area["licence"], area["certified"]) == ("moves", "support", False)
 
 
 def assert_abstains_for_want_of_anything_to_screen(result):

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from crda_spec.counterfactual.licence import movements
 from crda_spec.records import (
     Abduction,
     Action,
@@ -21,6 +22,7 @@ from crda_spec.records import (
     FoldResult,
     HeldOut,
     JointEvidence,
+    Licensed,
     Remedy,
     RunResult,
     Sensitivity,
@@ -269,6 +271,21 @@ def counterfactuals(train, moved, policies, clipped, rows=400):
     )
 
 
+def moving(builder):
+    """The run that a builder builds, with what became of each of its features."""
+
+    def built(*given):
+        run = builder(*given)
+        made = run.counterfactuals
+        licence = "certificate" if made is None else made.licence
+        names = run.certificate.perturbed if made is None else made.action.moved
+        permit = Licensed(licence=licence, names=names)
+        return replace(run, movements=movements(run.certificate, permit, None if made is None else made.action))
+
+    return built
+
+
+@moving
 def build_accepted() -> RunResult:
     rows = table(COLUMNS, TARGET, 400)
     train, test = rows.take(np.arange(320)), HeldOut(rows.take(np.arange(320, 400)))
@@ -304,6 +321,7 @@ def build_accepted() -> RunResult:
         sensitivity=SENSITIVITY,
         teacher=Teacher(kind="single", members=(MeanModel(),), in_sample=np.zeros(320), out_of_fold=None),
         abduction=Abduction(noise=np.zeros(320), residuals="in_sample"),
+        movements=(),
         counterfactuals=counterfactuals(
             train,
             ("ward", "exercise", "smoker"),
@@ -346,6 +364,7 @@ def build_accepted() -> RunResult:
     )
 
 
+@moving
 def build_rejected() -> RunResult:
     run = build_accepted()
     return replace(
@@ -364,6 +383,7 @@ def build_rejected() -> RunResult:
     )
 
 
+@moving
 def build_abstained() -> RunResult:
     run = build_accepted()
     return replace(
@@ -401,6 +421,7 @@ def build_abstained() -> RunResult:
     )
 
 
+@moving
 def build_falsified() -> RunResult:
     run = build_accepted()
     return replace(
@@ -422,6 +443,7 @@ def build_falsified() -> RunResult:
     )
 
 
+@moving
 def build_propagated() -> RunResult:
     """Exercise moves, and what it causes follows."""
     run = build_accepted()
@@ -460,6 +482,23 @@ def build_propagated() -> RunResult:
     )
 
 
+@moving
+def build_supported() -> RunResult:
+    """Rows without noise: dose moves too, which no certificate covers; some rows were redrawn, some dropped."""
+    run = build_accepted()
+    made = counterfactuals(
+        run.split.train,
+        ("dose", "exercise"),
+        {"dose": "jittered by 0.5 standard deviations", "exercise": "jittered by 0.5 standard deviations"},
+        {"dose": 3},
+    )
+    action = replace(made.action, redrawn=17, dropped=5, unmoved=2)
+    none = np.zeros(len(made))
+    carried = replace(made, action=action, retention=0.0, noise=none, y=made.prediction, licence="support", draw="none")
+    return replace(run, counterfactuals=carried, sensitivity=None)
+
+
+@moving
 def build_discovered(features: int = 26) -> RunResult:
     columns = tuple(Column(name=f"band_{index:02d}", type="continuous") for index in range(features))
     target = Column(name="vegetation", type="continuous")
@@ -534,6 +573,7 @@ def build_discovered(features: int = 26) -> RunResult:
     )
 
 
+@moving
 def build_hostile() -> RunResult:
     columns = tuple(
         Column(name=name, type="category", labels=HOSTILE[:3], unit="<i>")
@@ -602,6 +642,7 @@ BUILDERS = {
     "abstained": build_abstained,
     "falsified": build_falsified,
     "propagated": build_propagated,
+    "supported": build_supported,
     "discovered": build_discovered,
     "hostile": build_hostile,
 }

@@ -49,16 +49,17 @@ def test_the_description_says_what_the_colours_say(build):
     certificate = build("accepted").certificate
     root = parsed(graph_svg(certificate.graph, certificate.features))
     assert root.find(f"{SVG}desc").text == (
-        "8 nodes and 9 edges; the target is recovery; may move: ward, exercise and smoker; tied to the noise: dose"
+        "8 nodes and 9 edges; the target is recovery; may move with noise: ward, exercise and smoker; "
+        "tied to the noise: dose"
     )
 
 
 def test_tooltips_carry_reason_and_warning(build):
     certificate = build("accepted").certificate
     told = tooltips(parsed(graph_svg(certificate.graph, certificate.features)))
-    assert "dose: fixed: tied to noise. An unmeasured cause of recovery also drives it." in told
+    assert "dose: tied to noise. An unmeasured cause of recovery also drives it." in told
     assert (
-        "exercise: may move: direct cause. A direct cause of recovery, separated from its noise by the rest. Warning: "
+        "exercise: certified: direct cause. A direct cause of recovery, separated from its noise by the rest. Warning: "
         "The residual is correlated with it (r = 0.1312, p = 0.0041): the model may be misspecified." in told
     )
     assert "severity: not measured" in told
@@ -144,7 +145,7 @@ def test_the_legend_names_only_what_occurs(build):
     root = parsed(graph_svg(certificate.graph, certificate.features))
     notes = [text.text for text in root.iter(f"{SVG}text") if text.get("class") == "note"]
     assert notes == [
-        "fixed: tied to noise",
+        "tied to noise",
         "path that ties it to the noise",
         "target",
         "noise of the target",

@@ -22,6 +22,12 @@ class Choice:
     perturb: tuple[str, ...] | None = None
     keep: tuple[str, ...] = ()
 
+    def leaves(self, name: str) -> str:
+        """Why the user leaves this feature alone; empty when the user does not."""
+        if name in self.keep:
+            return "partition.keep holds it fixed"
+        return "partition.perturb does not name it" if self.perturb is not None and name not in self.perturb else ""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Joint:
@@ -34,13 +40,7 @@ class Joint:
 
 def choose(verdicts: Sequence[FeatureVerdict], choice: Choice) -> tuple[FeatureVerdict, ...]:
     """Leaves X_P with what the user allows, the best-ranked first; equal ranks go by the table's order."""
-    allowed = [
-        verdict
-        for verdict in verdicts
-        if verdict.perturbable
-        and verdict.name not in choice.keep
-        and (choice.perturb is None or verdict.name in choice.perturb)
-    ]
+    allowed = [verdict for verdict in verdicts if verdict.perturbable and not choice.leaves(verdict.name)]
     ranked = sorted(allowed, key=lambda verdict: -verdict.evidence["rank_score"])
     taken = {verdict.name for verdict in ranked[: choice.max_features]}
     places = {verdict.name: place for place, verdict in enumerate(ranked, start=1)}
@@ -53,10 +53,8 @@ def choose(verdicts: Sequence[FeatureVerdict], choice: Choice) -> tuple[FeatureV
 
 
 def _kept_because(verdict: FeatureVerdict, choice: Choice, places: dict[str, int]) -> str:
-    if verdict.name in choice.keep:
-        return "it may move, but partition.keep holds it fixed"
-    if choice.perturb is not None and verdict.name not in choice.perturb:
-        return "it may move, but partition.perturb does not name it"
+    if choice.leaves(verdict.name):
+        return f"it may move, but {choice.leaves(verdict.name)}"
     of = len(places)
     return f"it may move, but ranks {places[verdict.name]} of {of} and partition.max_features is {choice.max_features}"
 

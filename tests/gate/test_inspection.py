@@ -1,0 +1,84 @@
+"""The control: the same student, labels and weights, but no feature moved."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from crda_spec.build import build_plan
+from crda_spec.check import load_spec
+from crda_spec.cli.finish import finish_run
+from crda_spec.pipeline import run
+from crda_spec.report.progress import Silent
+
+SPEC = """\
+version: 1
+name: control
+seed: 4
+dataset: {{source: {{kind: synthetic, world: bidding_war, rows: 120}}, target: price}}
+causal: {{graph: {{kind: edges, edges: ["{{area rooms age garage station_distance}} -> price"]}}}}
+falsify: {{on_falsified: ignore}}
+partition: {{perturb: [area, rooms], joint: null}}
+regressor: {{kind: {kind}}}
+counterfactual: {{teacher: {{kind: crossfit, folds: 4}}, retention: {retention}, factor: 2.0}}
+gate: {{kind: wilcoxon, folds: 5}}
+execution: {{jobs: 1}}
+output: {{diagnostics: {wanted}}}
+"""
+
+
+def ran(folder: Path, *, retention: float = 0.0, wanted: str = "true", kind: str = "ridge"):
+    folder.mkdir(exist_ok=True)
+    (folder / "spec.yaml").write_text(SPEC.format(retention=retention, wanted=wanted, kind=kind))
+    spec, draft = load_spec(folder / "spec.yaml")
+    result = run(build_plan(spec, draft), progress=Silent())
+    return result, finish_run(result, spec=spec, draft=draft, folder=folder / "run").folder
+
+
+def test_the_parts_add_up_to_the_change(tmp_path):
+    result, _ = ran(tmp_path)
+    control, score = result.diagnostics.control, result.score
+    assert (control.plain, control.augmented) == (score.plain, score.augmented)
+    assert np.isclose(control.teacher_percent + control.places_percent, score.change_percent)
+    assert control.relabelled not in (control.plain, control.augmented)
+
+
+def test_for_least_squares_copies_with_all_their_noise_change_nothing(tmp_path):
+    """With retention 1 and in-sample residuals the control repeats each row twice: the same least squares."""
+    result, _ = ran(tmp_path, retention=1.0, kind="linear")
+    control = result.diagnostics.control
+    assert abs(control.teacher_percent) < 1e-6
+    assert abs(control.places_percent) > 1e-3
+
+
+def test_it_costs_the_method_no_fit_and_changes_no_other_number(tmp_path):
+    (with_it, folder), (without, other) = ran(tmp_path / "a"), ran(tmp_path / "b", wanted="false")
+    assert without.diagnostics is None
+    assert (with_it.fits, with_it.score, with_it.verdict) == (without.fits, without.score, without.verdict)
+    told, bare = (json.loads((one / "record.json").read_text()) for one in (folder, other))
+    assert bare["diagnostics"] is None
+    for key in ("counterfactuals", "verdict", "test", "fits", "movements"):
+        assert told[key] == bare[key]
+    assert not (other / "diagnostics.json").exists()
+    assert not (other / "figures").exists()
+
+
+def test_the_folder_holds_numbers_and_pictures_and_the_record_the_numbers(tmp_path):
+    result, folder = ran(tmp_path)
+    told = json.loads((folder / "record.json").read_text())["diagnostics"]
+    assert told["control"]["relabelled"] == result.diagnostics.control.relabelled
+    assert [one["name"] for one in told["moved"]] == ["area", "rooms"]
+    assert "plane" not in told["places"]
+    points = json.loads((folder / "diagnostics.json").read_text())
+    assert len(points["places"]["plane"]["real"]) == 96
+    drawn = sorted(path.stem for path in (folder / "figures").glob("*.svg"))
+    assert {"rows_plane", "rows_pair_1", "teacher_effects", "error_quantiles", "gain_parts"} <= set(drawn)
+    page = (folder / "report.html").read_text()
+    assert "What the new rows are like" in page
+    assert "points come without moving anything" in page
+
+
+def test_equal_runs_write_equal_bytes(tmp_path):
+    (_, one), (_, two) = ran(tmp_path / "a"), ran(tmp_path / "b")
+    for name in ("diagnostics.json", "figures/rows_plane.svg", "figures/gain_parts.svg", "figures/teacher_effects.svg"):
+        assert (one / name).read_bytes() == (two / name).read_bytes()

@@ -1,0 +1,136 @@
+"""What the page says and draws of the new rows, from numbers made by hand."""
+
+import re
+from dataclasses import replace
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from crda_spec.records import Cloud, Comparison, Control, Diagnostics, Disagreement, MovedFeature, Places
+from crda_spec.report.html import render_html
+from crda_spec.report.rows_page import control_sentence, rows_figures, rows_part
+from crda_spec.report.summary import sections
+
+FOUND = Diagnostics(
+    moved=(
+        MovedFeature(
+            name="exercise",
+            changed=1.0,
+            median=1.25,
+            far=4.5,
+            in_sd=0.42,
+            effect=0.62,
+            grid=(4.0, 8.0, 15.0),
+            curve=(18.0, 20.0, 23.0),
+        ),
+        MovedFeature(
+            name="smoker",
+            changed=0.4,
+            median=None,
+            far=None,
+            in_sd=None,
+            effect=0.004,
+            grid=(0.0, 1.0),
+            curve=(20.0, 20.1),
+        ),
+    ),
+    places=Places(
+        plane=Cloud(first="first principal direction", second="2nd", real=((0.0, 1.0), (2.0, 1.5)), new=((3.0, 1.0),)),
+        shares=(0.41, 0.22),
+        pairs=(Cloud(first="exercise", second="dose", real=((5.0, 20.0),), new=((9.0, 20.0), (2.0, 31.0))),),
+        outside=0.087,
+        rows=1200,
+    ),
+    disagreement=Disagreement(members=10, real_median=2.0, real_far=3.0, new_median=3.0, new_far=6.0),
+    noise=Comparison(before=(-2.0, 0.0, 2.0), after=(-1.0, 0.0, 1.0), distance=0.2),
+    errors=Comparison(before=(-4.0, 0.1, 4.0), after=(-3.0, 0.0, 3.5), distance=0.05),
+    control=Control(metric="mse", plain=10.0, relabelled=9.2, augmented=8.9, teacher_percent=-8.0, places_percent=-3.0),
+)
+
+
+def looked_at(build, kind="accepted", **changes):
+    return replace(build(kind), diagnostics=replace(FOUND, **changes))
+
+
+def test_the_sentences_say_the_numbers(build):
+    part = rows_part(looked_at(build))
+    assert "\n".join(part.sentences) == (
+        "8.7 % of 1200 new rows that were asked about lie farther from the data than 95 % of real rows lie from each "
+        "other, or break a tie among the numbers.\n"
+        "The teacher's 10 members differ by 3.000 days at a typical new row, and by 2.000 at a real one (standard "
+        "deviation; 1.5 times as much).\n"
+        "The graph calls smoker irrelevant, and the teacher is flat there, as it should be.\n"
+        "Of the change of -11.0 % on the test rows, -8.0 points come without moving anything (the same student on the "
+        "real rows, labelled again by the same rule), and -3.0 points from the new places."
+    )
+    assert [(row.name, row.changed, row.median, row.effect) for row in part.rows] == [
+        ("exercise (h/week)", "100 %", "1.25", "62 %"),
+        ("smoker", "40 %", "-", "0.4 %"),
+    ]
+
+
+def test_an_irrelevant_feature_that_moves_the_teacher_is_named(build):
+    loud = replace(FOUND.moved[1], effect=0.31)
+    part = rows_part(looked_at(build, moved=(FOUND.moved[0], loud)))
+    assert (
+        "The graph calls irrelevant what moves the teacher: smoker (31 % of the target's standard deviation). Doubt "
+        "the model there, or the graph." in part.sentences
+    )
+
+
+def test_every_figure_is_a_picture_with_words_and_a_sentence(build):
+    figures = rows_figures(looked_at(build))
+    assert [figure.file for figure in figures] == [
+        "rows_plane",
+        "rows_pair_1",
+        "teacher_effects",
+        "noise_quantiles",
+        "error_quantiles",
+        "gain_parts",
+    ]
+    for figure in figures:
+        root = ET.fromstring(figure.svg)  # noqa: S314 - our own drawing
+        assert root.get("role") == "img"
+        assert len(root.get("aria-label")) > 40
+        assert figure.caption.startswith("What to see: ")
+        numbers = [float(value) for value in re.findall(r'(?:cx|cy|x1|y1|x2|y2|width|height)="([-\d.]+)"', figure.svg)]
+        assert all(-1 <= value <= 600 for value in numbers)
+    assert "exercise (h/week)" in figures[1].svg
+
+
+@pytest.mark.parametrize("value", [0.0, 5.0, -1e9])
+def test_clouds_and_quantiles_of_one_value_can_be_drawn(build, value):
+    one = ((value, value),)
+    places = replace(FOUND.places, plane=replace(FOUND.places.plane, real=one, new=one), pairs=())
+    same = Comparison(before=(value, value), after=(value, value), distance=0.0)
+    flat = replace(FOUND.moved[0], grid=(value,), curve=(value,))
+    figures = rows_figures(looked_at(build, places=places, noise=same, errors=None, control=None, moved=(flat,)))
+    assert [figure.file for figure in figures] == ["rows_plane", "teacher_effects", "noise_quantiles"]
+    assert "nan" not in "".join(figure.svg for figure in figures)
+
+
+def test_the_page_has_the_section_only_when_somebody_looked(build):
+    told = {"name": "clinic", "description": "", "record_json": "{}", "spec_yaml": "version: 1\n"}
+    page = render_html(looked_at(build), **told)
+    assert "What the new rows are like" in page
+    assert page.count("What to see: ") >= 6
+    assert "What the new rows are like" not in render_html(build("accepted"), **told)
+
+
+def test_the_terminal_says_whose_the_gain_is(build):
+    (test,) = [section for section in sections(looked_at(build)) if section.title == "Test"]
+    assert test.blocks[-1].text == control_sentence(FOUND)
+    (bare,) = [section for section in sections(build("accepted")) if section.title == "Test"]
+    assert len(bare.blocks) == len(test.blocks) - 1
+
+
+def test_hostile_names_stay_words(build):
+    run = build("hostile")
+    names = run.split.train.names
+    moved = tuple(replace(one, name=name) for one, name in zip(FOUND.moved, names, strict=False))
+    pair = replace(FOUND.places.pairs[0], first=names[1], second=names[5])
+    hostile = replace(run, diagnostics=replace(FOUND, moved=moved, places=replace(FOUND.places, pairs=(pair,))))
+    for figure in rows_figures(hostile):
+        ET.fromstring(figure.svg)  # noqa: S314 - our own drawing
+        assert "<script>alert" not in figure.svg
+        assert "\u202e" not in figure.svg
