@@ -169,7 +169,7 @@ def _result(folder: Path, record: dict[str, Any]) -> RunResult:
         score=revived(TestScore, record["test"]),
         diagnostics=_diagnostics(folder / "diagnostics.json"),
         model=_Absent(),
-        settings=record["regressor"],
+        settings={key: tuple(one) if isinstance(one, list) else one for key, one in record["regressor"].items()},
         timings={key: value for key, value in record["volatile"]["seconds"].items() if key != "regressor fits"},
         fit_seconds=record["volatile"]["seconds"]["regressor fits"],
         fits=record["fits"],

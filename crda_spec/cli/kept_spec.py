@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,31 +26,65 @@ class KeptSpec:
     absent: str = ""  # why the data are not at hand; empty when they are
 
 
-def kept_spec(run: Path, base: Path | None) -> KeptSpec:
+def kept_spec(run: Path, base: Path | None, record: dict[str, Any]) -> KeptSpec:
     """The run's own spec.yaml; SpecError when it is none, or needs an environment that is not set."""
     import os
 
     from crda_spec.check import load_spec
     from crda_spec.spec.load import read_draft
 
-    file = run / "spec.yaml"
-    draft = read_draft(file, environ=os.environ)
-    if draft.spec is None or draft.complaints:
-        raise SpecError(draft.complaints)
-    files = tuple(_files(draft.spec))
-    if any("***" in name for name in files):
-        return KeptSpec(spec=draft.spec, draft=draft, absent="the database's URL is masked; write it with ${NAME}")
-    folder = base if base is not None else _base(run, files)
-    if folder is None:
-        absent = f"no folder holds {', '.join(files)}; say where with --base"
-        return KeptSpec(spec=draft.spec, draft=draft, absent=absent)
-    try:
-        spec, loaded = load_spec(file, base=folder)
-    except CrdaError as error:
-        if base is not None:
-            raise
-        return KeptSpec(spec=draft.spec, draft=draft, absent=error.complaints[0].headline())
-    return KeptSpec(spec=spec, draft=loaded)
+    with _as_written(run / "spec.yaml", record) as file:
+        draft = read_draft(file, environ=os.environ)
+        if draft.spec is None or draft.complaints:
+            raise SpecError(draft.complaints)
+        files = tuple(_files(draft.spec))
+        if any("***" in name for name in files):
+            return KeptSpec(spec=draft.spec, draft=draft, absent="the database's URL is masked; write it with ${NAME}")
+        folder = base if base is not None else _base(run, files)
+        if folder is None:
+            absent = f"no folder holds {', '.join(files)}; say where with --base"
+            return KeptSpec(spec=draft.spec, draft=draft, absent=absent)
+        try:
+            spec, loaded = load_spec(file, base=folder)
+        except CrdaError as error:
+            if base is not None:
+                raise
+            return KeptSpec(spec=draft.spec, draft=draft, absent=error.complaints[0].headline())
+        return KeptSpec(spec=spec, draft=loaded)
+
+
+@contextmanager
+def _as_written(file: Path, record: dict[str, Any]) -> Iterator[Path]:
+    """The spec's file; of a run that searched, one with only what somebody wrote.
+
+    A search leaves alone what is written, and spec.yaml writes everything. The record knows who wrote what.
+    """
+    tune = record["spec"]["resolved"].get("tune", {})
+    if tune.get("kind") == "none" and not tune.get("augmentation"):
+        yield file
+        return
+    import yaml
+
+    origins = record["spec"]["origins"]
+    written = {name for name, origin in origins.items() if origin not in ("default", "recipe")}
+    kept = _kept(yaml.safe_load(file.read_text(encoding="utf-8")), "", written)
+    with tempfile.TemporaryDirectory(prefix="crda-verify-") as folder:
+        pruned = Path(folder) / file.name
+        pruned.write_text(json.dumps(kept, ensure_ascii=False), encoding="utf-8")
+        yield pruned
+
+
+def _kept(value: Any, path: str, written: set[str]) -> Any:  # noqa: ANN401 - any value of a spec
+    """The value without what nobody wrote, None when nothing is left. A list stays whole, a section keeps its kind."""
+    below = [name for name in written if name == path or not path or name.startswith(f"{path}.")]
+    if not isinstance(value, dict) or not value:
+        return value if below else None
+    inner = {key: (_kept(one, f"{path}.{key}" if path else key, written), one) for key, one in value.items()}
+    kept = {key: one for key, (left, one) in inner.items() if left is not None or f"{path}.{key}" in written}
+    kept = {key: inner[key][0] if isinstance(one, dict) and one else one for key, one in kept.items()}
+    if kept and "kind" in value:
+        kept = {"kind": value["kind"], **kept}
+    return kept or None
 
 
 def resolved_spec(record: dict[str, Any]) -> RunSpec:

@@ -104,7 +104,7 @@ def _spec_findings(run: Path, base: Path | None, record: dict[str, Any], kept: l
     found = []
     if sha256_of((run / "spec.yaml").read_bytes()) != record["spec"]["sha256"]:
         found.append(Finding(where="spec.yaml", what="is not the spec whose hash the record names"))
-    kept.append(kept_spec(run, base))
+    kept.append(kept_spec(run, base, record))
     told = json.loads(json.dumps(resolved(kept[0].spec, kept[0].draft)))
     found += compared("spec.yaml", told, record["spec"]["resolved"], tolerance=Tolerance())
     if kept[0].spec.seed != record["seed"]:

@@ -1,0 +1,39 @@
+"""Runs of every sort verify: nothing that a run may legitimately be is taken for tampering."""
+
+from pathlib import Path
+
+import pytest
+
+SPEC = """version: 1
+name: sort
+seed: 2
+dataset:
+  source: {kind: synthetic, world: bidding_war, rows: 80}
+  target: price
+gate: {kind: wilcoxon, folds: 5}
+"""
+GRAPH = "causal: {graph: {kind: edges, edges: ['{area rooms age} -> price']}}\n"
+RIDGE = "regressor: {kind: ridge}\n"
+SORTS = {
+    "discovered": SPEC + "regressor: {kind: hist_gradient_boosting, max_iter: 5}\n",
+    "abstained": SPEC + GRAPH.replace("->", "<->") + RIDGE,
+    "interpolated": SPEC
+    + GRAPH
+    + RIDGE
+    + "perturbation: {default: {kind: interpolate}}\ncounterfactual: {retention: 0}\n",
+    "matched": SPEC + GRAPH + RIDGE + "counterfactual: {residual_draw: matched}\n",
+    "network": SPEC + GRAPH + "recipe: distilled\nregressor: {kind: mlp, max_iter: 3, hidden_layer_sizes: [4]}\n",
+    "searched": SPEC + GRAPH + RIDGE + "tune: {kind: randomized, trials: 2, folds: 2}\n",
+}
+
+
+@pytest.mark.parametrize("text", SORTS.values(), ids=SORTS)
+def test_a_run_of_any_sort_is_verified(command, tmp_path, monkeypatch, text):
+    monkeypatch.chdir(tmp_path)
+    Path("spec.yaml").write_text(text)
+    outcome = command("crda-run", "spec.yaml", "-q", "--jobs", "1", "--out", "run")
+    assert outcome.code == 0, outcome.err
+    outcome = command("crda-spec", "verify", "run", "--depth", "full" if "tune:" in text else "rows")
+    assert outcome.code == 0, outcome.out
+    assert outcome.out.splitlines()[-1].startswith("Verified: the run is as it was written (depth ")
+    assert "skipped" not in outcome.out
