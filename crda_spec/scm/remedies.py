@@ -59,7 +59,7 @@ def remedies(graph: CausalGraph, verdicts: Sequence[FeatureVerdict], *, most: in
     hidden = {ends: graph.dag.index[name] for name, ends in graph.confounders.items()}
     measured = frozenset(graph.measured([one.name for one in verdicts]))
     walks = (_walk(graph, one.witness, hidden) for one in verdicts if one.witness)
-    ties = {walk[-1]: Tie(graph, walk, measured - {walk[-1]}) for walk in walks}
+    ties = {walk[-1]: Tie(graph, walk, measured) for walk in walks}  # only their colliders and blockers are asked for
     found = {kind: sorted(_Search(graph, measured, kind, ties).run(most), key=_order) for kind in KINDS}
     sure = [remedy for some in found.values() for remedy in some[:_ALWAYS]]
     sure += [max(some, key=lambda one: len(one.frees)) for some in found.values() if some]

@@ -172,7 +172,8 @@ def test_a_boolean_follows_as_well_as_its_unknown_uniform_allows():
     assert (followed == truth).mean() == pytest.approx(limit, abs=0.015)
     assert followed.mean() == pytest.approx(truth.mean(), abs=0.015)
     assert limit < 0.95  # perfect agreement is out of reach
-    assert (seen == truth).mean() < limit - 0.03  # and holding m fixed is worse
+    # And holding m fixed is worse. Both sides are the world's, not ours: the gap is what there is to win.
+    assert (seen == truth).mean() < limit - 0.03
 
 
 def test_rows_that_have_no_reason_to_change_their_label_keep_it():

@@ -144,22 +144,27 @@ def satellite_like(n: int, *, rng: np.random.Generator) -> tuple[np.ndarray, np.
 
 
 def tables() -> list:
-    found = [pytest.param(satellite_like(1000, rng=stream(28, "satellite")), id="stand-in")]
+    """Each with the most links that PC should find: few enough to show the pitfall.
+
+    Causal-learn and pgmpy find the same links (`test_discovery_oracles`), so a larger bound for the stand-in, whose
+    views are less alike than the real ones, hides nothing of ours.
+    """
+    found = [pytest.param(satellite_like(1000, rng=stream(28, "satellite")), 12, id="stand-in")]
     file = Path(os.environ.get("CRDA_DATA_DIR", "")) / "294_satellite_image.csv"
     absent = pytest.mark.skipif(not file.is_file(), reason="CRDA_DATA_DIR names no folder with the satellite table")
     data = np.loadtxt(file, delimiter=",", skiprows=1) if file.is_file() else np.empty((0, 37))
-    return [*found, pytest.param((data[::2, :-1], data[::2, -1]), id="satellite", marks=absent)]
+    return [*found, pytest.param((data[::2, :-1], data[::2, -1]), 4, id="satellite", marks=absent)]
 
 
 @pytest.mark.parametrize("seen", [0, 16, 33])
-@pytest.mark.parametrize("table", tables())
-def test_a_regressor_that_sees_one_feature_leaves_no_36_safe_ones(table, seen):
+@pytest.mark.parametrize(("table", "most_links"), tables())
+def test_a_regressor_that_sees_one_feature_leaves_no_36_safe_ones(table, most_links, seen):
     """PC links the residual to few features, Pearson to most; what both let pass, the joint check does not."""
     x, y = table
     z = y - np.polyval(np.polyfit(x[:, seen], y, 3), x[:, seen])
     matrix, n = correlation_matrix(np.column_stack([x, z]))
     linked = neighbours(matrix, n, 36, alpha=0.05).linked
-    assert len(linked) <= 12
+    assert len(linked) <= most_links
     assert JointCheck()(x, NOTHING((len(z), 0)), z, rng=stream(0, "joint")).joint_p_value < 1e-20
     screen = Pearson()(x, z)
     passed = (np.abs(screen.statistic) < 0.1) & (screen.p_value > 0.05)
