@@ -7,7 +7,8 @@ can be built. It stays light (no pandas, no scikit-learn), so that `crda-spec va
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from crda_spec.check.regressor import regressor_complaints, searched_space
 from crda_spec.check.teacher import teacher_complaints
 from crda_spec.check.tuning import searched_knobs, tuning_complaints
 from crda_spec.errors import Complaint, SpecError
+from crda_spec.spec.candidates import candidate_specs
 from crda_spec.spec.dataset import Dataset, SourceSplit
 from crda_spec.spec.load import Draft, read_draft
 from crda_spec.spec.run import RunSpec
@@ -68,9 +70,30 @@ def load_spec(
         draft.complain(complaint)
     if "dataset" in parts:
         _check_data(draft, parts["dataset"], parts)
+    if draft.spec is not None:
+        for complaint in _candidates(draft.spec):
+            draft.complain(complaint)
     if draft.complaints or draft.spec is None:
         raise SpecError(draft.complaints)
     return draft.spec, draft
+
+
+def _candidates(spec: RunSpec) -> Iterator[Complaint]:
+    """Candidates that are no specs, and two ways of choosing at once."""
+    if spec.gate.candidates and spec.tune.augmentation is not None:
+        what = "both gate.candidates and tune.augmentation choose the augmentation"
+        yield Complaint(code="inconsistent", path="gate.candidates", what=what, hint="keep one of them")
+    if "declared" in spec.gate.candidates:
+        what, hint = "'declared' is the name of the spec as it stands", "choose another name"
+        yield Complaint(code="inconsistent", path="gate.candidates.declared", what=what, hint=hint)
+    for name, found in candidate_specs(spec):
+        if not isinstance(found, RunSpec):
+            yield from found
+            continue
+        parts = {section: getattr(found, section) for section in RunSpec.model_fields}
+        for one in teacher_complaints(parts):
+            if one not in tuple(teacher_complaints({key: getattr(spec, key) for key in RunSpec.model_fields})):
+                yield replace(one, path=f"gate.candidates.{name}.{one.path}")
 
 
 def _check_data(draft: Draft, dataset: Dataset, parts: Mapping[str, Any]) -> None:

@@ -1,0 +1,90 @@
+"""Several augmentations in one spec: the rows at hand choose among them, and the choice is part of what is gated.
+
+Inside each gate fold an inner cross-validation on that fold's training rows picks one candidate. The gate then compares
+the plain model with the whole procedure, choice included, by one test. However many candidates there are, there is one
+hypothesis, so choosing the best of ten cannot create a false acceptance.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from crda_spec.counterfactual.procedure import Procedure, Settled
+from crda_spec.counterfactual.tuning.inner import inner_folds
+from crda_spec.errors import Complaint, DataError
+from crda_spec.records import Study, Table, Trial
+from crda_spec.regressors.teachers import GateFolds
+
+DECLARED = "declared"  # the spec as it stands is the first candidate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidates:
+    """Named procedures that differ in how they augment; the regressor is the same in all."""
+
+    named: Mapping[str, Procedure]
+    folds: int = 3
+    metric: str = "mse"
+
+    @property
+    def in_blocks(self) -> bool:
+        """Whether every candidate leaves out the gate's folds in blocks."""
+        return all(one.in_blocks for one in self.named.values())
+
+    def fits(self, procedure: Procedure, parts: int) -> int:
+        """In each inner fold, every candidate from top to bottom."""
+        del procedure
+        return self.folds * sum(one.fits(parts) for one in self.named.values())
+
+    def settle(
+        self, procedure: Procedure, train: Table, *, seed: int, index: tuple[int, ...], around: GateFolds | None
+    ) -> Settled:
+        """The candidate with the least loss on the inner folds, the first of equals; and all their losses."""
+        del procedure
+        trials: list[Trial] = []
+        plain: tuple[float, ...] = ()
+        sizes: tuple[int, ...] = ()
+        fits, seconds = 0, 0.0
+        for number, (name, one) in enumerate(self.named.items(), start=1):
+            inside = inner_folds(one, train, self.folds, metric=self.metric, seed=seed, index=index, around=around)
+            pairs = [fold.losses(one) for fold in inside]
+            losses = tuple(augmented for _, augmented in pairs)
+            plain = plain or tuple(loss for loss, _ in pairs)
+            sizes = tuple(len(fold.held) for fold in inside)
+            fits, seconds = fits + sum(f.fitter.fits for f in inside), seconds + sum(f.fitter.seconds for f in inside)
+            trials.append(
+                Trial(
+                    number=number,
+                    values={"candidate": name},
+                    losses=losses,
+                    state="complete" if all(map(math.isfinite, losses)) else "failed",
+                    origin="declared",
+                )
+            )
+        best = _best(trials, sizes)
+        study = Study(
+            what="augmentation",
+            fold=index[0],
+            rows=len(train),
+            held_rows=sizes,
+            budget=len(trials),
+            seconds=None,
+            stopped="trials",
+            metric=self.metric,
+            plain=plain,
+            trials=tuple(trials),
+            best=best.number,
+            fits=fits,
+        )
+        chosen = self.named[str(best.values["candidate"])]
+        return Settled(procedure=replace(chosen, tuner=None), studies=(study,), fits=fits, seconds=seconds)
+
+
+def _best(trials: list[Trial], sizes: tuple[int, ...]) -> Trial:
+    whole = [trial for trial in trials if trial.state == "complete"]
+    if not whole:
+        what, hint = "every candidate ends with numbers that are not finite", "look for extreme values in the data"
+        raise DataError(Complaint(code="diverged", path="gate.candidates", what=what, hint=hint))
+    return min(whole, key=lambda one: sum(loss * rows for loss, rows in zip(one.losses, sizes, strict=True)))
