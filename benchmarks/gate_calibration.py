@@ -82,7 +82,7 @@ def one_run(procedure: Procedure, rows: int, seed: int) -> dict[str, Any]:
     return found
 
 
-def part(name: str, *, quick: bool) -> dict[str, list[dict[str, Any]]]:
+def part(name: str, *, quick: bool, more: bool = True) -> dict[str, list[dict[str, Any]]]:
     """By number of rows, all runs of one augmentation."""
     kept = PARTS / f"{name}.json"
     kind, procedures = SCENARIOS[name]
@@ -91,7 +91,7 @@ def part(name: str, *, quick: bool) -> dict[str, list[dict[str, Any]]]:
         found = json.loads(kept.read_text(encoding="utf-8"))
     for rows, runs in RUNS[kind].items():
         done = found.setdefault(str(rows), [])
-        for seed in range(len(done), 2 if quick else runs):
+        for seed in range(len(done), (2 if quick else runs) if more else 0):
             done.append(one_run(procedures[rows], rows, seed))
             if (seed + 1) % 10 == 0:
                 say(f"{name}, {rows} rows: {seed + 1} of {runs}")
@@ -164,13 +164,14 @@ def main() -> None:
     """Measures, prints and keeps."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="end within a minute; figures are not kept")
+    parser.add_argument("--kept", action="store_true", help="run nothing, use the runs that are kept")
     parser.add_argument("--part", choices=sorted(SCENARIOS), help="run one augmentation and keep its runs")
     asked = parser.parse_args()
     with threadpool_limits(limits=1):
         if asked.part:
             part(asked.part, quick=False)
             return
-        parts = {name: part(name, quick=asked.quick) for name in SCENARIOS}
+        parts = {name: part(name, quick=asked.quick, more=not asked.kept) for name in SCENARIOS}
     figures = figures_of(parts)
     table_of(figures)
     publish("gate_calibration", figures, quick=asked.quick)

@@ -66,9 +66,8 @@ def main() -> None:
     for name, table in BENCHMARKS.items():
         found, reason = decision(name, min(300, table.rows) if quick else table.rows)
         decisions[table.title] = [found, reason]
-        say(
-            f"{table.title:24} paper {PAPER[table.title][0]:+.2f} %, p {PAPER[table.title][1]:.3f}; ours: {found}, {reason}"
-        )
+        change, p_value = PAPER[table.title]
+        say(f"{table.title:24} paper {change:+.2f} %, p {p_value:.3f}; ours: {found}, {reason}")
     figures = {
         "abstained": sum(found == "abstained" for found, _ in decisions.values()),
         "accepted": sum(found == "accepted" for found, _ in decisions.values()),
