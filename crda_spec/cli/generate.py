@@ -143,5 +143,5 @@ def _report(saved: SavedRun, made: Generated, out: Path, *, as_json: bool, quiet
     if made.left_out:
         lines.append(f"{made.left_out} rows with missing cells were not used.")
     if decision != "accepted":
-        lines.append(f"Note: the gate {decision} this augmentation. {record['verdict']['sentence']}")
+        lines.append(f"Note: the gate did not accept this augmentation ({decision}). {record['verdict']['sentence']}")
     sys.stdout.write("\n".join(lines) + "\n")

@@ -43,7 +43,7 @@ def test_it_writes_the_rows_and_says_what_they_stand_on(place, command):
     assert licence == (
         "Licence: certificate. Each row carries noise, and only features that the certificate frees moved."
     )
-    assert gate.startswith("Note: the gate rejected this augmentation. ")
+    assert gate.startswith("Note: the gate did not accept this augmentation (inconclusive). ")
     assert full.err.startswith("generate: 1 of 1, ")
 
 
@@ -60,7 +60,7 @@ def test_machines_get_one_object(place, command):
         "left_out": 0,
         "licence": "certificate",
         "scale_clipped": 0,
-        "gate": "rejected",
+        "gate": "inconclusive",
     }
 
 
