@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -14,7 +15,7 @@ import typer
 
 from crda_spec import __version__
 from crda_spec.cli.options import AsJson, RunFolder
-from crda_spec.errors import Complaint, SpecError
+from crda_spec.errors import Complaint, SpecError, show
 
 if TYPE_CHECKING:
     from crda_spec.audit.verify import Check, Finding, Ledger, Tolerance
@@ -52,7 +53,8 @@ def verify(
         ),
     ] = 0.0,
     seal: Annotated[
-        str | None, typer.Option("--seal", metavar="HASH", help="The record's sha256, as you noted it.")
+        str | None,
+        typer.Option("--seal", metavar="HASH", help="The record's sha256 as you noted it, 12 digits at least."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -67,6 +69,9 @@ def verify(
     if not 0 <= tolerance < 1:
         what = f"--tolerance {tolerance:g} is not between 0 and 1"
         raise SpecError(Complaint(code="out-of-range", what=what, hint="use 0 for bits, or 1e-6"))
+    if seal is not None and not re.fullmatch(r"[0-9a-f]{12,64}", seal):
+        what = f"--seal {show(seal)} is no hash: 12 to 64 of the digits 0-9 and a-f"
+        raise SpecError(Complaint(code="bad-seal", what=what, hint="crda-spec runs shows a run's first 12"))
     with threadpool_limits(limits=1):  # as the run itself computed
         checks = tuple(_checks(run, depth, base, Tolerance(tolerance), seal))
     _report(run, depth, checks, as_json=as_json)

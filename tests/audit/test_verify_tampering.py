@@ -184,7 +184,10 @@ def test_a_run_with_early_stopping_has_each_row_set_aside_checked(stopped, verif
 
 def test_the_seal_that_an_auditor_noted_is_asked_for(kept, verify):
     noted = json.loads((kept / "record.json").read_text())["sha256"]
-    assert verify(kept, "--depth", "files", "--seal", noted)[0] == 0
+    for seal in (noted, noted[:12]):
+        assert verify(kept, "--depth", "files", "--seal", seal)[0] == 0
+    code, said = verify(kept, "--depth", "files", "--seal", noted[:8])
+    assert (code, said.startswith(f"--seal '{noted[:8]}' is no hash: 12 to 64 of the digits")) == (2, True)
     code, said = verify(kept, "--depth", "files", "--seal", "0" * 64)
     assert code == 4
     assert f"- record.json: has the seal {noted}, not the one you noted" in said
