@@ -6,8 +6,8 @@ is one small regression tree, which is cheap and has variance that good labels c
 - `halves` (null, exactly): a tree of a random half of the distinct rows. Duplicates only make it draw another half, so
   the two arms are exchangeable.
 - `permuted` (null: cannot help): new rows labelled by the fitted tree, with the noise of other rows.
-- `break_even` (null on average): new rows with the true outcome plus label noise of the very size at which the good and
-  the harm cancel on fresh rows.
+- `break_even` (nearly null): new rows with the true outcome plus label noise of about the size at which the good and
+  the harm cancel on fresh rows; what it really came to is measured and told.
 - `noisy_labels`, `wrong_labels` (harmful): the same with too much noise; labels that are systematically wrong.
 - `ten_percent` (helps): true outcomes with little noise, so that the error falls by a tenth.
 - `algorithm_1`: the paper's augmentation with this tree, whatever it does; its truth is measured, not constructed.

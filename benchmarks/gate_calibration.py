@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _gate_picture import draw
 from _gate_worlds import SCENARIOS, truth, world
 from _harness import publish, say
 from _published_gates import published
@@ -174,6 +175,8 @@ def main() -> None:
         parts = {name: part(name, quick=asked.quick, more=not asked.kept) for name in SCENARIOS}
     figures = figures_of(parts)
     table_of(figures)
+    if not asked.quick:
+        draw(figures)
     publish("gate_calibration", figures, quick=asked.quick)
 
 
