@@ -25,7 +25,7 @@ from crda_spec.check.graph import KnownGraph, check_graph, declared_graph, known
 from crda_spec.check.knowledge import knowledge_complaints, known_edges
 from crda_spec.check.regressor import regressor_complaints, searched_space
 from crda_spec.check.teacher import teacher_complaints
-from crda_spec.check.tuning import searched_knobs, tuning_complaints
+from crda_spec.check.tuning import searched_knobs, searched_paths, tuning_complaints
 from crda_spec.errors import Complaint, SpecError
 from crda_spec.spec.candidates import candidate_specs
 from crda_spec.spec.dataset import Dataset, SourceSplit
@@ -42,6 +42,7 @@ __all__ = [
     "known_graph",
     "load_spec",
     "searched_knobs",
+    "searched_paths",
     "searched_space",
     "undrawn_notes",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from crda_spec.check.regressor import searched_space
 from crda_spec.check.teacher import teacher_complaints
 from crda_spec.errors import Complaint, show
 from crda_spec.spaces import TAKES_NO_WEIGHTS
@@ -60,6 +61,18 @@ def _with_declared(name: str, values: tuple[Any, ...], parts: Mapping[str, Any])
     if name == "reach":
         declared = getattr(declared, _SIZES[declared.kind])
     return values if declared is None or declared in values else (declared, *values)
+
+
+def searched_paths(draft: Draft, parts: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
+    """Where the spec would write what a search varies; a spec that is to be searched again leaves these out."""
+    found: list[tuple[str, ...]] = []
+    if parts["tune"].kind != "none":
+        found += [("regressor", name) for name in searched_space(parts["regressor"].kind, draft)]
+    if parts["tune"].augmentation is not None:
+        for name in searched_knobs(draft, parts):
+            size = _SIZES.get(parts["perturbation"].default.kind, "")
+            found.append(("perturbation", "default", size) if name == "reach" else tuple(_WRITTEN[name].split(".")))
+    return tuple(found)
 
 
 def tuning_complaints(draft: Draft, parts: Mapping[str, Any]) -> Iterator[Complaint]:

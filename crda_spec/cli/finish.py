@@ -15,6 +15,7 @@ from crda_spec.audit.saved import noise_files
 from crda_spec.audit.seal import sealed
 from crda_spec.audit.tables import augmented_parquet, folds_csv, ledger_parquet, rows_csv
 from crda_spec.audit.tuning import tuning_files
+from crda_spec.check import searched_paths
 from crda_spec.cli.locking import graph_of
 from crda_spec.records import Predictor, RunResult
 from crda_spec.regressors import FittedModel
@@ -54,7 +55,8 @@ def finish_run(result: RunResult, *, spec: RunSpec, draft: Draft, folder: Path) 
     """Writes the run's files; all but the record's `volatile` part depend on spec, data and versions only."""
     # How the work was spread changes no number, so it may change no byte either: it is kept in `volatile`.
     told = portable(spec)
-    spec_yaml = render(told, draft)
+    parts = {name: getattr(spec, name) for name in type(spec).model_fields}
+    spec_yaml = render(told, draft, without=searched_paths(draft, parts))
     shown = resolved(told, draft)
     graph = graph_of(spec, draft, result.certificate.graph)
     record = make_record(

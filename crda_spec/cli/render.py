@@ -10,7 +10,7 @@ from crda_spec.cli.options import AsJson, Overrides, SpecFile
 
 def render(spec: SpecFile, overrides: Overrides = None, as_json: AsJson = False) -> None:
     """Print the spec as it will be run: recipe and defaults filled in, overrides applied, secrets masked."""
-    from crda_spec.check import load_spec
+    from crda_spec.check import load_spec, searched_paths
     from crda_spec.spec.render import render as to_yaml
     from crda_spec.spec.render import resolved
 
@@ -18,4 +18,5 @@ def render(spec: SpecFile, overrides: Overrides = None, as_json: AsJson = False)
     if as_json:
         sys.stdout.write(json.dumps(resolved(found, draft), indent=2, ensure_ascii=False) + "\n")
     else:
-        sys.stdout.write(to_yaml(found, draft))
+        parts = {name: getattr(found, name) for name in type(found).model_fields}
+        sys.stdout.write(to_yaml(found, draft, without=searched_paths(draft, parts)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any
@@ -106,10 +106,18 @@ def value_origins(plain: dict[str, Any], draft: Draft) -> dict[str, str]:
     }
 
 
-def render(spec: RunSpec, draft: Draft | None = None) -> str:
-    """The resolved spec as YAML that loads to the same spec, but for masked secrets."""
+def render(spec: RunSpec, draft: Draft | None = None, *, without: Sequence[SpecPath] = ()) -> str:
+    """The resolved spec as YAML that loads to the same spec, but for masked secrets.
+
+    without: values that a search varies. Written, they would be the user's and no longer searched; left out, the
+    recipe fills them in again.
+    """
     plain = resolved(spec, draft)
     escaped = _escape(plain)
+    for path in without:
+        section = _at(escaped, path[:-1])
+        if isinstance(section, dict):
+            section.pop(path[-1], None)
     for path, _ in _from_environment(spec.model_dump(mode="json"), draft):
         _at(escaped, path[:-1])[path[-1]] = _at(plain, path)  # its ${NAME} is meant to be filled in again
     return yaml.dump(escaped, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110)

@@ -153,3 +153,15 @@ def test_the_clock_is_named_in_the_plan_and_in_the_record(command, place):
     told = json.loads((place / "one" / "record.json").read_text())["tuning"]
     assert (told["stopped_by_time"], told["repeatable"]) == (6, False)
     assert "The clock ended 6 of the 12 searches" in done.out
+
+
+@pytest.mark.parametrize("recipe", ["paper", "distilled"])
+def test_a_rendered_spec_searches_the_same_again(command, place, recipe):
+    """What is searched is left out: written, it would be the user's."""
+    (place / "spec.yaml").write_text(SPEC.replace("RECIPE", recipe).replace("KNOBS", ""))
+    (place / "again.yaml").write_text(command("crda-spec", "render", "spec.yaml").out)
+    first, again = (
+        json.loads(command("crda-spec", "plan", f"{name}.yaml", "--json").out) for name in ("spec", "again")
+    )
+    assert first["tuning"] == again["tuning"]
+    assert first["fits"] == again["fits"]
