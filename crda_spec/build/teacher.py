@@ -47,10 +47,7 @@ def _members(spec: RunSpec, teacher: CommitteeSpec) -> tuple[Regressor | None, .
 
     A member that is written as the student is written is the student, unless tuning changes the student's settings.
     """
-    if teacher.members is None:
-        chosen = tuple(one for one in DEFAULT_COMMITTEE if one.kind != spec.regressor.kind)
-    else:
-        chosen = teacher.members
+    chosen = DEFAULT_COMMITTEE if teacher.members is None else teacher.members
     own = spec.regressor if spec.tune.kind == "none" else None
     return tuple(
         None if one.kind == "student" or one == own else _member(one, position) for position, one in enumerate(chosen)

@@ -1,5 +1,6 @@
 """What a user may say: typed models of the spec and the loader that reads them."""
 
-from crda_spec.spec.run import RECIPES, RunSpec
+from crda_spec.spec.recipes import preset_of
+from crda_spec.spec.run import RunSpec
 
-__all__ = ["RECIPES", "RunSpec"]
+__all__ = ["RunSpec", "preset_of"]

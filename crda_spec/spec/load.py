@@ -20,7 +20,8 @@ from crda_spec.errors import Complaint, Place, did_you_mean, show
 from crda_spec.spec.checks import check_parts
 from crda_spec.spec.explain import explain
 from crda_spec.spec.overrides import apply_override, fill_kinds, leaves
-from crda_spec.spec.run import RECIPES, RunSpec
+from crda_spec.spec.recipes import preset_of
+from crda_spec.spec.run import RunSpec
 from crda_spec.spec.shorthands import expand_shorthands
 from crda_spec.spec.yaml_tree import MAX_BYTES, SpecPath, Tree, dotted, read_tree
 
@@ -129,9 +130,15 @@ def _origins(tree: Tree) -> dict[str, Origin]:
     return found
 
 
+_USUAL_REGRESSOR: str = RunSpec.model_fields["regressor"].default.kind
+
+
 def _fill_recipe(draft: Draft) -> None:
     """A recipe fills what is absent. What the user writes wins; another `kind` replaces the recipe's whole choice."""
-    preset = RECIPES.get(str(draft.tree.value.get("recipe", "paper")))
+    value = draft.tree.value
+    regressor = value.get("regressor")
+    kind = regressor.get("kind") if isinstance(regressor, dict) else None
+    preset = preset_of(str(value.get("recipe", "paper")), str(kind or _USUAL_REGRESSOR))
     if preset is None:
         return  # the models will complain about the name
 

@@ -1,4 +1,4 @@
-"""`RunSpec`: all that a user may say, and the recipes that fill in what the user leaves out."""
+"""`RunSpec`: all that a user may say."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from crda_spec.spec.falsify import Falsify
 from crda_spec.spec.gate import Gate, WilcoxonGate
 from crda_spec.spec.partition import Partition
 from crda_spec.spec.perturbation import Perturbation
+from crda_spec.spec.recipes import RecipeName
 from crda_spec.spec.regressor import Regressor, XgboostRegressor
 from crda_spec.spec.tune import NoTuning, Tune
 
@@ -31,11 +32,11 @@ class RunSpec(Strict):
     meta: dict[str, Any] = Field(
         default_factory=dict, description="Anything you like (owner, ticket, ...): recorded, never interpreted."
     )
-    recipe: Literal["paper", "distilled"] = Field(
+    recipe: RecipeName = Field(
         "paper",
         description=(
             "Presets for what is left out. paper: Algorithm 1 (one model labels, noise kept). "
-            "distilled: a cross-fitted teacher labels, noise dropped, more rows."
+            "distilled: a committee labels, noise dropped, more rows; policy, factor and weight suit the regressor."
         ),
     )
     seed: int = Field(0, ge=0, le=2**32 - 1, description="The one seed from which all randomness follows.")
@@ -54,42 +55,3 @@ class RunSpec(Strict):
     tune: Tune = Field(NoTuning(kind="none"), description="How the regressor's settings are found.")
     execution: Execution = Field(Execution(), description="How the work is spread; changes no number.")
     output: Output = Field(Output(), description="Where the run is written; changes no number.")
-
-
-# A recipe fills in what the user leaves out, and nothing else. Both run through the same code and the same gate.
-# paper: Algorithm 1 with the modal best knobs of the paper's Table of CRDA knobs (2 features, factor 1.25, reach 0.7).
-# distilled: the teacher averages fold models and its noise-free word labels four new rows per real one.
-RECIPES: dict[str, dict[str, Any]] = {
-    "paper": {
-        "partition": {
-            "max_features": 2,
-            "residuals": "in_sample",
-            "joint": {"alpha": 0.05, "folds": 5, "on_failure": "warn"},
-        },
-        "counterfactual": {
-            "teacher": {"kind": "single"},
-            "residuals": "in_sample",
-            "retention": 1.0,
-            "factor": 1.25,
-            "weight": 1.0,
-        },
-        "perturbation": {"default": {"kind": "scale", "reach": 0.7, "around": "mean", "share": "row"}},
-        "gate": {"kind": "wilcoxon"},
-    },
-    "distilled": {
-        "partition": {
-            "max_features": 2,
-            "residuals": "out_of_fold",
-            "joint": {"alpha": 0.05, "folds": 5, "on_failure": "prune"},
-        },
-        "counterfactual": {
-            "teacher": {"kind": "crossfit", "folds": "gate", "repeats": 1},
-            "residuals": "out_of_fold",
-            "retention": 0.0,
-            "factor": 4.0,
-            "weight": 1.0,
-        },
-        "perturbation": {"default": {"kind": "scale", "reach": 0.7, "around": "mean", "share": "row"}},
-        "gate": {"kind": "wilcoxon"},
-    },
-}

@@ -8,7 +8,7 @@ import pytest
 from docs_builder import PAGE, builder
 
 from crda_spec.report.wording import STATUS_WORDS
-from crda_spec.spec.run import RECIPES
+from crda_spec.spec.recipes import preset_of
 
 OWN_TABLE = PAGE.partition("\n## Your own table\n")[2].partition("\n## ")[0]
 CERTIFICATE = PAGE.partition("\n## Read the certificate\n")[2].partition("\n## ")[0]
@@ -95,9 +95,11 @@ def test_every_line_of_a_plan_is_explained():
     assert [name for one in explained[1:] for name in one.split(", ")] == lines[2:]
 
 
-def test_both_recipes_move_at_most_two():
-    assert "(max_features) | Of those that may move, so many do move, 2 in both recipes:" in CERTIFICATE
-    assert {recipe["partition"]["max_features"] for recipe in RECIPES.values()} == {2}
+def test_the_paper_moves_at_most_two_and_distilled_all():
+    said = "so many do move, 2 in `recipe: paper`, all in `recipe: distilled`:"
+    assert f"(max_features) | Of those that may move, {said}" in CERTIFICATE
+    assert preset_of("paper", "xgboost")["partition"]["max_features"] == 2
+    assert "max_features" not in preset_of("distilled", "xgboost")["partition"]
 
 
 def test_the_spec_may_ask_for_no_limit():

@@ -126,6 +126,20 @@ def test_the_gate_costs_no_more_than_promised(choice, most):
     assert verdict.fits + verdict.spared_fits == {2.5: 20, 7.0: 110}[most]
 
 
+def test_the_distilled_recipes_committee_costs_no_more_than_promised():
+    """Three kinds in blocks: 10 plain and 10 augmented models, and 12 blocks of each kind; at most 7 times 10."""
+    train = draw(60)
+    held = layout(train, 10)
+    teacher = CommitteeTeacher((None, Ridge(), Squares()), in_blocks=True)
+    chosen = procedure(train, regressor=FOREST, teacher=teacher, residuals="out_of_fold")
+    models, outcomes = shared_run(chosen, train, held)
+    singles, blocks = shared_fits(chosen.shared_seats, 10, in_blocks=True)
+    verdict = judge(WilcoxonGate(), outcomes, shared=models.fits - 1 - singles + models.plain_fits())
+    assert (singles, blocks) == (30, 36)
+    assert verdict.fits == 10 + 36 + 10 <= 70
+    assert verdict.fits + verdict.spared_fits == sum(chosen.fits_in_folds(10))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Labels:
     """Whatever is predicted inside a fold, kept: least squares that writes down every word it says."""

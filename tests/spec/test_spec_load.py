@@ -2,7 +2,9 @@
 
 import pytest
 
-from crda_spec.spec.run import RECIPES
+from crda_spec.spec.overrides import leaves
+from crda_spec.spec.recipes import preset_of
+from crda_spec.spec.yaml_tree import dotted
 
 KINDS = "xgboost, mlp, linear, ridge, kernel_ridge, random_forest, hist_gradient_boosting, svr, knn, catboost, plugin"
 NO_TAGS = "write plain text, numbers, lists and key: value lines; a spec never constructs objects"
@@ -25,8 +27,8 @@ def test_an_override_wins_over_the_file_and_is_recorded(load):
     [
         ("gate.folds=12", "gate", "wilcoxon"),
         ("regressor.max_depth=3", "regressor", "xgboost"),
-        ("counterfactual.teacher.folds=4", "counterfactual.teacher", "crossfit"),
-        ("perturbation.default.reach=0.2", "perturbation.default", "scale"),
+        ("counterfactual.teacher.folds=4", "counterfactual.teacher", "committee"),
+        ("perturbation.default.reach=0.2", "perturbation.default", "interpolate"),
         ("partition.screen.alpha=0.2", "partition.screen", "pearson"),
         ("dataset.split.test=0.3", "dataset.split", "fraction"),
         ("causal.discovery.alpha=0.2", "causal.discovery", "pc"),
@@ -127,30 +129,48 @@ def test_a_bad_override_says_where_it_stands(complaint, override, message):
     assert complaint("partition: {keep: [rooms]}\n", override) == message
 
 
-@pytest.mark.parametrize("recipe", sorted(RECIPES))
-def test_a_recipe_fills_what_is_left_out(load, recipe):
-    spec, draft = load(f"recipe: {recipe}\n")
-    preset = RECIPES[recipe]
-    dumped = spec.model_dump(mode="json")
-    for section, wanted in preset.items():
-        assert {key: dumped[section][key] for key in wanted} == wanted
-    assert {name for name, origin in draft.origins.items() if origin == "recipe"} == {
-        "gate.kind",
-        "partition.joint.alpha",
-        "partition.joint.folds",
-        "partition.joint.on_failure",
-        "partition.max_features",
-        "partition.residuals",
-        "counterfactual.teacher.kind",
-        "counterfactual.residuals",
-        "counterfactual.retention",
-        "counterfactual.factor",
-        "counterfactual.weight",
-        "perturbation.default.kind",
-        "perturbation.default.reach",
-        "perturbation.default.around",
-        "perturbation.default.share",
-    } | ({"counterfactual.teacher.folds", "counterfactual.teacher.repeats"} if recipe == "distilled" else set())
+@pytest.mark.parametrize("recipe", ["paper", "distilled"])
+@pytest.mark.parametrize("regressor", ["xgboost", "mlp"])
+def test_a_recipe_fills_what_is_left_out(load, recipe, regressor):
+    spec, draft = load(f"recipe: {recipe}\nregressor: {{kind: {regressor}}}\n")
+    preset = preset_of(recipe, regressor)
+    filled = {dotted(path): value for path, value in leaves(preset)}
+    dumped = {dotted(path): value for path, value in leaves(spec.model_dump(mode="json"))}
+    assert {name: dumped[name] for name in filled} == filled
+    assert {name for name, origin in draft.origins.items() if origin == "recipe"} == set(filled)
+
+
+def test_the_paper_recipe_is_algorithm_1_whatever_the_regressor(load):
+    spec, _ = load("recipe: paper\nregressor: {kind: mlp}\n")
+    made, moved = spec.counterfactual, spec.perturbation
+    assert (made.teacher.kind, made.residuals, made.retention, made.factor) == ("single", "in_sample", 1.0, 1.25)
+    assert (made.weight, made.watch, spec.partition.max_features) == (1.0, "real", 2)
+    assert (moved.default.kind, moved.default.reach, moved.default.share) == ("scale", 0.7, "row")
+
+
+@pytest.mark.parametrize(
+    ("regressor", "policy", "per_row", "factor", "weight"),
+    [
+        ("xgboost", "interpolate", "all", 10.0, 0.3),
+        ("random_forest", "interpolate", "all", 10.0, 0.3),
+        ("mlp", "resample", 1, 4.0, 1.0),
+        ("ridge", "resample", 1, 4.0, 1.0),
+    ],
+)
+def test_the_distilled_recipe_suits_the_regressor(load, regressor, policy, per_row, factor, weight):
+    spec, _ = load(f"recipe: distilled\nregressor: {{kind: {regressor}}}\n")
+    made, moved = spec.counterfactual, spec.perturbation
+    assert (made.teacher.kind, made.teacher.folds, made.retention) == ("committee", "blocks", 0.0)
+    assert (moved.default.kind, moved.features_per_row, made.factor, made.weight) == (policy, per_row, factor, weight)
+
+
+def test_the_regressor_of_an_override_decides_what_the_recipe_fills_in(load):
+    spec, _ = load("recipe: distilled\nregressor: {kind: xgboost}\n", "regressor={kind: mlp}")
+    assert spec.perturbation.default.kind == "resample"
+
+
+def test_without_a_regressor_the_recipe_suits_the_usual_one(load):
+    assert load("recipe: distilled\n")[0] == load("recipe: distilled\nregressor: {kind: xgboost}\n")[0]
 
 
 def test_without_a_recipe_the_paper_is_followed(load):
@@ -159,7 +179,7 @@ def test_without_a_recipe_the_paper_is_followed(load):
 
 def test_what_the_user_writes_wins_over_the_recipe(load):
     spec, draft = load("recipe: distilled\ncounterfactual: {retention: 0.5, teacher: {kind: crossfit, folds: 3}}\n")
-    assert (spec.counterfactual.retention, spec.counterfactual.factor) == (0.5, 4.0)
+    assert (spec.counterfactual.retention, spec.counterfactual.factor) == (0.5, 10.0)
     assert spec.counterfactual.teacher.folds == 3
     assert draft.origins["counterfactual.retention"] == "user"
     assert draft.origins["counterfactual.factor"] == "recipe"

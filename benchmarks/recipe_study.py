@@ -1,0 +1,110 @@
+"""Which rows should a committee label? The search behind `recipe: distilled`.
+
+    CRDA_DATA_DIR=/folder/of/tables python benchmarks/recipe_study.py [--quick]
+
+One split of every table (the paper's nine, and those of `_tables.py`). The committee is fitted once for each table and
+student; every variant then makes its rows, has them labelled and trains one student on them. Figures: the change of the
+test MSE against one plain model in percent, by variant: mean and geometric mean over the nine tables, tables that gain,
+and the same over the others. One split says little of a single table: look for variants that are good everywhere.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from _harness import arguments, publish, say
+from _tables import NINE, OTHERS, Bench
+from recipes import KINDS, planned
+from threadpoolctl import threadpool_limits
+
+from crda_spec.counterfactual.procedure import augment, fit_augmented
+from crda_spec.data.catalogue import BENCHMARKS
+from crda_spec.data.folds import folds
+from crda_spec.gate.work import fit_singles, shared_models
+from crda_spec.seeds import stream
+
+_RESAMPLE = {"default": {"kind": "resample"}, "features_per_row": 1}
+_NEAR_RANK = {"default": {"kind": "quantile", "reach": 0.2}, "features_per_row": 1}
+_ALIKE = {"default": {"kind": "resample", "weights": "neighbour"}, "features_per_row": 1}
+_INTERPOLATE = {"default": {"kind": "interpolate", "partner": "any", "reach": 0.5}}
+_JITTER = {"default": {"kind": "jitter", "sd": 0.3}}
+_LITTLE_JITTER = {"default": {"kind": "jitter", "sd": 0.1}}
+_GUARD = {"support": {"kind": "neighbours", "quantile": 0.95, "on_outside": "redraw"}}
+
+Variant = tuple[Mapping[str, Any], float, float, str]  # perturbation, factor, weight, what early stopping watches
+VARIANTS: dict[str, dict[str, Variant]] = {
+    "mlp": {
+        "resample_4": (_RESAMPLE, 4.0, 1.0, "synthetic"),
+        "resample_8": (_RESAMPLE, 8.0, 1.0, "synthetic"),
+        "resample_4_light": (_RESAMPLE, 4.0, 0.4, "synthetic"),
+        "resample_4_watch_real": (_RESAMPLE, 4.0, 1.0, "real"),
+        "resample_alike_4": (_ALIKE, 4.0, 1.0, "synthetic"),
+        "quantile_4": (_NEAR_RANK, 4.0, 1.0, "synthetic"),
+        "interpolate_4": (_INTERPOLATE, 4.0, 1.0, "synthetic"),
+        "little_jitter_4": (_LITTLE_JITTER, 4.0, 1.0, "synthetic"),
+    },
+    "xgb": {
+        "interpolate_10_light": (_INTERPOLATE, 10.0, 0.3, "synthetic"),
+        "interpolate_10": (_INTERPOLATE, 10.0, 1.0, "synthetic"),
+        "resample_10_light": (_RESAMPLE, 10.0, 0.3, "synthetic"),
+        "jitter_guarded_10_light": (_JITTER | _GUARD, 10.0, 0.3, "synthetic"),
+    },
+}
+
+
+def measure(bench: Bench, kind: str, rows: int, seed: int = 1) -> dict[str, float]:
+    """By variant, and of the teacher itself: the change in percent."""
+
+    def plan_of(variant: Variant) -> Any:  # noqa: ANN401 - a plan
+        perturbation, factor, weight, watch = variant
+        told = {"factor": factor, "weight": weight, "watch": watch}
+        return planned(bench, KINDS[kind], "distilled", seed, rows, counterfactual=told, perturbation=perturbation)
+
+    plans = {name: plan_of(variant) for name, variant in VARIANTS[kind].items()}
+    first = next(iter(plans.values()))
+    split, _ = first.load()
+    train = split.train
+    held = folds(len(train), first.gate.folds, rng=stream(seed, "gate-folds"), groups=train.groups)
+    models = shared_models(first.procedure, train, held, seed=seed)
+    assert models is not None
+    fit_singles(models, jobs=1, advance=lambda: None)
+    found = {}
+    for name, plan in plans.items():
+        made = augment(plan.procedure, train, seed=seed, index=(0,), around=models.around(None))
+        plain = np.mean(split.test.errors(made.plain) ** 2)
+        student = fit_augmented(made, train, seed=seed, index=(0,))
+        found[name] = float(100 * (np.mean(split.test.errors(student) ** 2) / plain - 1))
+        found["teacher"] = float(100 * (np.mean(split.test.errors(made.teacher) ** 2) / plain - 1))
+    return found
+
+
+def main() -> None:
+    """Measures, prints and keeps."""
+    quick = arguments(__doc__ or "").quick
+    folder = Path(os.environ.get("CRDA_DATA_DIR", ""))
+    nine = {name: bench for name, bench in NINE.items() if (folder / BENCHMARKS[name].file).is_file()}
+    tables = {"others": {"steps": OTHERS["steps"]}} if quick else {"nine": nine, "others": OTHERS}
+    figures: dict[str, Any] = {}
+    with threadpool_limits(limits=1):
+        for kind in ["xgb"] if quick else VARIANTS:
+            for group, benches in tables.items():
+                found = {}
+                for table, bench in benches.items():
+                    found[table] = measure(bench, kind, 200 if quick else 1000)
+                    shown = ", ".join(f"{name} {change:+.1f}" for name, change in found[table].items())
+                    say(f"{kind} {table}: {shown}")
+                for name in ("teacher", *VARIANTS[kind]) if found else ():
+                    changes = np.array([one[name] for one in found.values()])
+                    key = f"{kind}_{name}_{group}"
+                    figures[key] = round(float(changes.mean()), 1)
+                    figures[f"{key}_geometric"] = round(float(100 * (np.exp(np.log1p(changes / 100).mean()) - 1)), 1)
+                    figures[f"{key}_better"] = f"{int((changes < 0).sum())} of {len(changes)}"
+    publish("recipe_study", figures, quick=quick)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,244 @@
+"""What do the recipes give one model, on equal footing and without leaks?
+
+    CRDA_DATA_DIR=/folder/of/tables python benchmarks/recipes.py [--quick] [--seeds N] [--gated-seeds N] ...
+
+For each table and seed: about 1000 rows, 80 % to train, 20 % to test. One plain model against one augmented model of
+the same kind and settings, the paper's modal ones. The figure is the change of the test MSE in percent, negative is
+better, averaged over seeds, then over tables. For `mlp` and `xgb` (XGBoost):
+
+- `..._paper`: Algorithm 1 as written, leaks removed, no gate.
+- `..._distilled`: our recipe, no gate.
+- `..._distilled_gated`: the same with its gate; where the gate does not accept, the plain model is used: 0 %.
+- `..._plain_ensemble`: no augmentation, but ten models (the gate's plain fold models) in place of one: not one model
+  against one, but what the cost of a teacher would buy otherwise.
+- `..._teacher`: the committee itself, many models of several kinds: what the student is taught.
+
+Each with `..._worst_table` (the largest mean change of a table), `..._geometric` (the geometric mean over tables),
+`..._better` (tables with a gain) and `..._se` (the standard error over seeds of the mean over tables). The same with
+`_others` on tables that are not the paper's, some nearly noise-free and collinear (`_tables.py`). `..._tables` has the
+means by table. Gates cost ten times as much, so they may run on fewer seeds than the rest (`gated_seeds`).
+
+Finished pieces are kept in results/recipes.jsonl, and a run that was interrupted goes on from there; remove the file to
+start anew.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from _harness import RESULTS, publish, say
+from _tables import NINE, OTHERS, Bench
+from threadpoolctl import threadpool_limits
+
+from crda_spec.build import build_plan
+from crda_spec.check import load_spec
+from crda_spec.counterfactual.procedure import augment, fit_augmented
+from crda_spec.data.catalogue import BENCHMARKS
+from crda_spec.data.folds import folds
+from crda_spec.gate.gate import judge
+from crda_spec.gate.work import fit_singles, run_folds, shared_models
+from crda_spec.pipeline import Plan
+from crda_spec.records import Array, Predictor
+from crda_spec.regressors.teachers.sharing import ModelKey
+from crda_spec.seeds import stream
+
+KINDS = {"mlp": "mlp", "xgb": "xgboost"}
+KEPT = RESULTS / "recipes.jsonl"
+Figures = dict[str, float]
+
+
+class Mean:
+    """The mean of several models, as one predictor."""
+
+    def __init__(self, members: Sequence[Predictor]) -> None:
+        self._members = members
+
+    def predict(self, x: Array) -> Array:
+        """x: (m, d). Returns (m,)."""
+        return np.mean([member.predict(x) for member in self._members], axis=0)
+
+
+def planned(bench: Bench, regressor: str, recipe: str, seed: int, rows: int, **more: object) -> Plan:
+    """The plan of a spec that says nothing but table, regressor and recipe, unless it is told more."""
+    spec = {
+        "version": 1,
+        "name": "recipes",
+        "seed": seed,
+        "recipe": recipe,
+        "dataset": bench.dataset(rows),
+        "regressor": {"kind": regressor},
+        **more,
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "spec.yaml"
+        file.write_text(json.dumps(spec), encoding="utf-8")
+        return build_plan(*load_spec(file))
+
+
+def paper(plan: Plan) -> Figures:
+    """Algorithm 1 on all training rows; no gate."""
+    split, _ = plan.load()
+    augmentation = augment(plan.procedure, split.train, seed=plan.seed, index=(0,))
+    augmented = fit_augmented(augmentation, split.train, seed=plan.seed, index=(0,))
+    plain = np.mean(split.test.errors(augmentation.plain) ** 2)
+    return {"paper": float(100 * (np.mean(split.test.errors(augmented) ** 2) / plain - 1))}
+
+
+def distilled(plan: Plan, *, gated: bool) -> Figures:
+    """Our recipe as the pipeline runs it, its teacher, and ten plain models; the gate on request."""
+    split, _ = plan.load()
+    train, procedure, seed = split.train, plan.procedure, plan.seed
+    held = folds(len(train), plan.gate.folds, rng=stream(seed, "gate-folds"), groups=train.groups)
+    models = shared_models(procedure, train, held, seed=seed)
+    assert models is not None
+    fit_singles(models, jobs=1, advance=lambda: None)
+    augmentation = augment(procedure, train, seed=seed, index=(0,), around=models.around(None))
+    plain_members = [models.models[ModelKey(models.whole.seat, (number,))] for number in models.numbers]
+    arms = {
+        "distilled": fit_augmented(augmentation, train, seed=seed, index=(0,)),
+        "plain_ensemble": Mean(plain_members),
+        "teacher": augmentation.teacher,
+    }
+    plain = np.mean(split.test.errors(augmentation.plain) ** 2)
+    found = {name: float(100 * (np.mean(split.test.errors(arm) ** 2) / plain - 1)) for name, arm in arms.items()}
+    if gated:
+        outcomes = run_folds(
+            procedure,
+            train,
+            held,
+            metric=plan.gate.metric,
+            seed=seed,
+            models=models,
+            workers=1,
+            advance=lambda: None,
+        )
+        verdict = judge(plan.gate, outcomes)
+        found["accepted"] = float(verdict.accepted)
+        found["distilled_gated"] = found["distilled"] if verdict.accepted else 0.0
+    return found
+
+
+def pieces(args: argparse.Namespace) -> Iterator[tuple[str, str, int, str, bool]]:
+    """(group, table, seed, kind, gated), seed by seed."""
+    if args.quick:
+        yield from (("nine", table, 1, kind, kind == "xgb") for table in args.nine[:1] for kind in KINDS)
+        yield from (("others", "collinear", 1, kind, False) for kind in KINDS)
+        return
+    for seed in range(1, args.seeds + 1):
+        gated = seed <= args.gated_seeds
+        yield from (("nine", table, seed, kind, gated) for table in args.nine for kind in args.kinds)
+        if seed <= args.other_seeds:
+            gated = seed <= args.other_gated_seeds
+            yield from (("others", table, seed, kind, gated) for table in OTHERS for kind in args.kinds)
+
+
+def measure(args: argparse.Namespace) -> list[dict[str, Any]]:
+    """Every piece, from the file where it is there already."""
+    done = [] if args.quick or not KEPT.is_file() else [json.loads(line) for line in KEPT.read_text().splitlines()]
+    known = {(one["group"], one["table"], one["seed"], one["kind"], gate): one for one in done for gate in _serves(one)}
+    todo, found = list(pieces(args)), []
+    for number, piece in enumerate(todo, start=1):
+        group, table, seed, kind, gated = piece
+        row = known.get(piece)
+        if row is None:
+            bench = (NINE if group == "nine" else OTHERS)[table]
+            rows = 300 if args.quick else 1000
+            figures = paper(planned(bench, KINDS[kind], "paper", seed, rows))
+            figures |= distilled(planned(bench, KINDS[kind], "distilled", seed, rows), gated=gated)
+            row = {"group": group, "table": table, "seed": seed, "kind": kind, "gated": gated, "figures": figures}
+            if not args.quick:
+                RESULTS.mkdir(exist_ok=True)
+                with KEPT.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(row) + "\n")
+        found.append(row)
+        shown = ", ".join(f"{name} {value:+.1f}" for name, value in row["figures"].items() if name != "accepted")
+        say(f"[{number}/{len(todo)}] {kind} {table}, seed {seed}: {shown}")
+    return found
+
+
+def _serves(row: dict[str, Any]) -> tuple[bool, ...]:
+    """A piece with a gate also serves where none is asked for."""
+    return (True, False) if row["gated"] else (False,)
+
+
+def summary(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Means over seeds, then over tables, and what goes with them."""
+    result: dict[str, Any] = {}
+    arms = ("paper", "distilled", "distilled_gated", "plain_ensemble", "teacher")
+    for group, tail in (("nine", ""), ("others", "_others")):
+        for kind in KINDS:
+            for arm in arms:
+                mine = [r for r in rows if r["group"] == group and r["kind"] == kind and arm in r["figures"]]
+                if mine:
+                    result |= {f"{kind}_{arm}{key}{tail}": value for key, value in _figures(mine, arm).items()}
+            gates = [r["figures"] for r in rows if r["group"] == group and r["kind"] == kind and r["gated"]]
+            if gates:
+                result[f"{kind}_accepted{tail}"] = round(float(np.mean([one["accepted"] for one in gates])), 3)
+    return result
+
+
+def _figures(mine: Sequence[dict[str, Any]], arm: str) -> dict[str, Any]:
+    tables = list(dict.fromkeys(row["table"] for row in mine))
+    seeds = sorted({row["seed"] for row in mine})
+    means = {t: float(np.mean([row["figures"][arm] for row in mine if row["table"] == t])) for t in tables}
+    changes = np.array(list(means.values()))
+    by_seed = [np.mean([row["figures"][arm] for row in mine if row["seed"] == seed]) for seed in seeds]
+    return {
+        "": round(float(changes.mean()), 1),
+        "_worst_table": round(float(changes.max()), 1),
+        "_geometric": round(float(100 * (np.exp(np.log1p(changes / 100).mean()) - 1)), 1),
+        "_better": int((changes < 0).sum()),
+        "_se": round(float(np.std(by_seed, ddof=1) / np.sqrt(len(seeds))), 1) if len(seeds) > 1 else None,
+        "_tables": {name: round(value, 1) for name, value in means.items()},
+    }
+
+
+def show(figures: dict[str, Any]) -> None:
+    """The table for people."""
+    say(f"\n{'mean change of test MSE, %':34}{'mean':>8}{'geom.':>8}{'worst':>8}{'better':>8}{'s.e.':>7}")
+    for name in [name for name in figures if f"{name}_worst_table" in figures or f"{name}_geometric" in figures]:
+        tail = "_others" if name.endswith("_others") else ""
+        part = {key: figures[f"{name.removesuffix(tail)}_{key}{tail}"] for key in ("geometric", "worst_table", "se")}
+        count = figures[f"{name.removesuffix(tail)}_better{tail}"]
+        of = len(figures[f"{name.removesuffix(tail)}_tables{tail}"])
+        error = "" if part["se"] is None else f"{part['se']:.1f}"
+        say(
+            f"{name:34}{figures[name]:+8.1f}{part['geometric']:+8.1f}{part['worst_table']:+8.1f}"
+            f"{f'{count}/{of}':>8}{error:>7}"
+        )
+
+
+def main() -> None:
+    """Measures, prints and keeps."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="end within a minute; figures are not kept")
+    parser.add_argument("--seeds", type=int, default=5, help="splits for each table")
+    parser.add_argument("--gated-seeds", type=int, default=5, help="on how many of them the gate runs too")
+    parser.add_argument("--other-seeds", type=int, default=2, help="splits for each table that is not the paper's")
+    parser.add_argument("--other-gated-seeds", type=int, default=1, help="on how many of them the gate runs too")
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS), help="which students")
+    args = parser.parse_args()
+    folder = Path(os.environ.get("CRDA_DATA_DIR", ""))
+    args.nine = []
+    for name in NINE:
+        if (folder / BENCHMARKS[name].file).is_file():
+            args.nine.append(name)
+        else:
+            say(f"{name}: skipped, {BENCHMARKS[name].file} is not in the folder that CRDA_DATA_DIR names")
+    with threadpool_limits(limits=1):
+        rows = measure(args)
+    figures = {"seeds": len({row["seed"] for row in rows}), **summary(rows)}
+    figures["gated_seeds"] = len({row["seed"] for row in rows if row["gated"]})
+    show(figures)
+    publish("recipes", figures, quick=args.quick)
+
+
+if __name__ == "__main__":
+    main()

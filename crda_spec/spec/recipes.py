@@ -1,0 +1,70 @@
+"""The recipes: what is filled in where the user leaves something out, and nothing else.
+
+Both run through the same code and face the same gate. `docs/recipes.md` says how `distilled` was found.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+RecipeName = Literal["paper", "distilled"]
+
+Preset = dict[str, Any]
+
+# Algorithm 1 with the modal best knobs of the paper's Table of CRDA knobs (2 features, factor 1.25, reach 0.7).
+_PAPER: Preset = {
+    "partition": {
+        "max_features": 2,
+        "residuals": "in_sample",
+        "joint": {"alpha": 0.05, "folds": 5, "on_failure": "warn"},
+    },
+    "counterfactual": {
+        "teacher": {"kind": "single"},
+        "residuals": "in_sample",
+        "retention": 1.0,
+        "factor": 1.25,
+        "weight": 1.0,
+    },
+    "perturbation": {"default": {"kind": "scale", "reach": 0.7, "around": "mean", "share": "row"}},
+    "gate": {"kind": "wilcoxon"},
+}
+
+# A committee labels rows in which any feature may have moved, and no noise is carried.
+_DISTILLED: Preset = {
+    "partition": {"residuals": "out_of_fold", "joint": {"alpha": 0.05, "folds": 5, "on_failure": "prune"}},
+    "counterfactual": {
+        "teacher": {"kind": "committee", "folds": "blocks"},
+        "residuals": "out_of_fold",
+        "retention": 0.0,
+        "watch": "synthetic",
+    },
+    "gate": {"kind": "wilcoxon"},
+}
+
+# Trees need many rows to draw a smooth teacher, and light ones, so that the real rows still place the cuts.
+_FOR_TREES: Preset = {
+    "counterfactual": {"factor": 10.0, "weight": 0.3},
+    "perturbation": {"default": {"kind": "interpolate", "partner": "any", "reach": 0.5}},
+}
+
+# Smooth students learn most from rows that differ from a real one in a single value, which occurs in its column.
+_FOR_OTHERS: Preset = {
+    "counterfactual": {"factor": 4.0, "weight": 1.0},
+    "perturbation": {"default": {"kind": "resample", "weights": "empirical"}, "features_per_row": 1},
+}
+
+_TREES = frozenset({"xgboost", "catboost", "hist_gradient_boosting", "random_forest"})
+
+
+def preset_of(recipe: str, regressor: str) -> Preset | None:
+    """What the recipe fills in for a regressor of this kind; None when there is no such recipe."""
+    if recipe == "paper":
+        return _PAPER
+    if recipe == "distilled":
+        return _joined(_DISTILLED, _FOR_TREES if regressor in _TREES else _FOR_OTHERS)
+    return None
+
+
+def _joined(first: Preset, second: Preset) -> Preset:
+    """Both presets, section by section; no key is in both."""
+    return {name: {**first.get(name, {}), **second.get(name, {})} for name in (*first, *(second.keys() - first.keys()))}
