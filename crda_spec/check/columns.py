@@ -165,7 +165,7 @@ def _too_many_per_row(partition: Partition, perturbation: Perturbation, features
     most, why = len(units), "partition and perturbation.together leave"
     if partition.max_features is not None and partition.max_features < most:
         most, why = partition.max_features, "partition.max_features allows"
-    if wanted > most:
+    if wanted > max(most, 1):  # where nothing may move, one a row is not too many: the run abstains and says why
         what = f"{wanted} of the features cannot move in each row: {why} {most}"
         hint = f"use all, or at most {most}" if most else "let more features move"
         yield Complaint(code="too-many-per-row", path="perturbation.features_per_row", what=what, hint=hint)
