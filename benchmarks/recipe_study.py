@@ -23,9 +23,8 @@ from threadpoolctl import threadpool_limits
 
 from crda_spec.counterfactual.procedure import augment, fit_augmented
 from crda_spec.data.catalogue import BENCHMARKS
-from crda_spec.data.folds import folds
+from crda_spec.gate.gate import repeats_of
 from crda_spec.gate.work import fit_singles, shared_models
-from crda_spec.seeds import stream
 
 _RESAMPLE = {"default": {"kind": "resample"}, "features_per_row": 1}
 _NEAR_RANK = {"default": {"kind": "quantile", "reach": 0.2}, "features_per_row": 1}
@@ -68,8 +67,7 @@ def measure(bench: Bench, kind: str, rows: int, seed: int = 1) -> dict[str, floa
     first = next(iter(plans.values()))
     split, _ = first.load()
     train = split.train
-    held = folds(len(train), first.gate.folds, rng=stream(seed, "gate-folds"), groups=train.groups)
-    models = shared_models(first.procedure, train, held, seed=seed)
+    models = shared_models(first.procedure, train, repeats_of(first.gate, train, seed=seed)[0])
     assert models is not None
     fit_singles(models, jobs=1, advance=lambda: None)
     found = {}

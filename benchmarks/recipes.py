@@ -41,13 +41,12 @@ from crda_spec.build import build_plan
 from crda_spec.check import load_spec
 from crda_spec.counterfactual.procedure import augment, fit_augmented
 from crda_spec.data.catalogue import BENCHMARKS
-from crda_spec.data.folds import folds
-from crda_spec.gate.gate import judge
-from crda_spec.gate.work import fit_singles, run_folds, shared_models
+from crda_spec.gate.gate import repeats_of
+from crda_spec.gate.verdict import judge
+from crda_spec.gate.work import GateRun, fit_singles, run_folds, shared_models
 from crda_spec.pipeline import Plan
 from crda_spec.records import Array, Predictor
 from crda_spec.regressors.teachers.sharing import ModelKey
-from crda_spec.seeds import stream
 
 KINDS = {"mlp": "mlp", "xgb": "xgboost"}
 KEPT = RESULTS / "recipes.jsonl"
@@ -95,8 +94,8 @@ def distilled(plan: Plan, *, gated: bool) -> Figures:
     """Our recipe as the pipeline runs it, its teacher, and ten plain models; the gate on request."""
     split, _ = plan.load()
     train, procedure, seed = split.train, plan.procedure, plan.seed
-    held = folds(len(train), plan.gate.folds, rng=stream(seed, "gate-folds"), groups=train.groups)
-    models = shared_models(procedure, train, held, seed=seed)
+    repeat = repeats_of(plan.gate, train, seed=seed)[0]
+    models = shared_models(procedure, train, repeat)
     assert models is not None
     fit_singles(models, jobs=1, advance=lambda: None)
     augmentation = augment(procedure, train, seed=seed, index=(0,), around=models.around(None))
@@ -109,17 +108,9 @@ def distilled(plan: Plan, *, gated: bool) -> Figures:
     plain = np.mean(split.test.errors(augmentation.plain) ** 2)
     found = {name: float(100 * (np.mean(split.test.errors(arm) ** 2) / plain - 1)) for name, arm in arms.items()}
     if gated:
-        outcomes = run_folds(
-            procedure,
-            train,
-            held,
-            metric=plan.gate.metric,
-            seed=seed,
-            models=models,
-            workers=1,
-            advance=lambda: None,
-        )
-        verdict = judge(plan.gate, outcomes)
+        done = GateRun([])
+        run_folds(procedure, train, repeat, gate=plan.gate, models=models, workers=1, advance=lambda: None, to=done)
+        verdict = judge(plan.gate, done.outcomes, train, seed=seed)
         found["accepted"] = float(verdict.accepted)
         found["distilled_gated"] = found["distilled"] if verdict.accepted else 0.0
     return found

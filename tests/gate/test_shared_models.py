@@ -134,7 +134,7 @@ def test_the_distilled_recipes_committee_costs_no_more_than_promised():
     chosen = procedure(train, regressor=FOREST, teacher=teacher, residuals="out_of_fold")
     models, outcomes = shared_run(chosen, train, held)
     singles, blocks = shared_fits(chosen.shared_seats, 10, in_blocks=True)
-    verdict = judge(WilcoxonGate(), outcomes, shared=models.fits - 1 - singles + models.plain_fits())
+    verdict = verdict_of(Gate(), outcomes, shared=models.fits - 1 - singles + models.plain_fits())
     assert (singles, blocks) == (30, 36)
     assert verdict.fits == 10 + 36 + 10 <= 70
     assert verdict.fits + verdict.spared_fits == sum(chosen.fits_in_folds(10))
