@@ -12,7 +12,8 @@ from pydantic import ValidationError
 from crda_spec.errors import Complaint
 from crda_spec.spec.checks import check_parts
 from crda_spec.spec.gate import Candidate
-from crda_spec.spec.run import RECIPES, RunSpec
+from crda_spec.spec.recipes import whole_preset_of
+from crda_spec.spec.run import RunSpec
 
 _SECTIONS = ("partition", "counterfactual", "perturbation")
 
@@ -29,7 +30,8 @@ def _whole(spec: RunSpec, name: str, candidate: Candidate) -> RunSpec | list[Com
     merged["gate"]["candidates"] = {}
     if candidate.recipe is not None:
         merged["recipe"] = candidate.recipe
-        merged = _over(merged, {key: value for key, value in RECIPES[candidate.recipe].items() if key in _SECTIONS})
+        preset = whole_preset_of(candidate.recipe, spec.regressor.kind)
+        merged = _over(merged, {key: value for key, value in preset.items() if key in _SECTIONS})
     merged = _over(merged, {key: getattr(candidate, key) for key in _SECTIONS if getattr(candidate, key)})
     try:
         found = RunSpec.model_validate_json(json.dumps(merged))

@@ -53,6 +53,13 @@ _FOR_OTHERS: Preset = {
     "perturbation": {"default": {"kind": "resample", "weights": "empirical"}, "features_per_row": 1},
 }
 
+# The defaults of what some recipe sets and another does not.
+_UNSET: Preset = {
+    "partition": {"max_features": None},
+    "counterfactual": {"watch": "real"},
+    "perturbation": {"features_per_row": "all"},
+}
+
 _TREES = frozenset({"xgboost", "catboost", "hist_gradient_boosting", "random_forest"})
 
 
@@ -65,6 +72,13 @@ def preset_of(recipe: str, regressor: str) -> Preset | None:
     return None
 
 
+def whole_preset_of(recipe: RecipeName, regressor: str) -> Preset:
+    """The same with what only other recipes set, at its default: for a spec that another recipe has already filled."""
+    preset = preset_of(recipe, regressor)
+    assert preset is not None  # noqa: S101 - the name is one of ours
+    return _joined(_UNSET, preset)
+
+
 def _joined(first: Preset, second: Preset) -> Preset:
-    """Both presets, section by section; no key is in both."""
+    """Both presets, section by section; the second one wins."""
     return {name: {**first.get(name, {}), **second.get(name, {})} for name in (*first, *(second.keys() - first.keys()))}

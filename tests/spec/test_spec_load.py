@@ -3,7 +3,7 @@
 import pytest
 
 from crda_spec.spec.overrides import leaves
-from crda_spec.spec.recipes import preset_of
+from crda_spec.spec.recipes import preset_of, whole_preset_of
 from crda_spec.spec.yaml_tree import dotted
 
 KINDS = "xgboost, mlp, linear, ridge, kernel_ridge, random_forest, hist_gradient_boosting, svr, knn, catboost, plugin"
@@ -171,6 +171,12 @@ def test_the_regressor_of_an_override_decides_what_the_recipe_fills_in(load):
 
 def test_without_a_regressor_the_recipe_suits_the_usual_one(load):
     assert load("recipe: distilled\n")[0] == load("recipe: distilled\nregressor: {kind: xgboost}\n")[0]
+
+
+def test_a_whole_preset_leaves_nothing_of_another_recipe():
+    keys = [{dotted(path) for path, _ in leaves(whole_preset_of(one, "mlp"))} for one in ("paper", "distilled")]
+    chosen = ("counterfactual.teacher.", "perturbation.default.")  # another kind replaces the whole choice
+    assert {name for name in keys[0] ^ keys[1] if not name.startswith(chosen)} == set()
 
 
 def test_without_a_recipe_the_paper_is_followed(load):
