@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from crda_spec.audit.canonical import canonical_json
+from crda_spec.audit.crate import CRATE, crate_json
+from crda_spec.audit.croissant import croissant_json
 from crda_spec.audit.models import model_files
 from crda_spec.audit.record import certificate_record, make_record
 from crda_spec.audit.runfolder import check_destination, file_hashes, write_run
@@ -21,6 +23,7 @@ from crda_spec.records import Predictor, RunResult
 from crda_spec.regressors import FittedModel
 from crda_spec.report.graph_svg import graph_svg
 from crda_spec.report.html import render_html
+from crda_spec.report.plots import plot_files
 from crda_spec.report.rows_page import rows_figures
 from crda_spec.report.tuning_page import tuning_figure
 from crda_spec.spec.load import Draft
@@ -86,6 +89,9 @@ def finish_run(result: RunResult, *, spec: RunSpec, draft: Draft, folder: Path) 
         spec_yaml=spec_yaml,
     )
     files["report.html"] = page.encode()
+    if spec.output.plots:
+        files |= plot_files(result)
+    files["croissant.json"] = croissant_json(record, files["augmented.parquet"]).encode()
     if spec.output.model:
         files |= _saved("model", result.model)
         for number, member in enumerate(result.teacher.members, start=1):
@@ -97,7 +103,9 @@ def finish_run(result: RunResult, *, spec: RunSpec, draft: Draft, folder: Path) 
         "seconds": {**result.timings, "regressor fits": result.fit_seconds},
         "jobs": spec.execution.jobs,
     }
-    record_json = canonical_json(sealed(record, volatile))
+    whole = sealed(record, volatile)
+    record_json = canonical_json(whole)
     files["record.json"] = record_json.encode()
+    files[CRATE] = crate_json(whole, files).encode()
     write_run(folder, files)
     return FinishedRun(result=result, folder=folder, record_json=record_json)

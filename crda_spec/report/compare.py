@@ -17,6 +17,7 @@ from crda_spec.report.wording import STATUS_WORDS, count, number, p_value, perce
 
 MOST_DIFFERENCES = 80
 _LONGEST_VALUE = 120
+_NOTHING = {"None": "", "[]": "", "{}": ""}  # a key that is absent and one that says nothing are the same
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -170,7 +171,7 @@ def _differences(runs: Sequence[ComparedRun]) -> Iterator[_Row]:
     flat = [dict(_flat(run.record["spec"]["resolved"])) for run in runs]
     for key in sorted({key for one in flat for key in one}):
         row = _Row(key, tuple(shorten(shown(one.get(key, "-")), _LONGEST_VALUE) for one in flat))
-        if len({one.get(key) for one in flat}) > 1:
+        if len({_NOTHING.get(value := one.get(key, ""), value) for one in flat}) > 1:
             yield row
 
 

@@ -24,7 +24,7 @@ def histograms(before: Array, after: Array, column: Column) -> str:
     may hold are left out. Both are drawn as a share of their own rows, on the same bins, so that the two shapes can be
     compared.
     """
-    before, after = (values[np.abs(values) < _LARGEST] for values in (before, after))
+    before, after = comparable(before), comparable(after)
     edges = bin_edges(before, after, whole=column.type == "integer")
     shares = [np.histogram(values, bins=edges)[0] / max(1, len(values)) for values in (before, after)]
     width, height, left, top, bottom = 380.0, 190.0, 14.0, 30.0, 44.0
@@ -57,6 +57,11 @@ def histograms(before: Array, after: Array, column: Column) -> str:
         description=f"{_spread('Training rows', before)}; {_spread('synthetic rows', after)}",
         rules=RULES,
     )
+
+
+def comparable(values: Array) -> Array:
+    """The values that can be drawn: neither missing nor far beyond what a table may hold."""
+    return values[np.abs(values) < _LARGEST]
 
 
 def bin_edges(before: Array, after: Array, *, whole: bool) -> Array:
@@ -122,7 +127,7 @@ def round_numbers(low: float, high: float, most: int = 6) -> tuple[float, ...]:
 def category_bars(before: Array, after: Array, column: Column) -> str:
     """How often each value of a category or boolean occurs, among the training rows and the synthetic rows."""
     labels = column.labels or ("false", "true")
-    shares = [_shares(values, len(labels)) for values in (before, after)]
+    shares = [shares_of(values, len(labels)) for values in (before, after)]
     order = sorted(range(len(labels)), key=lambda code: (-shares[0][code], code))[:_MOST_BARS]
     rest = len(labels) - len(order)
     names = [shorten(shown(labels[code]), 22) for code in order]
@@ -156,7 +161,7 @@ def category_bars(before: Array, after: Array, column: Column) -> str:
     )
 
 
-def _shares(codes: Array, amount: int) -> list[float]:
+def shares_of(codes: Array, amount: int) -> list[float]:
     """The share of each code among the values that are not missing."""
     present = codes[np.isfinite(codes)].astype(np.int64)
     counts = np.bincount(present, minlength=amount)

@@ -13,7 +13,9 @@ from crda_spec.report.graph_boxes import Box
 from crda_spec.report.graph_marks import RING_RULES, RULES, about_box, box_mark, edge_mark, legend_mark
 from crda_spec.report.graph_scene import Edge, Line, scene, witness_edges
 from crda_spec.report.graph_svg import graph_description
-from crda_spec.report.svg import drawing, element
+from crda_spec.report.svg import coordinate, drawing, element
+
+SMALLEST = 0.7  # of its natural size
 
 
 def anchors(verdicts: Sequence[FeatureVerdict]) -> dict[str, str]:
@@ -39,9 +41,14 @@ def page_graph(graph: DrawnGraph, verdicts: Sequence[FeatureVerdict]) -> str:
         size=(placed.width, placed.height),
         title="Causal graph",
         description=graph_description(graph, verdicts, placed.hidden),
-        rules=RULES + (RING_RULES if any(line.route.rings for line in placed.lines) else ""),
+        rules=RULES + (RING_RULES if any(line.route.rings for line in placed.lines) else "") + _floor(placed.width),
         role="group",
     )
+
+
+def _floor(width: float) -> str:
+    """A wide graph shrinks only as far as its words can be read; then it scrolls."""
+    return f".crda-graph{{min-width:{coordinate(SMALLEST * width)}px}}"
 
 
 def _lit(name: str, verdict: FeatureVerdict | None, lines: Sequence[Line]) -> dict[int, Edge]:

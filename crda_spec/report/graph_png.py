@@ -32,7 +32,7 @@ from crda_spec.report.svg import LIGHT
 SCALE = 2.0  # pixels for each pixel of the SVG: sharp on a dense screen and on paper
 LONGEST_SIDE = 20_000  # pixels; a wider or taller picture is drawn at a smaller scale
 _INCH = 72.0  # one unit of the drawing is a point, so that widths of lines need no conversion
-_NO_GLYPH = "\N{WHITE SQUARE}"  # stands for a letter that the font does not have
+NO_GLYPH = "\N{WHITE SQUARE}"  # stands for a letter that the font does not have
 _OPEN_SIGNS: dict[str, Path] = {
     "cross": Path([(-4, -4), (4, 4), (4, -4), (-4, 4)], [Path.MOVETO, Path.LINETO, Path.MOVETO, Path.LINETO]),
     "bar": Path([(-5, 0), (5, 0)]),
@@ -159,10 +159,10 @@ def _words(text: str, x: float, y: float, *, size: float, colour: str, centred_i
 
 def _outline(text: str, size: float) -> tuple[Path, float]:
     """The outlines of a line of text, starting at 0, and its width."""
-    known = get_font(str(_font_file())).get_charmap()
-    drawable = "".join(letter if ord(letter) in known else _NO_GLYPH for letter in text)
+    known = get_font(str(font_file())).get_charmap()
+    drawable = "".join(letter if ord(letter) in known else NO_GLYPH for letter in text)
     letters = TextToPath()
-    points, codes = letters.get_text_path(FontProperties(fname=_font_file()), drawable, ismath=False)
+    points, codes = letters.get_text_path(FontProperties(fname=font_file()), drawable, ismath=False)
     if not len(points):
         return Path(np.empty((0, 2))), 0.0
     scaled = np.asarray(points, dtype=np.float64) * (size / letters.FONT_SCALE)
@@ -170,7 +170,8 @@ def _outline(text: str, size: float) -> tuple[Path, float]:
 
 
 @cache
-def _font_file() -> FilePath:
+def font_file() -> FilePath:
+    """The font that matplotlib brings."""
     return FilePath(mpl.get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf"
 
 

@@ -7,12 +7,14 @@ lights up the graph; without it the page says the same.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from crda_spec.records import Column, FoldResult, RunResult
 from crda_spec.report.causal_page import causal_parts
 from crda_spec.report.figures import category_bars, fold_slopes, histograms, score_interval
+from crda_spec.report.gate_words import loss_unit, p_value_sentence, turning_sentences
 from crda_spec.report.graph_page import page_graph
 from crda_spec.report.pages import rendered
 from crda_spec.report.rows_page import rows_part
@@ -31,6 +33,8 @@ from crda_spec.report.sentences import (
 from crda_spec.report.tuning_page import tuning_parts
 from crda_spec.report.wording import change, in_unit, number, percent, setting, shown
 
+_CONTENTS = "<!-- contents -->"
+_HEADING = re.compile(r'<h2 id="(\w+)">([^<]+)</h2>')
 MOST_FIGURES = 24  # of moved features; the others keep their sentence
 
 
@@ -70,9 +74,10 @@ def render_html(result: RunResult, *, name: str, description: str, record_json: 
     """
     score, made = result.score, result.counterfactuals
     folds, metric = result.verdict.folds, result.verdict.metric
-    return rendered(
+    page = rendered(
         "report.html.j2",
         script="report.js",
+        contents_mark=_CONTENTS,
         name=name,
         description=description,
         svg=page_graph(result.certificate.graph, result.certificate.features),
@@ -91,6 +96,9 @@ def render_html(result: RunResult, *, name: str, description: str, record_json: 
         moves=tuple(_moves(result)),
         tuning=tuning_parts(result),
         gate_sentence=gate_sentence(result.verdict),
+        p_value_sentence=p_value_sentence(result.verdict),
+        turning=turning_sentences(result),
+        loss=loss_unit(metric, result.split.train.target),
         gate_figure=fold_slopes(folds, metric) if folds else "",
         folds=tuple(_fold(fold) for fold in folds),
         mean=_mean(folds) if folds else (),
@@ -101,6 +109,13 @@ def render_html(result: RunResult, *, name: str, description: str, record_json: 
         rows=rows_part(result),
         **causal_parts(result),
     )
+    return page.replace(_CONTENTS, _contents(page), 1)
+
+
+def _contents(page: str) -> str:
+    """Links to the sections that this page has; their titles are the template's own words, never data."""
+    links = "".join(f'<li><a href="#{place}">{title}</a></li>\n' for place, title in _HEADING.findall(page))
+    return f'<nav class="contents" aria-label="On this page">\n<ul>\n{links}</ul>\n</nav>'
 
 
 def _tiles(result: RunResult) -> Iterator[_Tile]:

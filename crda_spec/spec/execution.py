@@ -31,3 +31,4 @@ class Output(Strict):
             "there, and, by one fit more, how much of the gain needs no new place."
         ),
     )
+    plots: bool = Field(default=True, description="Whether the report's figures are also saved as SVG and PNG files.")

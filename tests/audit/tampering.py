@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from crda_spec.audit.canonical import canonical_json
+from crda_spec.audit.crate import CRATE, crate_json
 from crda_spec.audit.seal import sealed
 
 TABLE = "augmented.parquet"
@@ -20,12 +21,16 @@ def read(run):
 
 
 def write(run, record):
-    """The record, sealed again, with the hashes of the files as they are now."""
+    """The record, sealed again, with the hashes of the files as they are now; the crate is made to agree with it."""
     record["files"] = {name: hashlib.sha256((run / name).read_bytes()).hexdigest() for name in record["files"]}
     record["spec"]["sha256"] = hashlib.sha256((run / "spec.yaml").read_bytes()).hexdigest()
     body = {name: part for name, part in record.items() if name not in ("sha256", "volatile")}
     volatile = {name: part for name, part in record["volatile"].items() if name != "sha256"}
-    (run / "record.json").write_text(canonical_json(sealed(body, volatile)))
+    whole = sealed(body, volatile)
+    (run / "record.json").write_text(canonical_json(whole))
+    files = {path.relative_to(run).as_posix(): path.read_bytes() for path in run.rglob("*") if path.is_file()}
+    files.pop(CRATE)
+    (run / CRATE).write_text(crate_json(whole, files))
 
 
 def reseal(run):

@@ -82,6 +82,15 @@ def spaced(run):
     (run / "record.json").write_text(json.dumps(record))
 
 
+def relicense(run):
+    crate = run / "ro-crate-metadata.json"
+    crate.write_text(crate.read_text().replace("Not stated", "Public domain"))
+
+
+def lose_crate(run):
+    (run / "ro-crate-metadata.json").unlink()
+
+
 CLUMSY = {
     "a changed byte": (cut, "augmented.parquet: was changed after it was written: its hash differs"),
     "a lost file": (lose, "graph.svg: is missing"),
@@ -93,6 +102,8 @@ CLUMSY = {
         by.clumsily("volatile", "created", value="2020-01-01T00:00:00+00:00"),
         "record.json: its volatile part (time, seconds, workers) was changed",
     ),
+    "another licence": (relicense, "ro-crate-metadata.json: does not tell what the record and the files do"),
+    "no crate": (lose_crate, "ro-crate-metadata.json: is missing"),
     "another form": (spaced, "record.json: is not in the form in which a run writes it"),
 }
 

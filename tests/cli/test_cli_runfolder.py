@@ -33,9 +33,11 @@ gate: {{kind: wilcoxon, folds: 5}}
 """
 RIDGE = "{kind: ridge}"
 XGBOOST = "{kind: xgboost, n_estimators: 15, early_stopping: null}"
+TELLING = ("record.json", "report.html", "ro-crate-metadata.json")  # who wrote each value; the crate by its hashes
 FILES = [
     "augmented.parquet",
     "certificate.json",
+    "croissant.json",
     "diagnostics.json",
     "figures",
     "folds.csv",
@@ -44,7 +46,7 @@ FILES = [
     "record.json",
     "report.html",
 ]
-FILES += ["rows.csv", "spec.yaml"]
+FILES += ["ro-crate-metadata.json", "rows.csv", "spec.yaml"]
 
 
 @pytest.fixture
@@ -71,11 +73,12 @@ def write_spec(folder: Path, regressor: str) -> Path:
 
 
 def contents(run: Path) -> dict[str, bytes]:
-    """The bytes of every file, those of record.json without its volatile part."""
+    """The bytes of every file, those of record.json without its volatile part, those of the crate without its day."""
     found = {str(file.relative_to(run)): file.read_bytes() for file in sorted(run.rglob("*")) if file.is_file()}
     record = json.loads(found["record.json"])
-    del record["volatile"]
-    return {**found, "record.json": json.dumps(record, sort_keys=True).encode()}
+    day = record.pop("volatile")["created"][:10]
+    crate = found["ro-crate-metadata.json"].replace(f'"datePublished": "{day}"'.encode(), b"")
+    return {**found, "record.json": json.dumps(record, sort_keys=True).encode(), "ro-crate-metadata.json": crate}
 
 
 def test_the_record_lists_every_other_file_with_its_hash(command, place):
@@ -83,19 +86,18 @@ def test_the_record_lists_every_other_file_with_its_hash(command, place):
     assert command("crda-run", "spec.yaml", "-q", "--jobs", "1", "--out", "run").code == 0
     run = place / "run"
     written = {str(file.relative_to(run)) for file in run.rglob("*") if file.is_file()}
-    assert sorted(name for name in written if "/" not in name) == FILES
-    assert {name.rpartition("/")[0] for name in written if "/" in name} == {"model", "teacher/1"}
+    assert sorted(name for name in written if "/" not in name) == [name for name in FILES if name != "figures"]
+    assert {name.rpartition("/")[0] for name in written if "/" in name} == {"figures", "model", "teacher/1"}
     listed = json.loads((run / "record.json").read_text())["files"]
-    assert set(listed) == written - {"record.json"}
+    assert set(listed) == written - {"record.json", "ro-crate-metadata.json"}  # the crate is made from the record
     for name, digest in listed.items():
         assert hashlib.sha256((run / name).read_bytes()).hexdigest() == digest
 
 
-def test_the_model_is_left_out_on_request(command, place):
+def test_the_model_and_the_plots_are_left_out_on_request(command, place):
     write_spec(place, RIDGE)
-    assert (
-        command("crda-run", "spec.yaml", "-q", "--jobs", "1", "--out", "run", "--set", "output.model=false").code == 0
-    )
+    without = ("--set", "output.model=false", "--set", "output.plots=false")
+    assert command("crda-run", "spec.yaml", "-q", "--jobs", "1", "--out", "run", *without).code == 0
     assert sorted(file.name for file in (place / "run").iterdir()) == FILES
 
 
@@ -119,7 +121,7 @@ def test_a_rendered_spec_of_a_run_gives_the_run_again(command, place):
     shutil.copy(place / "first" / "spec.yaml", place / "again.yaml")
     assert command("crda-run", "again.yaml", "-q", "--jobs", "1", "--out", "second").code == 0
     first, second = contents(place / "first"), contents(place / "second")
-    same = [name for name in first if name not in ("record.json", "report.html")]  # these tell who wrote each value
+    same = [name for name in first if name not in TELLING]
     assert {name: second[name] for name in same} == {name: first[name] for name in same}
 
 

@@ -66,6 +66,10 @@ def test_another_folder_another_worker_count_another_day(command, tmp_path, monk
     found, again = contents(first), contents(second)
     records = [json.loads(files.pop("record.json")) for files in (found, again)]
     assert list(found) == list(again)
+    crates = [json.loads(files.pop("ro-crate-metadata.json")) for files in (found, again)]
+    days = [next(part for part in crate["@graph"] if part["@id"] == "./").pop("datePublished") for crate in crates]
+    assert days == [record["volatile"]["created"][:10] for record in records]  # all that an archive's file may change
+    assert crates[0] == crates[1]
     for name in found:
         assert found[name] == again[name], name
     volatile = [record.pop("volatile") for record in records]

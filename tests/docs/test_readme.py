@@ -30,7 +30,7 @@ def test_every_command_is_listed():
 
 def test_the_files_of_a_run_are_listed(tmp_path):
     told = README.partition("The run folder")[2].partition("It appears whole")[0]
-    listed = {name.rstrip("/") for name in re.findall(r"`([\w.]+(?:\.\w+|/))`", told)}
+    listed = {name.rstrip("/") for name in re.findall(r"`([\w.-]+(?:\.\w+|/))`", told)}
     spec = tmp_path / "spec.yaml"
     small = yaml.safe_load((ROOT / "specs" / "quickstart.yaml").read_text()) | {"regressor": {"kind": "linear"}}
     spec.write_text(yaml.safe_dump(small))

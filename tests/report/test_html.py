@@ -17,7 +17,7 @@ ALLOWED = {
     *("html", "head", "meta", "title", "style", "body", "header", "main", "footer", "section", "div", "dl", "dt", "dd"),
     *("h1", "h2", "h3", "p", "strong", "bdi", "span", "ul", "li", "code", "pre", "br", "figure", "figcaption"),
     *("table", "caption", "thead", "tbody", "tfoot", "tr", "th", "td", "details", "summary"),
-    *("svg", "desc", "g", "path", "rect", "circle", "line", "text", "a", "script"),
+    *("svg", "desc", "g", "path", "rect", "circle", "line", "text", "a", "nav", "script"),
 }
 
 
@@ -310,3 +310,10 @@ def test_the_headings_are_nested_and_the_tables_have_headers(any_run):
 def test_ids_are_unique(any_run):
     ids = [value for _, key, value in Page(page(any_run)).attributes if key == "id"]
     assert len(ids) == len(set(ids)) > 0
+
+
+def test_the_contents_list_every_section(any_run):
+    text = page(any_run)
+    sections = re.findall(r'<h2 id="(.+?)">', text)
+    assert re.findall(r'<li><a href="#(.+?)">', text) == sections
+    assert len(sections) >= 6

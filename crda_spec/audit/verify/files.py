@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from crda_spec.audit.canonical import canonical_json, sha256_of
+from crda_spec.audit.crate import CRATE, crate_json
 from crda_spec.audit.record import RECORD_VERSION
 from crda_spec.audit.seal import content_seal, volatile_seal
 from crda_spec.audit.verify.checks import Check, Finding, checked
@@ -65,7 +66,7 @@ def check_files(folder: Path, record: Mapping[str, Any]) -> Check:
 
     def look() -> Iterator[Finding]:
         listed: dict[str, str] = record["files"]
-        for name in sorted({*listed, *_present(folder)} - {"record.json"}):
+        for name in sorted({*listed, *_present(folder)} - {"record.json", CRATE}):
             file = folder / name
             if name not in listed:
                 yield Finding(where=name, what="was not written by the run")
@@ -73,8 +74,22 @@ def check_files(folder: Path, record: Mapping[str, Any]) -> Check:
                 yield Finding(where=name, what="is missing" if not file.is_symlink() else "is a link, not a file")
             elif sha256_of(file.read_bytes()) != listed[name]:
                 yield Finding(where=name, what="was changed after it was written: its hash differs")
+        yield from _crate(folder, record)
 
     return checked("files", f"{len(record.get('files', ()))} files by their hashes", look)
+
+
+def _crate(folder: Path, record: Mapping[str, Any]) -> Iterator[Finding]:
+    """The crate tells the day, so the record holds no hash of it; but it follows from the record and the files."""
+    file = folder / CRATE
+    if file.is_symlink() or not file.is_file():
+        yield Finding(where=CRATE, what="is missing" if not file.is_symlink() else "is a link, not a file")
+        return
+    files = {
+        name: (folder / name).read_bytes() for name in _present(folder) - {CRATE} if not (folder / name).is_symlink()
+    }
+    if file.read_bytes() != crate_json(record, files).encode():
+        yield Finding(where=CRATE, what="does not tell what the record and the files do")
 
 
 def _present(folder: Path) -> set[str]:

@@ -31,6 +31,7 @@
     shown = null;
     graph.classList.remove("asking");
     graph.querySelectorAll(".lit").forEach(function (part) { part.classList.remove("lit"); });
+    panel.classList.remove("away", "upper");
     panel.replaceChildren.apply(panel, greeting);
   }
   function show(node) {
@@ -42,6 +43,15 @@
     numbers(node, "data-links").forEach(function (index) { links[index].classList.add("lit"); });
     numbers(node, "data-near").forEach(function (index) { nodes[index].classList.add("lit"); });
     panel.replaceChildren.apply(panel, told(node));
+    place(node);
+  }
+  // Below the graph, where it belongs; on the far edge of the window when that place is out of sight.
+  function place(node) {
+    panel.classList.remove("away", "upper");
+    if (panel.getBoundingClientRect().bottom <= window.innerHeight) return;
+    var box = node.getBoundingClientRect();
+    panel.classList.add("away");
+    panel.classList.toggle("upper", box.top + box.height / 2 > window.innerHeight / 2);
   }
   function asked(event) { return event.target.closest ? event.target.closest("[data-node]") : null; }
   graph.addEventListener("pointerover", function (event) { if (asked(event)) show(asked(event)); });
