@@ -274,7 +274,10 @@ def _gate(gate: Mapping[str, Any]) -> str:
     if not gate["enabled"]:
         return "UNGATED: switched off, nobody will test whether augmentation helps"
     idle = {"enabled": True, "min_effect": 0.0, "stop": "never", "repeats": 1}
-    return _settings({key: value for key, value in gate.items() if idle.get(key, "") != value})
+    names = list(gate["candidates"])
+    told = {key: value for key, value in gate.items() if not key.startswith("candidate") and idle.get(key, "") != value}
+    among = f", chosen among declared, {', '.join(names)} on {gate['candidate_folds']} inner folds" if names else ""
+    return _settings(told) + among
 
 
 def _settings(chosen: Mapping[str, Any]) -> str:
