@@ -23,6 +23,12 @@ SORTS = {
     + "perturbation: {default: {kind: interpolate}}\ncounterfactual: {retention: 0}\n",
     "matched": SPEC + GRAPH + RIDGE + "counterfactual: {residual_draw: matched}\n",
     "network": SPEC + GRAPH + "recipe: distilled\nregressor: {kind: mlp, max_iter: 3, hidden_layer_sizes: [4]}\n",
+    "repeated": SPEC.replace("{kind: wilcoxon, folds: 5}", "{kind: five_by_two}") + GRAPH + RIDGE,
+    "resampled": SPEC.replace("wilcoxon", "bootstrap") + GRAPH + RIDGE,
+    "ungated": SPEC.replace("folds: 5", "folds: 5, enabled: false") + GRAPH + RIDGE,
+    "candidates": SPEC.replace("folds: 5", "folds: 5, candidates: {one: {partition: {max_features: 1}}}")
+    + GRAPH
+    + RIDGE,
     "searched": SPEC + GRAPH + RIDGE + "tune: {kind: randomized, trials: 2, folds: 2}\n",
 }
 
