@@ -34,9 +34,9 @@ class Candidates:
         return all(one.in_blocks for one in self.named.values())
 
     def fits(self, procedure: Procedure, parts: int) -> int:
-        """In each inner fold, every candidate from top to bottom."""
-        del procedure
-        return self.folds * sum(one.fits(parts) for one in self.named.values())
+        """In each inner fold, every candidate from top to bottom; and what the dearest needs beyond the declared."""
+        needs = [one.fits(parts) for one in self.named.values()]
+        return self.folds * sum(needs) + max(needs) - replace(procedure, tuner=None).fits(parts)
 
     def settle(
         self, procedure: Procedure, train: Table, *, seed: int, index: tuple[int, ...], around: GateFolds | None
