@@ -28,6 +28,11 @@ class Metric:
         """As records and tables say it."""
         return {"r2": "1-r2", "pinball": f"pinball {self.quantile:g}"}.get(self.kind, self.kind)
 
+    @property
+    def row_power(self) -> int:
+        """A fold's loss goes with the mean loss of its rows to the power 1 / row_power."""
+        return 2 if self.kind == "rmse" else 1
+
     def row_losses(self, errors: Array) -> Array:
         """errors: (m,) y - prediction. Returns (m,), what each row costs."""
         with np.errstate(over="ignore", invalid="ignore"):  # whoever asks looks whether the loss is finite

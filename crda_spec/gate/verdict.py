@@ -141,7 +141,7 @@ def passes(gate: Gate, paired: Paired, results: Sequence[FoldResult], found: flo
     if gate.alternative == "less":
         return True
     # Two-sided a small p-value may speak against augmentation; any seed will do to compare with a half.
-    return gate.test.p_value(paired.against(gate.min_effect), rng=stream(0, "gate-sides")) < 0.5
+    return gate.test.p_value(_asked(gate, paired), rng=stream(0, "gate-sides")) < 0.5
 
 
 def _stable(results: Sequence[FoldResult]) -> bool:
@@ -152,7 +152,7 @@ def _stable(results: Sequence[FoldResult]) -> bool:
 def tested_p_value(gate: Gate, paired: Paired, *, seed: int) -> float:
     """The p-value of the gate's question."""
     rng = stream(seed, "gate-test")
-    return p_value(gate.test, paired.against(gate.min_effect), gate.alternative, rng=rng)
+    return p_value(gate.test, _asked(gate, paired), gate.alternative, rng=rng)
 
 
 def effect_of(paired: Paired) -> float:
@@ -175,6 +175,11 @@ def abstain(gate: Gate, reason: VerdictReason) -> Verdict:
         fits=0,
         min_effect=gate.min_effect,
     )
+
+
+def _asked(gate: Gate, paired: Paired) -> Paired:
+    """The losses as `min_effect` asks about them."""
+    return paired.against(gate.min_effect, row_power=gate.metric.row_power)
 
 
 def paired_folds(results: Sequence[FoldResult]) -> Paired:

@@ -1,5 +1,7 @@
 """The losses, against scikit-learn's."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 from sklearn import metrics
 
 from crda_spec.gate.metrics import MSE, Metric, named_metric
+from crda_spec.gate.verdict import paired_folds
 
 rows = st.integers(2, 30).flatmap(
     lambda n: st.tuples(*(st.lists(st.integers(-50, 50), min_size=n, max_size=n) for _ in range(2)))
@@ -46,3 +49,13 @@ def test_a_change_of_the_root_is_about_half_the_change_of_the_square():
     before, after = np.array([4.0, 0.0]), np.array([1.0, 0.0])
     assert MSE.change(before, after).tolist() == [-75.0, 0.0]
     assert Metric(kind="rmse").change(before, after).tolist() == [-50.0, 0.0]
+
+
+def test_a_least_gain_of_the_root_asks_more_of_the_squared_rows():
+    """Ten percent off the rmse is nineteen off the mse: a row test must ask for the same of either."""
+    squared = np.array([1.0, 4.0, 9.0])
+    paired = replace(paired_folds(()), row_plain=squared, row_augmented=squared)
+    root, square = Metric(kind="rmse"), Metric(kind="mse")
+    asked = paired.against(10.0, row_power=root.row_power).row_plain
+    assert asked == pytest.approx(paired.against(19.0, row_power=square.row_power).row_plain)
+    assert root.change(np.array([squared.sum()]), np.array([asked.sum()])) == pytest.approx(-10.0)

@@ -44,10 +44,13 @@ class Paired:
             row_augmented=self.row_plain,
         )
 
-    def against(self, gain: float) -> Paired:
-        """The same against a plain arm that is already better by `gain` percent."""
+    def against(self, gain: float, *, row_power: int = 1) -> Paired:
+        """The same against a plain arm that is already better by `gain` percent.
+
+        row_power: a fold's loss is the mean loss of its rows to the power 1 / row_power (rmse: 2).
+        """
         left = 1.0 - gain / 100.0
-        return replace(self, plain=left * self.plain, row_plain=left * self.row_plain) if gain else self
+        return replace(self, plain=left * self.plain, row_plain=left**row_power * self.row_plain) if gain else self
 
     def check_finite(self) -> None:
         """Whoever gets this far with a loss that is no number has made a mistake."""
