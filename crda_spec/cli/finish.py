@@ -23,7 +23,6 @@ from crda_spec.records import Predictor, RunResult
 from crda_spec.regressors import FittedModel
 from crda_spec.report.graph_svg import graph_svg
 from crda_spec.report.html import render_html
-from crda_spec.report.plots import plot_files
 from crda_spec.report.rows_page import rows_figures
 from crda_spec.report.tuning_page import tuning_figure
 from crda_spec.spec.load import Draft
@@ -90,6 +89,8 @@ def finish_run(result: RunResult, *, spec: RunSpec, draft: Draft, folder: Path) 
     )
     files["report.html"] = page.encode()
     if spec.output.plots:
+        from crda_spec.report.plots import plot_files  # loads matplotlib: not for a run that ends with a complaint
+
         files |= plot_files(result)
     files["croissant.json"] = croissant_json(record, files["augmented.parquet"]).encode()
     if spec.output.model:

@@ -60,7 +60,9 @@ def test_it_costs_the_method_no_fit_and_changes_no_other_number(tmp_path):
     for key in ("counterfactuals", "verdict", "test", "fits", "movements"):
         assert told[key] == bare[key]
     assert not (other / "diagnostics.json").exists()
-    assert not (other / "figures").exists()
+    drawn = [{path.name for path in (one / "figures").iterdir()} for one in (folder, other)]
+    assert drawn[1] == {f"{name}.{kind}" for name in ("features", "gate", "test") for kind in ("svg", "png")}
+    assert drawn[1] < drawn[0]
 
 
 def test_the_folder_holds_numbers_and_pictures_and_the_record_the_numbers(tmp_path):
