@@ -176,7 +176,7 @@ def _sensitivity_rows(result: RunResult) -> Iterator[SensitivityRow]:
         unit = units.get(feature.name)
         yield SensitivityRow(
             name=in_unit(feature.name, unit),
-            robustness=share(feature.robustness),
+            robustness=share(feature.robustness) if math.isfinite(feature.limit) else "-",
             moved=number(feature.moved_sd),
             yardstick=yardstick_words(feature, train.target.name),
             figure=sensitivity_map(feature, train.target.name) if drawn else "",

@@ -252,14 +252,15 @@ def test_a_missing_sensitivity_says_why(build, changes, said):
     assert f"How strong would a hidden cause have to be? {said}" in text
 
 
-def test_a_limit_that_cannot_be_drawn_is_still_a_number(build):
+def test_a_limit_that_cannot_be_drawn_is_a_dash_or_a_number(build):
+    """Where no noise is carried nothing hidden can do harm: `100 %` would say that something can."""
     run = build("accepted")
     found = run.sensitivity
     never, always = (
         replace(found.features[0], limit=limit, robustness=r) for limit, r in ((math.inf, 1.0), (0.0, 0.0))
     )
     text = Page(page(replace(run, sensitivity=replace(found, features=(never, always))))).text
-    assert "exercise (h/week) 2.310 100 % age: 11 % of exercise, 8.3 % of recovery" in text
+    assert "exercise (h/week) 2.310 - age: 11 % of exercise, 8.3 % of recovery" in text
     assert "exercise (h/week) 2.310 0 % age:" in text
     assert "a hidden cause in the shaded part" not in text
 
