@@ -100,13 +100,18 @@ def run_folds(
             advance()
             if to.is_certain(gate):
                 continue  # was computed beside the fold that made it certain
-            result = replace(outcome.result, fold=repeat.number * len(held) + number)
-            to.outcomes.append(replace(outcome, result=result))
+            to.outcomes.append(_numbered(outcome, repeat.number * len(held) + number))
             used.append(number)
         if models is not None:
             models.release(range(block[-1] + 1, len(held) + 1))
     if models is not None:
         to.pair_fits += models.pair_count(used)
+
+
+def _numbered(outcome: FoldOutcome, fold: int) -> FoldOutcome:
+    """Counted over all repeats, its searches too."""
+    studies = tuple(replace(study, fold=fold) for study in outcome.studies)
+    return replace(outcome, result=replace(outcome.result, fold=fold), studies=studies)
 
 
 def fits_foreseen(procedure: Procedure, gate: Gate) -> int:

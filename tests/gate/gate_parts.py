@@ -138,13 +138,13 @@ CROSSFIT = {"teacher": CrossfitTeacher(3), "residuals": "out_of_fold"}
 MAE = Metric(kind="mae")
 
 
-def fold_outcomes(chosen, train, held, *, models=None, workers=1, gate=None, advance=lambda: None):
+def fold_outcomes(chosen, train, held, *, models=None, workers=1, gate=None, advance=lambda: None, repeat=0):
     """What the gate's folds give, in order."""
     done = GateRun(outcomes=[])
     run_folds(
         chosen,
         train,
-        Repeat(number=0, held=held, seed=5),
+        Repeat(number=repeat, held=held, seed=5),
         gate=gate or Gate(folds=len(held)),
         models=models,
         workers=workers,

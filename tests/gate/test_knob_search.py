@@ -318,6 +318,13 @@ def test_the_folds_and_their_studies_are_the_same_at_any_number_of_workers():
     assert [studies[0].fold for _, studies, _ in outcomes(1)] == [1, 2, 3, 4]
 
 
+def test_the_searches_of_a_later_repeat_are_numbered_as_its_folds():
+    train = draw(40)
+    held = folds(40, 4, rng=stream(0, "gate-folds"))
+    done = fold_outcomes(procedure(train, tuner=searching({"retention": RETENTION}, trials=2)), train, held, repeat=1)
+    assert [(outcome.result.fold, outcome.studies[0].fold) for outcome in done] == [(5, 5), (6, 6), (7, 7), (8, 8)]
+
+
 def test_a_clock_ends_the_search_and_the_record_says_so():
     train = draw(40)
     search = searching({"retention": Numbers(0.0, 1.0)}, trials=9, seconds=2.5)
