@@ -49,7 +49,7 @@ def sparse_columns(d: int, n: int, *, causes: float, rng: np.random.Generator) -
 def satellite(*, quick: bool) -> tuple[np.ndarray, bool]:
     """36 features, the target and an out-of-fold residual, 3218 rows; and whether they are the real ones."""
     rng = stream(0, "pc-speed")
-    file = Path(os.environ.get("CRDA_DATA_DIR", "/work/shared/data")) / "294_satellite_image.csv"
+    file = Path(os.environ.get("CRDA_DATA_DIR", "")) / "294_satellite_image.csv"
     rows, features = (500, 10) if quick else (3218, 36)
     if not file.exists():
         return sparse_columns(features + 2, rows, causes=4.0, rng=rng), False

@@ -37,7 +37,7 @@ def _head(table: Scaffold, name: str, schema: str) -> Iterator[str]:
     yield "version: 1"
     yield f"name: {name}"
     yield "seed: 0"
-    yield "# recipe: distilled  # <- if left out, paper: new rows keep their noise. distilled: a teacher labels them."
+    yield "recipe: distilled  # <- a committee labels the new rows. paper: Algorithm 1, they keep their own row's noise"
     if table.rows < 100:
         yield f"# {table.rows} rows are few: the gate will accept only a large gain."
 

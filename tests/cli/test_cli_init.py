@@ -49,7 +49,7 @@ def test_a_clean_table(command):
     ]
     assert json.loads(Path("crda-spec.v1.schema.json").read_text())["title"]
     spec = yaml.safe_load(text)
-    assert spec["name"] == "houses_2"
+    assert (spec["name"], spec["recipe"]) == ("houses_2", "distilled")
     assert spec["dataset"]["columns"] == {
         "area": {"type": "continuous", "min": 0},
         "age": {"type": "integer", "min": 0},
