@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import Any, get_args
 
 from crda_spec.audit.canonical import plain
+from crda_spec.audit.schema_words import Schema, closed_object, text
 from crda_spec.records import Certificate, EdgeMark, FeatureStatus, NodeRole, RemedyKind
 from crda_spec.scm.certificate import graph_certificate
 from crda_spec.scm.graph import CausalGraph
 
 CERTIFICATE_VERSION = 1
 PUBLISHED = Path("schemas/crda-certificate.v1.schema.json")
-
-Schema = dict[str, Any]
 
 
 def certificate_record(certificate: Certificate) -> dict[str, Any]:
@@ -42,7 +41,7 @@ def certificate_schema() -> Schema:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "crda-spec certificate v1",
-        **_object(
+        **closed_object(
             "Which features of a table may be perturbed while a row keeps its noise, and on what ground.",
             certificate_version={"const": CERTIFICATE_VERSION, "description": "The version of this form."},
             basis=_one_of(
@@ -53,7 +52,7 @@ def certificate_schema() -> Schema:
             kept=_names("X_R: the others. A row that carries no noise may move them; the record says what moved."),
             graph=_ref("Graph", "The graph on which the certificate stands."),
             features=_list("One verdict a feature, in the table's order.", _ref("Feature")),
-            assumes=_list("What must hold for the certificate to mean anything.", _text("A sentence.")),
+            assumes=_list("What must hold for the certificate to mean anything.", text("A sentence.")),
             noise_side=_names(
                 "L: the target's noise and every unmeasured cause of the target; what X_P is separated from. "
                 "Empty when discovered."
@@ -70,9 +69,9 @@ def certificate_schema() -> Schema:
                 "description": "The check of all features that move, together; null when there was none.",
             },
             notes=_list(
-                "What a reader must know of the search: a budget that was hit, conflicts.", _text("A sentence.")
+                "What a reader must know of the search: a budget that was hit, conflicts.", text("A sentence.")
             ),
-            method=_text(
+            method=text(
                 "How the data were asked: the search, the screen, and whose residuals. Empty when they were not."
             ),
         ),
@@ -98,27 +97,27 @@ def _graph() -> Schema:
         "->: causes. <->: share a hidden cause. --: tied, direction unknown. o->, o-o, o--: of a search that allows "
         "hidden causes; a circle stands where both an arrowhead and a tail fit the data.",
     )
-    return _object(
+    return closed_object(
         "A graph as it is shown.",
-        nodes=_list("The nodes, each as [name, role].", _row("[name, role]", _text("The node's name."), role)),
+        nodes=_list("The nodes, each as [name, role].", _row("[name, role]", text("The node's name."), role)),
         edges=_list(
             "The edges, each as [node, node, mark].",
-            _row("[node, node, mark]", _text("The left node."), _text("The right node."), mark),
+            _row("[node, node, mark]", text("The left node."), text("The right node."), mark),
         ),
     )
 
 
 def _feature() -> Schema:
-    return _object(
+    return closed_object(
         "Why one feature may, or may not, be perturbed.",
-        name=_text("The feature's column."),
+        name=text("The feature's column."),
         status=_one_of(
             get_args(FeatureStatus),
             "direct_cause, irrelevant: certified by a declared graph. screened: no dependence on the residual was "
             "found. follows: a moved feature causes it. blocked: tied to the noise. undrawn: the graph does not name "
             "it. kept: could have moved, but the spec or the ranking left it alone.",
         ),
-        reason=_text("The reason, in a sentence."),
+        reason=text("The reason, in a sentence."),
         witness=_names(
             "Of a feature that a declared graph blocks: a shortest open path to it, nodes and arrows as they are read. "
             "It starts at the noise, or at the target when it runs over an unmeasured cause of the target."
@@ -128,26 +127,26 @@ def _feature() -> Schema:
             "Unmeasured nodes that, each by itself, would close the witness if held fixed; (a <-> b) is the hidden "
             "cause of both."
         ),
-        lemma=_text("Of a certified feature: why the lemma of the paper's appendix holds for it. Else empty."),
+        lemma=text("Of a certified feature: why the lemma of the paper's appendix holds for it. Else empty."),
         evidence={
             "type": "object",
             "description": "What the screen measured on the training rows, by name.",
             "additionalProperties": {"type": "number", "description": "A statistic, a p-value or a score."},
         },
-        warning=_text("Where graph and data disagree; empty when they do not."),
+        warning=text("Where graph and data disagree; empty when they do not."),
     )
 
 
 def _line() -> Schema:
-    return _object(
+    return closed_object(
         "One edge and where it was written.",
-        edge=_text("The edge as it is read: a -> b, or a <-> b."),
-        where=_text("A path inside the spec (causal.graph.edges.3) or a place in a graph's file (model.dag:4:3)."),
+        edge=text("The edge as it is read: a -> b, or a <-> b."),
+        where=text("A path inside the spec (causal.graph.edges.3) or a place in a graph's file (model.dag:4:3)."),
     )
 
 
 def _remedy() -> Schema:
-    return _object(
+    return closed_object(
         "Something that an expert can do, computed to work. No proper subset of its names frees the same features.",
         kind=_one_of(
             get_args(RemedyKind),
@@ -156,12 +155,12 @@ def _remedy() -> Schema:
         ),
         names=_names("The features, columns or hidden nodes; (a <-> b) is the hidden cause of both."),
         frees=_names("The features that it makes perturbable, all of them."),
-        sentence=_text("The same in a sentence."),
+        sentence=text("The same in a sentence."),
     )
 
 
 def _joint() -> Schema:
-    return _object(
+    return closed_object(
         "Whether the features that move, together, help to predict the residual of rows that were not fitted.",
         p_value=_number("For the residual and its size together."),
         gain=_number("The share of the residual's squared error that they explain beside X_R, out of sample."),
@@ -170,18 +169,8 @@ def _joint() -> Schema:
         alpha=_number("A p-value at most this small means that they help."),
         failed={"type": "boolean", "description": "Whether they help, so that carrying the noise over is doubtful."},
         pruned=_names("Features that were held fixed until the rest passed, the first one first."),
-        sentence=_text("The same in a sentence."),
+        sentence=text("The same in a sentence."),
     )
-
-
-def _object(description: str, **properties: Schema) -> Schema:
-    return {
-        "type": "object",
-        "description": description,
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
 
 
 def _list(description: str, items: Schema) -> Schema:
@@ -195,10 +184,6 @@ def _row(description: str, *cells: Schema) -> Schema:
 
 def _names(description: str) -> Schema:
     return _list(description, {"type": "string"})
-
-
-def _text(description: str) -> Schema:
-    return {"type": "string", "description": description}
 
 
 def _number(description: str) -> Schema:

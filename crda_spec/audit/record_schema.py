@@ -19,6 +19,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 from crda_spec.audit.certificate import certificate_schema
 from crda_spec.audit.record import LEFT_TO_FIGURES, RECORD_VERSION
 from crda_spec.audit.revive import record_types
+from crda_spec.audit.schema_words import Schema, closed_object, text
 from crda_spec.records import (
     Cloud,
     Column,
@@ -39,8 +40,6 @@ HASH = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
 _REAL = {"anyOf": [{"type": "number"}, {"enum": ["nan", "inf", "-inf"]}]}  # what JSON cannot hold is written as text
 _COMMENT = re.compile(r"^    (\w+): .*?  # (.+)$", re.MULTILINE)
 
-Schema = dict[str, Any]
-
 
 def record_schema() -> Schema:
     """The schema of `record.json` (draft 2020-12)."""
@@ -51,7 +50,7 @@ def record_schema() -> Schema:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "crda-spec record v1",
-        **_object(
+        **closed_object(
             "Everything that a run found out, from which its numbers can be checked. All but `volatile` is the same "
             "for the same spec, data and versions.",
             **_head(),
@@ -73,30 +72,30 @@ def _head() -> dict[str, Schema]:
     origin = {"enum": ["user", "recipe", "default", "--set", "environment"]}
     return {
         "record_version": {"const": RECORD_VERSION, "description": "The version of this form."},
-        "name": _text("The run's name."),
+        "name": text("The run's name."),
         "seed": _count("The one seed from which all randomness follows."),
-        "spec": _object(
+        "spec": closed_object(
             "The spec that was run.",
             sha256={**HASH, "description": "Of spec.yaml."},
             resolved={"type": "object", "description": "The spec with every default filled in; see its own schema."},
             origins=_map(origin, "Who wrote each value, by its path in the spec; default: nobody did."),
         ),
         "versions": _map({"type": "string"}, "Python, and the packages that the numbers depend on."),
-        "platform": _object(
+        "platform": closed_object(
             "What numbers may depend on beside the versions.",
-            system=_text("Linux, Darwin or Windows."),
-            machine=_text("The processor's family."),
-            python=_text("The implementation of Python."),
-            byteorder=_text("little or big."),
+            system=text("Linux, Darwin or Windows."),
+            machine=text("The processor's family."),
+            python=text("The implementation of Python."),
+            byteorder=text("little or big."),
         ),
-        "streams": _object(
+        "streams": closed_object(
             "How the seed becomes random numbers.",
-            rule=_text("The generator of a stream."),
+            rule=text("The generator of a stream."),
             names=_map({"type": "string"}, "Every stream by its name, and what it draws; <...> varies."),
         ),
-        "graph": _object(
+        "graph": closed_object(
             "The causal graph that was used.",
-            source=_text("spec: written in the spec; discovered: found by a search; else the name of its file."),
+            source=text("spec: written in the spec; discovered: found by a search; else the name of its file."),
             language=_maybe({"type": "string"}, "The language it was written in."),
             sha256=_maybe(HASH, "Of its nodes and edges, as certificate.graph has them, in canonical JSON."),
             file_sha256=_maybe(HASH, "Of its file."),
@@ -107,7 +106,7 @@ def _head() -> dict[str, Schema]:
 def _inputs(defs: dict[str, Schema]) -> dict[str, Schema]:
     data = _fields(DataReport, defs)
     return {
-        "data": _object(
+        "data": closed_object(
             "The data's fingerprint.",
             **data,
             features={
@@ -130,25 +129,25 @@ def _inputs(defs: dict[str, Schema]) -> dict[str, Schema]:
 
 def _findings(defs: dict[str, Schema]) -> dict[str, Schema]:
     accepted = {"type": "boolean", "description": "Whether the augmented model is the one to use."}
-    verdict = _object(_doc(Verdict), **_fields(Verdict, defs), accepted=accepted)
+    verdict = closed_object(_doc(Verdict), **_fields(Verdict, defs), accepted=accepted)
     return {
         "falsification": _maybe(_of(Falsification, defs), "The declared graph against the training rows."),
-        "abduction": _object(
+        "abduction": closed_object(
             "The noise of the training rows.",
-            model=_text("additive or location_scale."),
-            residuals=_text("in_sample or out_of_fold: whose predictions were subtracted."),
+            model=text("additive or location_scale."),
+            residuals=text("in_sample or out_of_fold: whose predictions were subtracted."),
             noise_mean=_REAL,
             noise_sd=_REAL,
             scale=_maybe(
-                _object(
+                closed_object(
                     "The fitted size of the noise.", least=_REAL, greatest=_REAL, clipped=_count("Rows brought back.")
                 ),
                 "Null when additive.",
             ),
         ),
-        "teacher": _object(
+        "teacher": closed_object(
             "What labelled the synthetic rows.",
-            kind=_text("Its kind."),
+            kind=text("Its kind."),
             members={"type": "array", "items": {"type": "string"}, "description": "Its models, by name."},
             weights={"type": "array", "items": _REAL, "description": "One a member, together 1; empty: all the same."},
             families={"type": "array", "items": _of(TeacherFamily, defs), "description": "By kind of model."},
@@ -166,7 +165,7 @@ def _findings(defs: dict[str, Schema]) -> dict[str, Schema]:
 
 def _counterfactuals() -> Schema:
     names = {"type": "array", "items": {"type": "string"}}
-    return _object(
+    return closed_object(
         "What was done to make the synthetic rows.",
         rows=_count("How many there are."),
         licence={"enum": list(get_args(Licence)), "description": "What they stand on; see docs/labels.md."},
@@ -198,7 +197,7 @@ def _diagnostics(defs: dict[str, Schema]) -> Schema:
 
 
 def _tuning() -> Schema:
-    return _object(
+    return closed_object(
         "What was searched, and what it cost; tuning.json holds every trial.",
         searches=_count("On all rows, and inside each gate fold."),
         fits=_count("Models that they fitted."),
@@ -218,9 +217,9 @@ def _tail() -> dict[str, Schema]:
         "watch": {"enum": ["real", "synthetic"], "description": "What stopped the augmented model early."},
         "files": _map(HASH, "Every other file of the folder, and the hash of its bytes."),
         "sha256": {**HASH, "description": "The seal: of this record in canonical JSON, without sha256 and volatile."},
-        "volatile": _object(
+        "volatile": closed_object(
             "All that may differ between two runs of the same spec on the same data with the same versions.",
-            created=_text("When the run was written, in UTC."),
+            created=text("When the run was written, in UTC."),
             seconds=_map({"type": "number"}, "The time that each stage took."),
             jobs={"type": ["integer", "string"], "description": "Worker processes, as the spec asks for them."},
             sha256={**HASH, "description": "The seal of this part."},
@@ -232,7 +231,7 @@ def _of(kind: type[Any], defs: dict[str, Schema]) -> Schema:
     """A reference to a record's schema, which is made on its first use."""
     if kind.__name__ not in defs:
         defs[kind.__name__] = {}  # a record that holds its own kind would come back here
-        defs[kind.__name__] = _object(_doc(kind), **_fields(kind, defs))
+        defs[kind.__name__] = closed_object(_doc(kind), **_fields(kind, defs))
     return {"$ref": f"#/$defs/{kind.__name__}"}
 
 
@@ -288,26 +287,12 @@ def _renamed(part: Any) -> Any:  # noqa: ANN401 - any JSON
     return [_renamed(one) for one in part] if isinstance(part, list) else part
 
 
-def _object(description: str, **properties: Schema) -> Schema:
-    return {
-        "type": "object",
-        "description": description,
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
 def _map(values: Schema, description: str) -> Schema:
     return {"type": "object", "description": description, "additionalProperties": values}
 
 
 def _maybe(part: Schema, description: str) -> Schema:
     return {"anyOf": [part, {"type": "null"}], "description": description}
-
-
-def _text(description: str) -> Schema:
-    return {"type": "string", "description": description}
 
 
 def _count(description: str) -> Schema:
