@@ -36,6 +36,7 @@ MAY_IMPORT = {
     "check": GROUND | {"spec", "spaces", "scm", "data"},
     "build": GROUND | {"spec", "spaces", "scm", "data", "regressors", "counterfactual", "gate", "pipeline", "check"},
     "cli": GROUND | {"spec", "check", "build", "pipeline", "search", "audit", "report", "regressors"},
+    "__main__": {"cli"},  # `python -m crda_spec`
 }
 
 # The records of all stages stand together on purpose: one file tells what flows.

@@ -1,92 +1,44 @@
 """The report's figures as files, for slides and papers: SVG and PNG by matplotlib, with units on the axes.
 
-The colours are told apart by everybody. No pyplot (its figures are global state), no font but the one that matplotlib
-brings, no user's settings, no date: equal results give equal bytes on machines with the same versions.
+What the new rows are like is drawn in `plots_rows.py`, as PNG only: its SVG is the report's own.
 """
 
 from __future__ import annotations
 
-import io
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Sequence
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.font_manager import get_font
 
 from crda_spec.records import Array, Column, FoldResult, RunResult, TestScore
 from crda_spec.report.figures import bin_edges, comparable, shares_of
 from crda_spec.report.gate_words import loss_unit
-from crda_spec.report.graph_png import NO_GLYPH, font_file
+from crda_spec.report.plot_sheet import house_style, readable, sheet, written
+from crda_spec.report.plots_rows import rows_plots
 from crda_spec.report.svg import LIGHT
-from crda_spec.report.wording import in_unit, shorten, shown
+from crda_spec.report.wording import in_unit
 
 MOST_FEATURES = 12  # in one figure; the page shows more
 _MOST_BARS = 10
-_DPI = 150
-_RULES: dict[Any, Any] = {
-    "font.family": "DejaVu Sans",
-    "font.size": 9.0,
-    "svg.fonttype": "path",  # looks the same where the font is not installed
-    "svg.hashsalt": "crda-spec",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.edgecolor": LIGHT["line"],
-    "axes.labelcolor": LIGHT["ink"],
-    "xtick.color": LIGHT["soft"],
-    "ytick.color": LIGHT["soft"],
-    "text.color": LIGHT["ink"],
-    "text.parse_math": False,  # a `$` in a column's name is a `$`
-}
 
 
 def plot_files(result: RunResult) -> dict[str, bytes]:
-    """File name -> bytes: what was done to the features, the gate's folds, the change on the test rows."""
+    """File name -> bytes: the features, the gate's folds, the change on the test rows, what the new rows are like."""
     figures: dict[str, Figure] = {}
-    with _house_style():
+    with house_style():
         if result.counterfactuals is not None:
             figures["features"] = features_figure(result)
         if result.verdict.folds:
             figures["gate"] = gate_figure(result.verdict.folds, result.verdict.metric, result.split.train.target)
         if result.score.change_percent is not None:
             figures["test"] = score_figure(result.score)
-        return {
-            f"figures/{name}.{kind}": _written(figure, kind)
+        files = {
+            f"figures/{name}.{kind}": written(figure, kind)
             for name, figure in figures.items()
             for kind in ("png", "svg")
         }
-
-
-@contextmanager
-def _house_style() -> Iterator[None]:
-    with mpl.rc_context():
-        mpl.rcdefaults()  # whatever the user's matplotlibrc says
-        mpl.rcParams.update(_RULES)
-        yield
-
-
-def _written(figure: Figure, kind: str) -> bytes:
-    sink = io.BytesIO()
-    nobody = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
-    figure.savefig(sink, format=kind, dpi=_DPI, metadata=nobody)
-    figure.set_layout_engine("none")  # its parts are in place now: the next format need not look again
-    return sink.getvalue()
-
-
-def _sheet(width: float, height: float) -> Figure:
-    figure = Figure(figsize=(width, height), layout="constrained", facecolor=LIGHT["ground"])
-    FigureCanvasAgg(figure)  # attaches itself, so that savefig asks no global backend
-    return figure
-
-
-def readable(text: str, longest: int = 48) -> str:
-    """A name as the font can draw it, with a square for each letter it does not have."""
-    known = get_font(str(font_file())).get_charmap()
-    return "".join(letter if ord(letter) in known else NO_GLYPH for letter in shorten(shown(text), longest))
+        return files | {f"figures/{name}.png": written(figure, "png") for name, figure in rows_plots(result)}
 
 
 def features_figure(result: RunResult) -> Figure:
@@ -97,7 +49,7 @@ def features_figure(result: RunResult) -> Figure:
     names = tuple(dict.fromkeys((*made.action.moved, *made.action.propagated)))[:MOST_FEATURES]
     across = min(3, len(names))
     down = -(-len(names) // across)
-    figure = _sheet(3.4 * across, 2.5 * down + 0.4)
+    figure = sheet(3.4 * across, 2.5 * down + 0.4)
     grid = figure.subplots(down, across, squeeze=False)
     for place in grid.flat[len(names) :]:
         place.set_axis_off()
@@ -136,7 +88,7 @@ def _bars(place: Axes, before: Array, after: Array, column: Column) -> None:
 
 def gate_figure(folds: Sequence[FoldResult], metric: str, target: Column) -> Figure:
     """Each fold's losses, plain and augmented, joined by a line; the thick line is the mean."""
-    figure = _sheet(4.6, 3.6)
+    figure = sheet(4.6, 3.6)
     place = figure.subplots()
     pairs = np.array([(fold.plain, fold.augmented) for fold in folds], dtype=np.float64)
     finite = pairs[np.isfinite(pairs).all(axis=1)]
@@ -161,7 +113,7 @@ def score_figure(score: TestScore) -> Figure:
     """The change on the test rows with its interval; left of the dashed line the augmented model errs less."""
     if score.change_percent is None:
         raise ValueError("a run without an augmented model has no such figure")
-    figure = _sheet(4.6, 1.5)
+    figure = sheet(4.6, 1.5)
     place = figure.subplots()
     low, high = score.interval_percent or (score.change_percent, score.change_percent)
     look = "sky" if high < 0 else "orange" if low > 0 else "ink"

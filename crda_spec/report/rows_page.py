@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from crda_spec.records import Column, Diagnostics, FeatureVerdict, MovedFeature, RunResult
+from crda_spec.records import Column, Diagnostics, FeatureVerdict, MovedFeature, Places, RunResult
 from crda_spec.report.figure_rows import cloud_plot, effect_curves, gain_bars, quantile_plot
 from crda_spec.report.wording import count, in_unit, listed, number, percent, share, shown
 
@@ -121,29 +121,32 @@ def control_sentence(found: Diagnostics) -> str:
 
 
 def _row(one: MovedFeature, result: RunResult) -> MovedRow:
-    column = _column(one.name, result)
+    column = column_of(one.name, result)
     median, far, in_sd = ("-" if value is None else number(value, 3) for value in (one.median, one.far, one.in_sd))
     return MovedRow(in_unit(one.name, column.unit), share(one.changed), median, far, in_sd, share(one.effect))
 
 
-def _column(name: str, result: RunResult) -> Column:
+def column_of(name: str, result: RunResult) -> Column:
+    """The feature of that name."""
     return next(column for column in result.split.train.features if column.name == name)
+
+
+def cloud_axes(places: Places) -> tuple[str, str]:
+    """The directions of the plane, each with its share of the variance."""
+    plane, (first, second) = places.plane, places.shares
+    return f"{plane.first} ({share(first)})", f"{plane.second} ({share(second)})"
 
 
 def _figures(found: Diagnostics, result: RunResult) -> Iterator[Figure]:
     target, places = result.split.train.target, found.places
-    axes = tuple(
-        f"{name} ({share(part)})"
-        for name, part in zip((places.plane.first, places.plane.second), places.shares, strict=True)
-    )
     yield Figure(
         "rows_plane",
-        cloud_plot(places.plane, (axes[0], axes[1]), "Real and new rows in the plane of their largest variation"),
+        cloud_plot(places.plane, cloud_axes(places), "Real and new rows in the plane of their largest variation"),
         "What to see: rings far from every grey dot are rows where no real row is, and where the teacher guesses. In "
         "brackets, the share of the variance of the standardised features.",
     )
     for at, pair in enumerate(places.pairs, start=1):
-        names = tuple(in_unit(name, _column(name, result).unit) for name in (pair.first, pair.second))
+        names = tuple(in_unit(name, column_of(name, result).unit) for name in (pair.first, pair.second))
         yield Figure(
             f"rows_pair_{at}",
             cloud_plot(pair, (names[0], names[1]), f"{names[0]} and {names[1]}"),
@@ -151,7 +154,7 @@ def _figures(found: Diagnostics, result: RunResult) -> Iterator[Figure]:
         )
     if found.moved:
         shown_ones = found.moved[:MOST_EFFECTS]
-        columns = [_column(one.name, result) for one in shown_ones]
+        columns = [column_of(one.name, result) for one in shown_ones]
         yield Figure(
             "teacher_effects",
             effect_curves(shown_ones, columns, target),

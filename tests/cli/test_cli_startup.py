@@ -55,3 +55,15 @@ def test_commands_that_only_look_import_nothing_that_computes(arguments, tmp_pat
 
 def test_help_imports_no_numpy_and_no_pydantic(tmp_path):
     assert imported("crda-run", "--help", cwd=tmp_path).isdisjoint({"numpy", "pydantic", "yaml"})
+
+
+@pytest.mark.parametrize("module", ["crda_spec", "crda_spec.cli.app"])
+def test_python_m_is_the_command(module, tmp_path):
+    def said(*arguments: str) -> subprocess.CompletedProcess[str]:
+        line = [sys.executable, "-m", module, *arguments]
+        return subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+
+    assert said("--version").stdout.startswith("crda-spec ")
+    missing = said("validate", "nowhere.yaml")
+    assert missing.returncode == 2
+    assert missing.stderr.startswith("nowhere.yaml: there is no such file")

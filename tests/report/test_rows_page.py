@@ -8,6 +8,8 @@ import pytest
 
 from crda_spec.records import Cloud, Comparison, Control, Diagnostics, Disagreement, MovedFeature, Places
 from crda_spec.report.html import render_html
+from crda_spec.report.plots import plot_files
+from crda_spec.report.plots_rows import effects_figure, gain_figure
 from crda_spec.report.rows_page import control_sentence, rows_figures, rows_part
 from crda_spec.report.summary import sections
 
@@ -134,3 +136,29 @@ def test_hostile_names_stay_words(build):
         ET.fromstring(figure.svg)  # noqa: S314 - our own drawing
         assert "<script>alert" not in figure.svg
         assert "\u202e" not in figure.svg
+
+
+def test_every_picture_is_also_written_as_png(build):
+    run = looked_at(build)
+    files = plot_files(run)
+    drawn = {f"figures/{one.file}.png" for one in rows_figures(run)}
+    assert len(drawn) == 6
+    assert set(files) - set(plot_files(build("accepted"))) == drawn
+    assert all(files[name].startswith(b"\x89PNG") for name in drawn)
+    assert plot_files(run) == files
+    few = looked_at(build, moved=(), noise=None, errors=None, control=None, places=replace(FOUND.places, pairs=()))
+    assert {name for name in plot_files(few) if "rows_" in name} == {"figures/rows_plane.png"}
+
+
+def test_a_png_says_what_its_picture_on_the_page_says(build):
+    run = looked_at(build)
+    columns = {column.name: column for column in run.split.train.features}
+    figure = effects_figure(FOUND.moved, [columns[one.name] for one in FOUND.moved], run.split.train.target)
+    first, second = figure.axes
+    assert (first.get_xlabel(), first.get_title(loc="left")) == ("exercise (h/week)", "62 % of the outcome's sd")
+    assert list(first.lines[0].get_ydata()) == [18.0, 20.0, 23.0]
+    assert [tick.get_text() for tick in second.get_xticklabels()] == ["false", "true"]
+    assert first.get_ylim() == second.get_ylim()
+    (bars,) = gain_figure(FOUND.control, run.split.train.target).axes
+    assert bars.get_xlabel() == "test MSE (days squared)"
+    assert [bar.get_width() for bar in bars.patches] == [10.0, 9.2, 8.9]
