@@ -10,7 +10,8 @@ from crda_spec.check.teacher import teacher_complaints
 from crda_spec.errors import Complaint, show
 from crda_spec.spaces import TAKES_NO_WEIGHTS
 from crda_spec.spec.load import Draft
-from crda_spec.spec.tune import PINNED_KNOBS, USUAL_KNOBS, Knobs
+from crda_spec.spec.tune import Knobs
+from crda_spec.spec.usual_knobs import PINNED_KNOBS, usual_knobs
 
 _PATH = "tune.augmentation.knobs"
 # Where the spec writes a knob's own value.
@@ -41,7 +42,7 @@ def searched_knobs(draft: Draft, parts: Mapping[str, Any]) -> dict[str, Any]:
     search = parts["tune"].augmentation
     if isinstance(search.knobs, Knobs):
         return dict(_fields(search.knobs))
-    usual = dict(_fields(USUAL_KNOBS[parts.get("recipe", "paper")]))
+    usual = dict(_fields(usual_knobs(parts.get("recipe", "paper"), parts["regressor"].kind)))
     policy = parts["perturbation"].default
     size = _SIZES.get(policy.kind)
     if size is None or _by_user(draft, f"perturbation.default.{size}"):

@@ -76,7 +76,7 @@ def effects_figure(moved: Sequence[MovedFeature], columns: Sequence[Column], tar
     """The teacher's mean word along each moved feature, on one scale of the target: flat means that nothing happens."""
     across = min(_ACROSS, len(moved))
     down = -(-len(moved) // across)
-    figure = sheet(max(3.4, 2.6 * across), 2.1 * down + 0.3)
+    figure = sheet(max(3.4, 2.6 * across), 2.4 * down + 0.5)
     grid = figure.subplots(down, across, squeeze=False, sharey=True)
     for spare in grid.flat[len(moved) :]:
         spare.set_axis_off()
@@ -88,7 +88,7 @@ def effects_figure(moved: Sequence[MovedFeature], columns: Sequence[Column], tar
             labels = column.labels or ("false", "true")
             ticks = [int(code) for code in one.grid][:_MOST_TICKS]
             place.set_xticks(ticks, [readable(labels[code], 10) for code in ticks])
-    figure.supylabel(readable(f"teacher's mean, {in_unit(target.name, target.unit)}"), fontsize=9.0)
+    figure.supylabel(readable(f"teacher's mean, {in_unit(target.name, target.unit)}", 42), fontsize=8.0)
     return figure
 
 

@@ -60,7 +60,7 @@ _UNSET: Preset = {
     "perturbation": {"features_per_row": "all"},
 }
 
-_TREES = frozenset({"xgboost", "catboost", "hist_gradient_boosting", "random_forest"})
+TREES = frozenset({"xgboost", "catboost", "hist_gradient_boosting", "random_forest"})
 
 
 def preset_of(recipe: str, regressor: str) -> Preset | None:
@@ -68,7 +68,7 @@ def preset_of(recipe: str, regressor: str) -> Preset | None:
     if recipe == "paper":
         return _PAPER
     if recipe == "distilled":
-        return _joined(_DISTILLED, _FOR_TREES if regressor in _TREES else _FOR_OTHERS)
+        return _joined(_DISTILLED, _FOR_TREES if regressor in TREES else _FOR_OTHERS)
     return None
 
 

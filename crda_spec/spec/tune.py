@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 from pydantic import Discriminator, Field, Tag
 
 from crda_spec.spec.base import LIST, RANGE, Finite, Positive, Strict
-from crda_spec.spec.policies import DefaultPolicy, InterpolatePolicy, JitterPolicy, ResamplePolicy, ScalePolicy
-from crda_spec.spec.teacher import BaggedTeacher, CrossfitTeacher, Teacher
+from crda_spec.spec.policies import DefaultPolicy
+from crda_spec.spec.teacher import Teacher
 
 
 class NumberRange(Strict):
@@ -163,33 +163,3 @@ class RandomizedTuning(_AnyTuning):
 
 
 Tune = Annotated[NoTuning | RandomizedTuning, Field(discriminator="kind")]
-
-_TENTHS = tuple(round(0.1 * step, 1) for step in range(1, 11))
-
-# The paper's table of CRDA knobs, value by value; and ours, for a recipe that leaves more open.
-USUAL_KNOBS: dict[str, Knobs] = {
-    "paper": Knobs(max_features=(1, 2, 3, 4, 5), factor=(0.5, 0.75, 1.0, 1.25, 1.5), reach=_TENTHS),
-    "distilled": Knobs(
-        max_features=(1, 2, 3, 4, 5),
-        factor=(1.0, 2.0, 4.0, 8.0),
-        retention=(0.0, 0.25, 0.5, 0.75, 1.0),
-        weight=(0.25, 0.5, 0.75, 1.0),
-        teacher=(CrossfitTeacher(kind="crossfit"), BaggedTeacher(kind="bagged")),
-        policy=(
-            ScalePolicy(kind="scale", reach=0.3),
-            ScalePolicy(kind="scale", reach=0.7),
-            JitterPolicy(kind="jitter"),
-            InterpolatePolicy(kind="interpolate"),
-            ResamplePolicy(kind="resample"),
-        ),
-    ),
-}
-
-# What makes a recipe what it is: searching it would be another recipe under the same name.
-PINNED_KNOBS: dict[str, dict[str, str]] = {
-    "paper": {
-        "retention": "Algorithm 1 keeps all of a row's noise",
-        "teacher": "in Algorithm 1 the fitted regressor itself labels the new rows",
-        "policy": "Algorithm 1 scales features",
-    },
-}

@@ -136,7 +136,7 @@ def test_the_usual_knobs_of_our_recipe_leave_out_what_is_written(command, place)
         assert done.code == 0, done.err
         return json.loads(done.out)["tuning"]["augmentation"]["searched"]
 
-    every = ["factor", "max_features", "policy", "retention", "teacher", "weight"]
+    every = ["factor", "policy", "retention", "teacher", "weight"]
     assert searched() == every
     assert searched("counterfactual.weight=1") == [name for name in every if name != "weight"]
     assert searched("perturbation.default={kind: jitter}") == [name for name in every if name != "policy"]

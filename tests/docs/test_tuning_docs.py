@@ -10,7 +10,8 @@ from crda_spec.build import build_plan
 from crda_spec.check import load_spec
 from crda_spec.pipeline import foresee
 from crda_spec.spec.run import RunSpec
-from crda_spec.spec.tune import PINNED_KNOBS, USUAL_KNOBS, Knobs
+from crda_spec.spec.tune import Knobs
+from crda_spec.spec.usual_knobs import PINNED_KNOBS, usual_knobs
 
 PAGE = (Path(__file__).parents[2] / "docs" / "tuning.md").read_text()
 SPEC = """version: 1
@@ -40,16 +41,25 @@ def test_the_table_of_knobs_is_the_codes():
     assert set(rows) == set(Knobs.model_fields)
     for name, cells in rows.items():
         paper, ours = (cell.strip() for cell in cells.split(" | "))
-        usual = getattr(USUAL_KNOBS["paper"], name)
+        usual = getattr(usual_knobs("paper", "mlp"), name)
         assert paper.startswith("pinned") == (name in PINNED_KNOBS["paper"])
         assert (paper == "not searched") == (usual is None and name not in PINNED_KNOBS["paper"])
         if usual is not None:
             said = [float(one) for one in re.findall(r"\d+(?:\.\d+)?", paper)]
             assert said == list(usual) or said == [*usual[:2], usual[-1]]
-        mine = getattr(USUAL_KNOBS["distilled"], name)
-        assert (ours == "not searched") == (mine is None)
-        if mine is not None and name in ("factor", "retention", "weight"):
-            assert [float(one) for one in ours.split(", ")] == list(mine)
+        for kind, told in (("xgboost", _for(ours, "trees")), ("mlp", _for(ours, "others"))):
+            mine = getattr(usual_knobs("distilled", kind), name)
+            assert (told == "not searched") == (mine is None)
+            if mine is not None and name in ("factor", "retention", "weight"):
+                assert [float(one) for one in told.split(", ")] == list(mine)
+            elif name in ("teacher", "policy"):
+                assert [one.split()[0] for one in told.split(", ")] == [one.kind for one in mine]
+
+
+def _for(cell, students):
+    """`trees: 1, 2; others: 3, 4` -> the part that is about these students."""
+    parts = dict(part.split(": ", 1) for part in cell.split("; ")) if "; " in cell else {}
+    return parts.get(students, cell)
 
 
 def outlook(folder, text):
