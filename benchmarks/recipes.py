@@ -16,7 +16,8 @@ better, averaged over seeds, then over tables. For `mlp` and `xgb` (XGBoost):
 Each with `..._worst_table` (the largest mean change of a table), `..._geometric` (the geometric mean over tables),
 `..._better` (tables with a gain) and `..._se` (the standard error over seeds of the mean over tables). The same with
 `_others` on tables that are not the paper's, some nearly noise-free and collinear (`_tables.py`). `..._tables` has the
-means by table. Gates cost ten times as much, so they may run on fewer seeds than the rest (`gated_seeds`).
+means by table. Gates cost ten times as much, so they may run on fewer seeds than the rest
+(`mlp_gated_seeds`, `xgb_gated_seeds`).
 
 Finished pieces are kept in results/recipes.jsonl, and a run that was interrupted goes on from there; remove the file to
 start anew.
@@ -119,8 +120,8 @@ def distilled(plan: Plan, *, gated: bool) -> Figures:
 def pieces(args: argparse.Namespace) -> Iterator[tuple[str, str, int, str, bool]]:
     """(group, table, seed, kind, gated), seed by seed."""
     if args.quick:
-        yield from (("nine", table, 1, kind, kind == "xgb") for table in args.nine[:1] for kind in KINDS)
-        yield from (("others", "collinear", 1, kind, False) for kind in KINDS)
+        yield from (("nine", table, 1, kind, kind == "xgb") for table in args.nine[:1] for kind in args.kinds)
+        yield from (("others", "collinear", 1, kind, False) for kind in args.kinds)
         return
     for seed in range(1, args.seeds + 1):
         gated = seed <= args.gated_seeds
@@ -131,32 +132,36 @@ def pieces(args: argparse.Namespace) -> Iterator[tuple[str, str, int, str, bool]
 
 
 def measure(args: argparse.Namespace) -> list[dict[str, Any]]:
-    """Every piece, from the file where it is there already."""
-    done = [] if args.quick or not KEPT.is_file() else [json.loads(line) for line in KEPT.read_text().splitlines()]
-    known = {(one["group"], one["table"], one["seed"], one["kind"], gate): one for one in done for gate in _serves(one)}
+    """Every piece, as far as it is in the file already from there."""
+    lines = [] if args.quick or not KEPT.is_file() else KEPT.read_text(encoding="utf-8").splitlines()
+    known = {
+        (one["group"], one["table"], one["seed"], one["kind"], one["recipe"]): one for one in map(json.loads, lines)
+    }
     todo, found = list(pieces(args)), []
-    for number, piece in enumerate(todo, start=1):
-        group, table, seed, kind, gated = piece
-        row = known.get(piece)
-        if row is None:
-            bench = (NINE if group == "nine" else OTHERS)[table]
-            rows = 300 if args.quick else 1000
-            figures = paper(planned(bench, KINDS[kind], "paper", seed, rows))
-            figures |= distilled(planned(bench, KINDS[kind], "distilled", seed, rows), gated=gated)
-            row = {"group": group, "table": table, "seed": seed, "kind": kind, "gated": gated, "figures": figures}
-            if not args.quick:
-                RESULTS.mkdir(exist_ok=True)
-                with KEPT.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(row) + "\n")
-        found.append(row)
-        shown = ", ".join(f"{name} {value:+.1f}" for name, value in row["figures"].items() if name != "accepted")
+    for number, (group, table, seed, kind, gated) in enumerate(todo, start=1):
+        bench = (NINE if group == "nine" else OTHERS)[table]
+        figures: Figures = {}
+        for recipe in ("paper", "distilled"):
+            key = (group, table, seed, kind, recipe)
+            kept = known.get(key)
+            if kept is None or (gated and recipe == "distilled" and "accepted" not in kept["figures"]):
+                plan = planned(bench, KINDS[kind], recipe, seed, 300 if args.quick else 1000)
+                part = paper(plan) if recipe == "paper" else distilled(plan, gated=gated)
+                kept = dict(zip(("group", "table", "seed", "kind", "recipe"), key, strict=True)) | {"figures": part}
+                if not args.quick:
+                    _keep(kept)
+            figures |= kept["figures"]
+        found.append({"group": group, "table": table, "seed": seed, "kind": kind, "figures": figures})
+        shown = ", ".join(f"{name} {value:+.1f}" for name, value in figures.items() if name != "accepted")
         say(f"[{number}/{len(todo)}] {kind} {table}, seed {seed}: {shown}")
     return found
 
 
-def _serves(row: dict[str, Any]) -> tuple[bool, ...]:
-    """A piece with a gate also serves where none is asked for."""
-    return (True, False) if row["gated"] else (False,)
+def _keep(piece: dict[str, Any]) -> None:
+    """One line more; a later line for the same piece stands in for an earlier one."""
+    RESULTS.mkdir(exist_ok=True)
+    with KEPT.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(piece) + "\n")
 
 
 def summary(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -169,7 +174,8 @@ def summary(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
                 mine = [r for r in rows if r["group"] == group and r["kind"] == kind and arm in r["figures"]]
                 if mine:
                     result |= {f"{kind}_{arm}{key}{tail}": value for key, value in _figures(mine, arm).items()}
-            gates = [r["figures"] for r in rows if r["group"] == group and r["kind"] == kind and r["gated"]]
+            mine = [r["figures"] for r in rows if r["group"] == group and r["kind"] == kind]
+            gates = [figures for figures in mine if "accepted" in figures]
             if gates:
                 result[f"{kind}_accepted{tail}"] = round(float(np.mean([one["accepted"] for one in gates])), 3)
     return result
@@ -226,7 +232,9 @@ def main() -> None:
     with threadpool_limits(limits=1):
         rows = measure(args)
     figures = {"seeds": len({row["seed"] for row in rows}), **summary(rows)}
-    figures["gated_seeds"] = len({row["seed"] for row in rows if row["gated"]})
+    for kind in args.kinds:
+        gates = {row["seed"] for row in rows if row["kind"] == kind and "accepted" in row["figures"]}
+        figures[f"{kind}_gated_seeds"] = len(gates)
     show(figures)
     publish("recipes", figures, quick=args.quick)
 

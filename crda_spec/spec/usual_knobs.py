@@ -30,7 +30,7 @@ _FOR_TREES = Knobs(
     ),
 )
 _FOR_OTHERS = Knobs(
-    factor=(1.0, 2.0, 4.0, 8.0),
+    factor=(2.0, 4.0, 8.0, 15.0),
     weight=(0.25, 0.5, 0.75, 1.0),
     policy=(
         ResamplePolicy(kind="resample"),
