@@ -26,6 +26,7 @@ from crda_spec.counterfactual.procedure import (
 )
 from crda_spec.data.folds import folds
 from crda_spec.errors import Complaint, DataError
+from crda_spec.gate.ensemble import Asked, ensemble_fits, with_ensemble
 from crda_spec.gate.gate import FoldOutcome, Gate, Repeat, repeats_of
 from crda_spec.gate.inspection import inspect
 from crda_spec.gate.score import score
@@ -63,6 +64,7 @@ class Plan:
     falsify: Callable[[Table], Falsification] | None = None  # the declared graph against the training rows
     jobs: int | None = None  # None: one per core
     inspect: bool = True  # whether the report looks at the new rows, by one fit more
+    models: int = 1  # how many are handed over
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +83,7 @@ class Outlook:
     fits_unshared: int  # what would be fitted if no model served twice
     tuning_rows: int = 0  # training rows that are spent on searches
     fits_to_tune: int = 0  # models that these searches fit, before anything else
+    fits_of_ensemble: int = 0  # models beside one, should the gate accept
 
 
 def foresee(plan: Plan) -> Outlook:
@@ -92,6 +95,7 @@ def foresee(plan: Plan) -> Outlook:
         to_tune, procedure = procedure.fits(gate.folds) - settled.fits(gate.folds), settled
     in_folds, on_all = procedure.fits_in_folds(gate.folds), procedure.fits(gate.folds)
     times = gate.repeats if gate.enabled else 0
+    more = ensemble_fits(plan.models, augmented=True)
     return Outlook(
         train_rows=len(train),
         test_rows=len(split.test),
@@ -100,11 +104,12 @@ def foresee(plan: Plan) -> Outlook:
         features=procedure.partitioner.foreseen(train.names),
         licence=licence_of(procedure.carried),
         fits_per_fold=max(in_folds),
-        fits_unshared=to_tune + on_all + times * sum(in_folds),
+        fits_unshared=to_tune + on_all + times * sum(in_folds) + more,
         fits_on_all=on_all,
-        fits_at_most=fits_foreseen(procedure, gate) + to_tune,
+        fits_at_most=fits_foreseen(procedure, gate) + to_tune + more,
         tuning_rows=0 if split.tuning is None else len(split.tuning),
         fits_to_tune=to_tune,
+        fits_of_ensemble=more,
     )
 
 
@@ -182,6 +187,10 @@ def run(plan: Plan, *, progress: Progress) -> RunResult:
     result = replace(
         result, fits=result.fits + first.fits, fit_seconds=result.fit_seconds + first.seconds, studies=studies
     )
+    if plan.models > 1:
+        asked = Asked(models=plan.models, metric=plan.gate.metric, seed=seed, jobs=plan.jobs)
+        with clock.stage("fit the ensemble", ensemble_fits(plan.models, augmented=verdict.uses_augmented)) as step:
+            result = with_ensemble(result, augmentation, asked, advance=step.advance)
     promise = _sensitivity(train, augmentation, verdict)
     return replace(result, falsification=falsification, sensitivity=promise, timings=clock.seconds)
 

@@ -77,5 +77,8 @@ SPACES: Mapping[str, Space] = {
     "knn": {"n_neighbors": Choice((2, 3, 5, 8, 13, 21)), "weights": Choice(("uniform", "distance"))},
 }
 
+# Kinds of regressors whose fit does not depend on the seed: fitted twice on the same rows they are the same model.
+SEEDLESS = frozenset({"linear", "ridge", "kernel_ridge", "svr", "knn", "hist_gradient_boosting"})
+
 # scikit-learn's nearest neighbours take no sample weights, so synthetic rows cannot weigh less or more than real ones.
 TAKES_NO_WEIGHTS = frozenset({"knn"})

@@ -57,7 +57,18 @@ def run_changes(then: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, li
     found |= {part: list(changes(then.get(part), now.get(part), "" if part != "seed" else "seed")) for part in _INPUTS}
     for part, keys in _FOUND.items():
         found[part] = list(changes(_only(then.get(part), keys), _only(now.get(part), keys), "" if keys else part))
+        if part == "test":
+            found["ensemble"] = list(changes(_ensemble(then), _ensemble(now)))
     return {part: listed for part, listed in found.items() if listed}
+
+
+def _ensemble(record: Mapping[str, Any]) -> dict[str, Any]:
+    """How many models the run hands over, and what they score together."""
+    told = record.get("ensemble")
+    if told is None:
+        return {"models": 1}
+    losses = {f"{one['arm']} together": one["loss"] for one in told["scores"] if one["models"] == told["models"]}
+    return {"models": told["models"], **losses}
 
 
 def _only(part: Any, keys: tuple[str, ...] | None) -> Any:  # noqa: ANN401 - any JSON

@@ -40,6 +40,7 @@ _ABOUT = {
     "spec.yaml": "The spec, with every default filled in.",
 }
 _ABOUT_FOLDERS = {
+    "ensemble": "A model of the ensemble, whose mean is what the run predicts.",
     "model": "The final model.",
     "figures": "A figure of the report.",
     "teacher": "A member of the teacher, which labelled the synthetic rows.",

@@ -23,6 +23,7 @@ class ListedRun:
     metric: str
     change_percent: float | None  # of the test loss of one model by the augmentation, used or not
     sha256: str
+    models: int = 1  # that the run hands over; more than one predict by their mean
     trouble: str = ""  # why the record cannot be read; then nothing else is known
 
 
@@ -55,6 +56,7 @@ def _listed(file: Path) -> ListedRun:
             metric=str(record["test"]["metric"]),
             change_percent=_number(record["test"]["change_percent"]),
             sha256=str(record["sha256"]),
+            models=int((record.get("ensemble") or {"models": 1})["models"]),
         )
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         trouble = f"{type(error).__name__}: {error}"

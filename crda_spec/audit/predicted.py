@@ -1,4 +1,4 @@
-"""A run's final model on new rows, read block by block under the contracts of the run's own columns."""
+"""What a run hands over, one model or an ensemble, on new rows, read block by block under the run's own contracts."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ from crda_spec.audit.saved import read_column
 from crda_spec.data.arrow_cells import BlockPlace, block_numbers
 from crda_spec.data.blocks import RowFile, TextStyle, missing_columns, open_rows
 from crda_spec.errors import Complaint, DataError, OutputError, Place, TamperedError
-from crda_spec.records import Array, Column, IntArray
+from crda_spec.records import Array, Column, IntArray, Predictor
 from crda_spec.regressors import FittedModel
+from crda_spec.regressors.mean import MeanModel
 
 MissingRule = Literal["error", "drop", "impute"]
 _BLOCK = 16384
@@ -30,7 +31,8 @@ _BLOCK = 16384
 class Scoring:
     """A model, the rows it is asked about, and the rule for missing cells."""
 
-    model: FittedModel
+    model: Predictor
+    models: int  # whose mean is predicted
     features: tuple[Column, ...]
     target: Column
     file: RowFile
@@ -69,39 +71,58 @@ class Scoring:
 
 
 def prepare_scoring(
-    folder: Path, record: Mapping[str, Any], data: Path, *, missing: MissingRule, style: Mapping[str, str]
+    folder: Path,
+    record: Mapping[str, Any],
+    data: Path,
+    *,
+    missing: MissingRule,
+    style: Mapping[str, str],
+    single: bool = False,
 ) -> Scoring:
-    """All that is needed, checked: the model's files, the file of rows and its columns."""
-    model = load_model(_untouched(folder, record))
+    """All that is needed, checked: the models' files, the file of rows and its columns.
+
+    single: asks for the run's one model also where there is an ensemble.
+    """
+    together = record.get("ensemble") is not None and not single
+    _untouched(folder, record, "ensemble" if together else "model")
+    members = load_members(folder) if together else (load_model(folder / "model"),)
     features = tuple(read_column(told) for told in record["data"]["features"])
     file = open_rows(data, style=TextStyle(**style))
     complaints = missing_columns(file, [column.name for column in features])
     if complaints:
         raise DataError(complaints)
     target = read_column(record["data"]["target"])
-    return Scoring(model=model, features=features, target=target, file=file, missing=missing)
+    model = MeanModel(members) if together else members[0]
+    return Scoring(model=model, models=len(members), features=features, target=target, file=file, missing=missing)
 
 
-def _untouched(folder: Path, record: Mapping[str, Any]) -> Path:
-    """The folder of the final model, every file of which is as the run wrote it."""
-    listed = {name: digest for name, digest in record["files"].items() if name.startswith("model/")}
+def load_members(folder: Path) -> tuple[FittedModel, ...]:
+    """The models of a run's ensemble, in the order of their numbers."""
+    places = sorted((folder / "ensemble").glob("*/model.json"), key=lambda path: int(path.parent.name))
+    return tuple(load_model(path.parent) for path in places)
+
+
+def _untouched(folder: Path, record: Mapping[str, Any], inner: str) -> None:
+    """Looks whether every file of the inner folder is as the run wrote it, and no model was added that would vote."""
+    listed = {name: digest for name, digest in record["files"].items() if name.startswith(f"{inner}/")}
     place = Place(file=str(folder))
     if not listed:
         what, hint = "the run saved no model", "set output.model: true, and run again"
         raise OutputError(Complaint(code="no-model", place=place, what=what, hint=hint))
-    complaints = []
+    voting = {path.relative_to(folder).as_posix() for path in (folder / inner).glob("*/model.json")}
+    complaints = [_tampered(folder, f"{name} was not written by the run") for name in sorted(voting - set(listed))]
     for name, digest in listed.items():
         file = folder / name
         if not file.is_file() or sha256_of(file.read_bytes()) != digest:
             what = f"{name} is {'not as the run wrote it' if file.is_file() else 'missing'}"
-            complaints.append(
-                Complaint(
-                    code="tampered", place=place, what=what, hint=f"see what else differs: crda-spec verify {folder}"
-                )
-            )
+            complaints.append(_tampered(folder, what))
     if complaints:
         raise TamperedError(complaints)
-    return folder / "model"
+
+
+def _tampered(folder: Path, what: str) -> Complaint:
+    hint = f"see what else differs: crda-spec verify {folder}"
+    return Complaint(code="tampered", place=Place(file=str(folder)), what=what, hint=hint)
 
 
 def predicted(scoring: Scoring) -> tuple[IntArray, Array]:

@@ -122,6 +122,7 @@ def make_record(
         "tuning": plain(tuning_record(result.studies)),
         "verdict": {**plain(result.verdict), "accepted": result.verdict.accepted},
         "test": plain(result.score),
+        "ensemble": None if result.ensemble is None else plain(result.ensemble),
         "sensitivity": None if result.sensitivity is None else plain(result.sensitivity),
         "diagnostics": None if result.diagnostics is None else _diagnostics(result.diagnostics),
         "final_model": "augmented" if result.verdict.uses_augmented else "plain",

@@ -25,6 +25,7 @@ from crda_spec.records import (
     Column,
     DataReport,
     Diagnostics,
+    Ensemble,
     Falsification,
     Licence,
     Movement,
@@ -158,6 +159,7 @@ def _findings(defs: dict[str, Schema]) -> dict[str, Schema]:
         "tuning": _maybe(_tuning(), "The searches for settings and knobs; null when there were none."),
         "verdict": verdict,
         "test": _of(TestScore, defs),
+        "ensemble": _maybe(_of(Ensemble, defs), "Several models instead of one; null when one is handed over."),
         "sensitivity": _maybe(_of(Sensitivity, defs), "How strong a hidden cause would use up the gain."),
         "diagnostics": _maybe(_diagnostics(defs), "What the new rows are like; null when nobody looked."),
     }
@@ -211,7 +213,10 @@ def _tuning() -> Schema:
 
 def _tail() -> dict[str, Schema]:
     return {
-        "final_model": {"enum": ["plain", "augmented"], "description": "Which model the run chose and saved."},
+        "final_model": {
+            "enum": ["plain", "augmented"],
+            "description": "Which model, or ensemble, the run chose.",
+        },
         "fits": _count("Models fitted in all."),
         "spared_fits": {"type": "integer", "description": "Fits saved by models that served twice."},
         "watch": {"enum": ["real", "synthetic"], "description": "What stopped the augmented model early."},

@@ -32,6 +32,7 @@ from crda_spec.records import (
     Counterfactuals,
     DataReport,
     Diagnostics,
+    Ensemble,
     Falsification,
     HeldOut,
     IntArray,
@@ -176,6 +177,7 @@ def _result(folder: Path, record: dict[str, Any]) -> RunResult:
         spared_fits=record["spared_fits"],
         watch=record["watch"],
         studies=read_studies(folder),
+        ensemble=_optional(Ensemble, record.get("ensemble")),  # older records know no ensembles
     )
 
 

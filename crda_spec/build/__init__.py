@@ -44,6 +44,7 @@ def build_plan(spec: RunSpec, draft: Draft) -> Plan:
         falsify=None if graph is None else build_falsifier(spec, graph),
         jobs=None if jobs == "auto" else jobs,
         inspect=spec.output.diagnostics,
+        models=spec.output.ensemble,
     )
 
 

@@ -21,6 +21,7 @@ from crda_spec.check.columns import (
     header_or_complaints,
     name_complaints,
 )
+from crda_spec.check.ensemble import ensemble_complaints
 from crda_spec.check.graph import KnownGraph, check_graph, declared_graph, known_graph, undrawn_notes
 from crda_spec.check.knowledge import knowledge_complaints, known_edges
 from crda_spec.check.regressor import regressor_complaints, searched_space
@@ -66,6 +67,7 @@ def load_spec(
     for complaint in (
         *regressor_complaints(draft, parts),
         *teacher_complaints(parts),
+        *ensemble_complaints(parts),
         *tuning_complaints(draft, parts),
     ):
         draft.complain(complaint)

@@ -7,12 +7,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from crda_spec.errors import Complaint, show
+from crda_spec.spaces import SEEDLESS
 
 _PATH = "counterfactual.teacher"
 _MOST_FOLDS, _MOST_MEMBERS = 50, 20
-
-# Kinds of regressors whose fit does not depend on the seed: fitted twice on the same rows they are the same model.
-_SEEDLESS = frozenset({"linear", "ridge", "kernel_ridge", "svr", "knn", "hist_gradient_boosting"})
 
 
 def teacher_complaints(parts: Mapping[str, Any]) -> Iterator[Complaint]:
@@ -67,7 +65,7 @@ def _gate_folds(teacher: Any, screened: str, gate: int) -> Iterator[Complaint]: 
 
 def _repeats(teacher: Any, regressor: str) -> Iterator[Complaint]:  # noqa: ANN401 - the spec's union
     repeated = teacher.kind == "crossfit" and teacher.repeats > 1 and isinstance(teacher.folds, str)
-    if not repeated or regressor not in _SEEDLESS:
+    if not repeated or regressor not in SEEDLESS:
         return
     what = f"{teacher.repeats} repeats on the same folds give the same models: {show(regressor)} draws nothing"
     hint = "use repeats: 1, or a number of teacher folds, which are drawn anew for each repeat"

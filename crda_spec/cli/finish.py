@@ -95,6 +95,8 @@ def finish_run(result: RunResult, *, spec: RunSpec, draft: Draft, folder: Path) 
     files["croissant.json"] = croissant_json(record, files["augmented.parquet"]).encode()
     if spec.output.model:
         files |= _saved("model", result.model)
+        for number, member in enumerate(result.members, start=1):
+            files |= _saved(f"ensemble/{number}", member)  # what predicts, by its mean; the first is model/
         for number, member in enumerate(result.teacher.members, start=1):
             files |= _saved(f"teacher/{number}", member)  # what labelled the synthetic rows
         files |= noise_files(result.abduction)

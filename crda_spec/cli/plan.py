@@ -105,6 +105,7 @@ def _content(spec: RunSpec, draft: Draft) -> dict[str, Any]:
             "at_most": outlook.fits_at_most,
             "unshared": outlook.fits_unshared,
             "to_tune": outlook.fits_to_tune,
+            "ensemble": outlook.fits_of_ensemble,
             "report": int(spec.output.diagnostics),
         },
     }
@@ -172,6 +173,10 @@ def _lines(content: dict[str, Any]) -> Iterator[str]:
         for line in said:
             yield from _wrapped(line, first=2)
     yield from _tests(content)
+    if fits["ensemble"]:
+        many = fits["ensemble"] // 2 + 1
+        cost = f"{fits['ensemble']} of the fits below, or {many - 1} if the gate does not accept"
+        yield from _wrapped(f"ensemble: the mean of {many} models is handed over; {cost}", first=2)
     report = ", and 1 for the report" if fits["report"] else ""
     yield f"  fits: at most {_fits(fits, content['gate']['folds'])}{report}"
 
@@ -182,7 +187,9 @@ def _fits(fits: Mapping[str, int], folds: int) -> str:
         return f"{fits['at_most']} instead of {fits['unshared']}, because teacher and gate share fold models"
     on_all = "" if fits["on_all"] == fits["per_fold"] else f"{fits['on_all']} "
     first = f"{fits['to_tune']} to tune, " if fits["to_tune"] else ""
-    return f"{fits['at_most']} ({first}{fits['per_fold']} in each of {folds} folds and {on_all}on all rows)"
+    where = f"{first}{fits['per_fold']} in each of {folds} folds and {on_all}on all rows"
+    more = f", {fits['ensemble']} for the ensemble" if fits["ensemble"] else ""
+    return f"{fits['at_most']} ({where}{more})"
 
 
 def _alike(features: Iterable[dict[str, Any]]) -> list[list[dict[str, Any]]]:

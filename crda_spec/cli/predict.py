@@ -22,10 +22,14 @@ def predict(
         Path | None,
         typer.Option("--out", metavar="FILE", help="Write to this new file, CSV or Parquet; else to the screen."),
     ] = None,
+    single: Annotated[
+        bool, typer.Option("--single", help="Of an ensemble, ask its first model alone: the one that was gated.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Predict new rows with the model that a run chose: augmented if its gate accepted, else plain.
 
+    A run with an ensemble (output.ensemble) answers with the mean of its models.
     The rows must obey the contracts of the run's columns; a cell that does not is named. A row with missing cells is
     treated by the run's own rule: an error, no prediction, or filled by the model.
     """
@@ -42,7 +46,7 @@ def predict(
     style = {}  # a text file is read as the run's own text file was written
     if source.kind == "csv":
         style = {"delimiter": source.delimiter, "encoding": source.encoding, "decimal": source.decimal}
-    scoring = prepare_scoring(run, record, data, missing=spec.dataset.missing.kind, style=style)
+    scoring = prepare_scoring(run, record, data, missing=spec.dataset.missing.kind, style=style, single=single)
     numbers, said = predicted(scoring)
     if out is not None:
         write_predictions(numbers, said, out)
@@ -50,14 +54,14 @@ def predict(
     model, target, unit = record["final_model"], scoring.target.name, scoring.target.unit
     if as_json:
         told = {"rows": len(said), "predicted": count, "target": target, "unit": unit, "model": model}
+        told |= {"models": scoring.models} if record.get("ensemble") is not None else {}
         listed = [None if value != value else value for value in said.tolist()]  # noqa: PLR0124
         told |= {"predictions": listed} if out is None else {"file": str(out)}
         sys.stdout.write(json.dumps(told) + "\n")
     elif out is None:
         sys.stdout.write(predictions_csv(numbers, said))
     else:
-        sys.stdout.write(
-            f"{count} predictions of {target}{f' in {unit}' if unit else ''} by the {model} model: {out}\n"
-        )
+        who = f"the {model} model" if scoring.models == 1 else f"the mean of {scoring.models} {model} models"
+        sys.stdout.write(f"{count} predictions of {target}{f' in {unit}' if unit else ''} by {who}: {out}\n")
     if count < len(said):
         sys.stderr.write(f"{len(said) - count} rows with missing cells have no prediction.\n")

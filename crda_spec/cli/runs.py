@@ -58,4 +58,5 @@ def _cells(run: ListedRun) -> tuple[str, ...]:
         return ("?", "?", "unreadable", "", "", f"{printable(run.folder)}: {printable(run.trouble)}")
     change = "-" if run.change_percent is None else f"{run.change_percent:+.1f} % {run.metric.upper()}"
     when = run.created.replace("T", " ")[:16]
-    return (when, printable(run.name), printable(run.decision), change, run.sha256[:12], printable(run.folder))
+    verdict = printable(run.decision) + (f", {run.models} models" if run.models > 1 else "")
+    return (when, printable(run.name), verdict, change, run.sha256[:12], printable(run.folder))

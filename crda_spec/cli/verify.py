@@ -146,6 +146,8 @@ def _row_checks(run: Path, record: dict[str, Any], kept: KeptSpec | None, tolera
             yield look.skipped("labels", "the run saved no teacher (output.model: false)")
     yield look.check_folds(run, record)
     yield look.check_score(record)
+    if look.has_ensemble(record):
+        yield look.check_ensemble(record)
     wrote = record["versions"]["crda-spec"]
     if wrote == __version__:
         what = "report.html and graph.svg, drawn again from the record and the rows"
@@ -205,6 +207,8 @@ def _data_checks(
     yield look.check_certificate(run, record, proven=_proven(kept), whole=whole, tolerance=tolerance)
     if "model/model.json" in record["files"]:
         yield look.check_model(run, record, split, tolerance=tolerance)
+        if record.get("ensemble") is not None:
+            yield look.check_ensemble_models(run, record, split, tolerance=tolerance)
 
 
 def _proven(kept: KeptSpec) -> dict[str, Any] | None:

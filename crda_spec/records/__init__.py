@@ -35,6 +35,7 @@ from crda_spec.records.diagnostics import (
     Places,
     Points,
 )
+from crda_spec.records.ensemble import Arm, Ensemble, EnsembleScore
 from crda_spec.records.rows import (
     Abduction,
     Array,
@@ -60,6 +61,7 @@ __all__ = [
     "NOBODY",
     "Abduction",
     "Action",
+    "Arm",
     "Array",
     "Certificate",
     "Cloud",
@@ -75,6 +77,8 @@ __all__ = [
     "DrawnEdge",
     "DrawnGraph",
     "EdgeMark",
+    "Ensemble",
+    "EnsembleScore",
     "Falsification",
     "FalsificationOutcome",
     "FeatureSensitivity",

@@ -8,6 +8,7 @@ from typing import Literal
 
 from crda_spec.records.causal import Certificate, Falsification, Sensitivity
 from crda_spec.records.diagnostics import Diagnostics
+from crda_spec.records.ensemble import Ensemble
 from crda_spec.records.rows import Abduction, IntArray, Predictor, Split, Teacher
 from crda_spec.records.synthetic import Counterfactuals, Movement
 from crda_spec.records.tuning import Study
@@ -139,6 +140,9 @@ class RunResult:
     watch: Literal["real", "synthetic"] = (
         "real"  # what stopped the augmented model early: `watched`, or rows made of it
     )
+
+    ensemble: Ensemble | None = None  # None when one model is handed over
+    members: tuple[Predictor, ...] = ()  # of the ensemble that is handed over, `model` first; none without one
 
     @property
     def cost(self) -> str:

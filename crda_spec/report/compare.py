@@ -128,8 +128,19 @@ def _facts(runs: Sequence[ComparedRun]) -> Iterator[_Row]:
     )
     yield row("test error, augmented", [_augmented(result) for result in results])
     yield row("change on the test rows", [score_change(result.score) or "-" for result in results])
+    if any(result.ensemble is not None for result in results):
+        yield row("handed over", [_handed(result) for result in results])
     yield row("cost", [result.cost for result in results])
     yield row("seed", [run.record["seed"] for run in runs])
+
+
+def _handed(result: RunResult) -> str:
+    """One model, or the mean of several and what it scores."""
+    arm = "augmented" if result.verdict.uses_augmented else "plain"
+    if result.ensemble is None:
+        return f"1 {arm} model"
+    last = result.ensemble.scores[-1]
+    return f"the mean of {last.models} {arm} models, {result.score.metric.upper()} {number(last.loss)}"
 
 
 def _moved(result: RunResult) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from crda_spec.records import Column, FoldResult, RunResult
 from crda_spec.report.causal_page import causal_parts
+from crda_spec.report.ensemble_words import ensemble_figure, ensemble_rows, ensemble_sentences, handed_over
 from crda_spec.report.figures import category_bars, fold_slopes, histograms, score_interval
 from crda_spec.report.gate_words import loss_unit, p_value_sentence, turning_sentences
 from crda_spec.report.graph_page import page_graph
@@ -87,6 +88,7 @@ def render_html(result: RunResult, *, name: str, description: str, record_json: 
         spec_yaml=spec_yaml,
         result=result,
         decision=DECISIONS[result.verdict.decision],
+        handed_over=handed_over(result),
         tiles=tuple(_tiles(result)),
         data_sentence=data_sentence(result),
         partition_sentence=partition_sentence(result),
@@ -104,6 +106,9 @@ def render_html(result: RunResult, *, name: str, description: str, record_json: 
         mean=_mean(folds) if folds else (),
         score_sentences=score_sentences(result),
         score_figure="" if score.interval_percent is None or score.change_percent is None else score_interval(score),
+        ensemble_rows=() if result.ensemble is None else ensemble_rows(result.ensemble),
+        ensemble_sentences=ensemble_sentences(result),
+        ensemble_figure="" if result.ensemble is None else ensemble_figure(result.ensemble),
         columns=tuple(_columns(result)),
         settings=tuple((key, str(value)) for key, value in sorted(result.settings.items())),
         rows=rows_part(result),

@@ -8,6 +8,7 @@ from crda_spec.records import FeatureVerdict, FoldResult, RunResult
 from crda_spec.report.blocks import MOST_ROWS, Grid, Line, Section
 from crda_spec.report.causal_sentences import moving_first
 from crda_spec.report.causal_summary import falsification_blocks, ground_lines, remedy_lines, sensitivity_blocks
+from crda_spec.report.ensemble_words import ensemble_blocks, handed_over
 from crda_spec.report.rows_page import control_sentence
 from crda_spec.report.sentences import (
     DECISIONS,
@@ -28,7 +29,7 @@ _LONGEST_REASON = 400  # the whole reason is in certificate.json
 
 
 def sections(result: RunResult) -> tuple[Section, ...]:
-    """The summary, top to bottom: data, partition, falsification, action, gate, sensitivity, test."""
+    """The summary, top to bottom: data, partition, falsification, action, gate, sensitivity, test, ensemble."""
     data = (Line(f"{shown(result.data.source)}: {data_sentence(result)}"), *_notes(result.data.notes))
     partition: tuple[Line | Grid, ...] = (
         Line(partition_sentence(result)),
@@ -46,6 +47,7 @@ def sections(result: RunResult) -> tuple[Section, ...]:
         Section("Gate", _gate(result)),
         Section("Sensitivity", sensitivity_blocks(result)),
         Section("Test", tuple(Line(text) for text in (*score_sentences(result), *_control(result)))),
+        Section("Ensemble", ensemble_blocks(result)),
     )
     return tuple(part for part in parts if part.blocks)
 
@@ -55,7 +57,8 @@ def closing(result: RunResult, files: str | None) -> tuple[Line, ...]:
     decision = result.verdict.decision
     tone = {"accepted": "good", "rejected": "bad", "ungated": "bad"}.get(decision, "strong")
     seconds = sum(result.timings.values())
-    lines = [Line(f"{DECISIONS[decision]} ({result.cost}, {seconds:.1f} s)", tone)]
+    decided = " ".join(text for text in (DECISIONS[decision], handed_over(result)) if text)
+    lines = [Line(f"{decided} ({result.cost}, {seconds:.1f} s)", tone)]
     if files is not None:
         lines.append(Line(f"Files: {shown(files)}"))
     return tuple(lines)

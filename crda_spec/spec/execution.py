@@ -1,4 +1,7 @@
-"""`execution` and `output`: how the work is done and where its results go. Neither changes a number."""
+"""`execution` and `output`: how the work is done, where its results go, and how many models there are to hand over.
+
+Neither changes a number of the augmentation or of its gate.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +21,21 @@ class Execution(Strict):
 
 
 class Output(Strict):
-    """Where a run is written."""
+    """Where a run is written, and what it hands over."""
 
     dir: FilePath = Field(
         "runs", description="The folder that receives <name>/<run id>/; a relative path starts where the command runs."
     )
     model: bool = Field(default=True, description="Whether the final model is saved.")
+    ensemble: int = Field(
+        1,
+        ge=1,
+        le=100,
+        description=(
+            "How many models are handed over, each with a seed of its own; from 2 on their mean is what predicts. The "
+            "gate still judges one model against one, and the report tells what is the ensemble's gain."
+        ),
+    )
     diagnostics: bool = Field(
         default=True,
         description=(

@@ -54,4 +54,4 @@ class RunSpec(Strict):
     gate: Gate = Field(WilcoxonGate(kind="wilcoxon"), description="The test that the augmentation has to pass.")
     tune: Tune = Field(NoTuning(kind="none"), description="How the regressor's settings are found.")
     execution: Execution = Field(Execution(), description="How the work is spread; changes no number.")
-    output: Output = Field(Output(), description="Where the run is written; changes no number.")
+    output: Output = Field(Output(), description="Where the run is written, and how many models it hands over.")

@@ -165,6 +165,7 @@ def test_the_record_says_all_that_was_found(finished):
         "tuning",
         "verdict",
         "test",
+        "ensemble",
         "diagnostics",
         "final_model",
         "fits",

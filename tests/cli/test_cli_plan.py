@@ -34,6 +34,24 @@ def test_a_run_needs_as_many_fits_and_rows_as_planned(name, more, command, tmp_p
         assert set(record["certificate"]["perturbed"]) <= certain
 
 
+TREES = "regressor={kind: xgboost, n_estimators: 5}"
+
+
+@pytest.mark.parametrize("recipe", ["paper", "distilled"])
+def test_the_models_of_an_ensemble_are_counted(recipe, command, tmp_path):
+    changed = ("--set", "dataset.source.rows=80", "--set", TREES, "--set", f"recipe={recipe}")
+    several = (SPECS / "clinical_recovery.yaml", *changed, "--set", "output.ensemble=4")
+    one = json.loads(command("crda-spec", "plan", several[0], *changed, "--json").out)["fits"]
+    planned = json.loads(command("crda-spec", "plan", *several, "--json").out)["fits"]
+    assert planned == one | {name: one[name] + 6 for name in ("at_most", "unshared", "ensemble")}
+    ungated = ("--set", "gate={kind: wilcoxon, enabled: false}")  # so that the augmented models are fitted, too
+    planned = json.loads(command("crda-spec", "plan", *several, *ungated, "--json").out)["fits"]
+    record = json.loads(command("crda-run", *several, *ungated, "--json", "--out", tmp_path / "run").out)
+    assert (record["fits"], record["ensemble"]["fits"]) == (planned["at_most"], planned["ensemble"])
+    text = command("crda-spec", "plan", *several).out
+    assert "  ensemble: the mean of 4 models is handed over; 6 of the fits below, or 3 if\n" in text
+
+
 def test_the_plan_as_text(command):
     text = command("crda-spec", "plan", SPECS / "clinical_recovery.yaml").out
     assert text == GOLDEN

@@ -27,6 +27,9 @@ SPECS = {
     " teacher: {kind: crossfit, folds: 3}}\n",
     "discovered": SPEC.replace("ridge", "hist_gradient_boosting, max_iter: 5"),
     "refused": SPEC + GRAPH.replace("->", "<->"),
+    "several": SPEC.replace("ridge", "xgboost, n_estimators: 5").replace("folds: 5", "folds: 5, enabled: false")
+    + GRAPH
+    + "output: {ensemble: 2}\n",
 }
 
 

@@ -5,11 +5,11 @@ import pytest
 from regressor_parts import KINDS, Spy, line, numbered, synthetic, table
 
 from crda_spec.records import Column
-from crda_spec.regressors import Design, Fitter, Knn, Ridge
+from crda_spec.regressors import REGRESSORS, Design, Fitter, Knn, Ridge
 from crda_spec.regressors.encoding import fit_encoder
-from crda_spec.spaces import TAKES_NO_WEIGHTS
+from crda_spec.spaces import SEEDLESS, TAKES_NO_WEIGHTS
 
-SEEDED = {"catboost", "mlp", "random_forest", "xgboost"}  # those whose docstrings do not say that the seed is idle
+SEEDED = set(REGRESSORS) - SEEDLESS  # what a spec may ask several models of
 WEIGHING = tuple(kind for kind in KINDS if kind not in TAKES_NO_WEIGHTS)
 
 every_kind = pytest.mark.parametrize("member", KINDS, indirect=True)

@@ -16,6 +16,8 @@ from crda_spec.records import (
     Counterfactuals,
     DataReport,
     DrawnGraph,
+    Ensemble,
+    EnsembleScore,
     Falsification,
     FeatureSensitivity,
     FeatureVerdict,
@@ -636,6 +638,38 @@ def build_hostile() -> RunResult:
     )
 
 
+@moving
+def build_ensemble() -> RunResult:
+    """Five models of each arm; the augmentation gives less to five than to one."""
+    run = build_accepted()
+    one, other = run.score.plain, 8.8293
+    scores = (
+        ensemble_score("plain", (one,), one),
+        ensemble_score("augmented", (other,), other, (-10.5993, (-18.0931, -2.9412)), (-10.5993, (-18.0931, -2.9412))),
+        ensemble_score("plain", (one, 9.6, 10.4, 11.2, 10.1), 9.0113, (-8.7565, (-12.2, -5.1))),
+        ensemble_score(
+            "augmented", (other, 9.1, 9.3, 8.9, 9.02), 8.6112, (-12.8077, (-20.1, -5.2)), (-4.4400, (-9.9, 1.3))
+        ),
+    )
+    found = Ensemble(
+        models=5, arm="augmented", fits=8, metric="mse", rows=80, level=0.95, resamples=2000, scores=scores
+    )
+    return replace(run, ensemble=found, fits=run.fits + 8)
+
+
+def ensemble_score(arm, singles, loss, change=(None, None), gain=(None, None)):
+    return EnsembleScore(
+        arm=arm,
+        models=len(singles),
+        loss=loss,
+        singles=singles,
+        change_percent=change[0],
+        interval_percent=change[1],
+        augmentation_percent=gain[0],
+        augmentation_interval=gain[1],
+    )
+
+
 BUILDERS = {
     "accepted": build_accepted,
     "rejected": build_rejected,
@@ -645,6 +679,7 @@ BUILDERS = {
     "supported": build_supported,
     "discovered": build_discovered,
     "hostile": build_hostile,
+    "ensemble": build_ensemble,
 }
 
 

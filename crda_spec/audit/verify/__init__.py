@@ -1,6 +1,7 @@
 """Is a run's folder what a run wrote, and do its numbers follow from each other? One file for each thing looked at."""
 
 from crda_spec.audit.verify.checks import Check, Finding, Tolerance, checked, skipped
+from crda_spec.audit.verify.ensemble import check_ensemble, check_ensemble_models, has_ensemble
 from crda_spec.audit.verify.files import check_files, check_record, read_record
 from crda_spec.audit.verify.folders import check_folders
 from crda_spec.audit.verify.rows import Ledger, check_cells, check_labels, check_made_rows, check_real_rows, read_ledger
@@ -22,6 +23,8 @@ __all__ = [
     "certificate_again",
     "check_cells",
     "check_certificate",
+    "check_ensemble",
+    "check_ensemble_models",
     "check_files",
     "check_folders",
     "check_folds",
@@ -34,6 +37,7 @@ __all__ = [
     "check_source",
     "check_verdict",
     "checked",
+    "has_ensemble",
     "read_ledger",
     "read_record",
     "rejudged",
