@@ -29,8 +29,8 @@ from crda_spec.errors import Complaint, DataError
 from crda_spec.gate.ensemble import Asked, ensemble_fits, with_ensemble
 from crda_spec.gate.gate import FoldOutcome, Gate, Repeat, repeats_of
 from crda_spec.gate.inspection import inspect
-from crda_spec.gate.score import score
-from crda_spec.gate.verdict import abstain, judge
+from crda_spec.gate.score import score, scored_rows
+from crda_spec.gate.verdict import abstain, judge, row_losses
 from crda_spec.gate.work import GateRun, fit_singles, fits_foreseen, fits_stopped, run_folds, shared_models, workers_for
 from crda_spec.records import (
     DataReport,
@@ -307,6 +307,8 @@ def _finish(
         gate_fold=gate_fold,
         verdict=verdict,
         score=tested,
+        gate_losses=row_losses(outcomes, len(split.train)) if outcomes else None,
+        test_losses=scored_rows(split.test, augmentation.plain, augmented, metric=plan.gate.metric),
         model=augmented if verdict.uses_augmented and augmented is not None else augmentation.plain,
         diagnostics=diagnostics,
         settings=augmentation.settings,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -12,8 +13,21 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from crda_spec.counterfactual.ledger import changed_cells
-from crda_spec.records import NOBODY, Action, Array, Column, Counterfactuals, FoldResult, IntArray, RunResult, Table
+from crda_spec.records import (
+    NOBODY,
+    Action,
+    Array,
+    Column,
+    Counterfactuals,
+    FoldResult,
+    HeldOut,
+    IntArray,
+    RowLosses,
+    RunResult,
+    Table,
+)
 
+ROWS_HEAD = ("source", "row", "part", "gate_fold", "group", "plain_loss", "augmented_loss")
 LEDGER = (
     "_crda_synthetic",
     "_crda_source_row",
@@ -190,19 +204,43 @@ def harmless(cell: str) -> str:
 
 
 def rows_csv(result: RunResult) -> str:
-    """Which rows were trained on, in which gate fold each was held out, and which were spent on tuning or tests."""
+    """Which rows were trained on, in which gate fold each was held out, and which were spent on tuning or tests.
+
+    Rows of equal group stay together. A held-out row's losses are what it cost either model, the mean over the gate's
+    repeats: fold losses, intervals and test losses can be computed from them.
+    """
     sink = io.StringIO()
     writer = csv.writer(sink, lineterminator="\n")
-    writer.writerow(["source", "row", "part", "gate_fold"])
-    train, data = result.split.train, result.data
+    writer.writerow(ROWS_HEAD)
+    data, split = result.data, result.split
     source = harmless(data.source)
-    for row, fold in zip((train.row_ids + 1).tolist(), result.gate_fold.tolist(), strict=True):
-        writer.writerow([source, row, "train", fold or ""])
-    for row in [] if result.split.tuning is None else (result.split.tuning.row_ids + 1).tolist():
-        writer.writerow([source, row, "tuning", ""])
-    for row in (result.split.test.row_ids + 1).tolist():
-        writer.writerow([harmless(data.test_source or data.source), row, "test", ""])
+    folds = [fold or "" for fold in result.gate_fold.tolist()]
+    writer.writerows(_part(source, "train", split.train, folds, result.gate_losses))
+    if split.tuning is not None:
+        writer.writerows(_part(source, "tuning", split.tuning))
+    tested = harmless(data.test_source or data.source)
+    writer.writerows(_part(tested, "test", split.test, losses=result.test_losses))
     return sink.getvalue()
+
+
+def _part(
+    source: str,
+    part: str,
+    rows: Table | HeldOut,
+    folds: Sequence[object] | None = None,
+    losses: RowLosses | None = None,
+) -> Iterator[Sequence[object]]:
+    nothing = [""] * len(rows)
+    groups: Sequence[object] = nothing if rows.groups is None else (rows.groups + 1).tolist()
+    before, after = (nothing, nothing) if losses is None else (_told(losses.plain), _told(losses.augmented))
+    for row, fold, group, *told in zip(
+        (rows.row_ids + 1).tolist(), folds or nothing, groups, before, after, strict=True
+    ):
+        yield source, row, part, fold, group, *told
+
+
+def _told(losses: Array) -> list[str]:
+    return ["" if math.isnan(loss) else repr(loss) for loss in losses.tolist()]
 
 
 def folds_csv(folds: Sequence[FoldResult]) -> str:

@@ -47,7 +47,11 @@ class Metric:
 
         errors: (m,) y - prediction.  spread: the variance of their y, which r2 compares with.
         """
-        mean = float(np.mean(self.row_losses(errors)))
+        return self.mean(self.row_losses(errors), spread=spread)
+
+    def mean(self, losses: Array, *, spread: float) -> float:
+        """The same from what each row costs. losses: (m,)."""
+        mean = float(np.mean(losses))
         if self.kind == "rmse":
             return float(np.sqrt(mean))
         if self.kind == "r2":

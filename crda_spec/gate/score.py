@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from crda_spec.gate.interval import RESAMPLES, change_interval, units_of
 from crda_spec.gate.metrics import Metric
 from crda_spec.gate.verdict import percent_change
-from crda_spec.records import HeldOut, Predictor, TestScore
+from crda_spec.records import HeldOut, Predictor, RowLosses, TestScore
 from crda_spec.seeds import stream
 
 LEVEL = 0.95
+
+
+def scored_rows(test: HeldOut, plain: Predictor, augmented: Predictor | None, *, metric: Metric) -> RowLosses:
+    """What each test row costs both models; NaN for a model that there is not."""
+    before = metric.row_losses(test.errors(plain))
+    after = np.full(len(test), np.nan) if augmented is None else metric.row_losses(test.errors(augmented))
+    return RowLosses(plain=before, augmented=after)
 
 
 def score(test: HeldOut, plain: Predictor, augmented: Predictor | None, *, metric: Metric, seed: int) -> TestScore:

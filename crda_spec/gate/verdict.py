@@ -21,7 +21,7 @@ from crda_spec.gate.gate import FoldOutcome, Gate
 from crda_spec.gate.interval import change_interval, units_of
 from crda_spec.gate.tests import Paired, p_value
 from crda_spec.gate.words import ABSTENTIONS, Told, sentence
-from crda_spec.records import Array, Decision, FoldResult, Table, Verdict, VerdictReason
+from crda_spec.records import Decision, FoldResult, IntArray, RowLosses, Table, Verdict, VerdictReason
 from crda_spec.seeds import stream
 
 NEGLIGIBLE = 1.0  # percent: whoever rules out this much gain need not ask for more rows
@@ -199,24 +199,29 @@ def paired_folds(results: Sequence[FoldResult]) -> Paired:
 
 def paired_losses(outcomes: Sequence[FoldOutcome], train: Table) -> Paired:
     """The folds' losses, and every scored row's mean over the repeats."""
-    times, plain, augmented = (np.zeros(len(train)) for _ in range(3))
+    return paired_rows([outcome.result for outcome in outcomes], row_losses(outcomes, len(train)), train.groups)
+
+
+def row_losses(outcomes: Sequence[FoldOutcome], rows: int) -> RowLosses:
+    """Every training row's mean loss over the repeats, NaN where the gate ended before its fold."""
+    times, plain, augmented = (np.zeros(rows) for _ in range(3))
     for outcome in outcomes:
         times[outcome.held] += 1.0
         plain[outcome.held] += outcome.plain
         augmented[outcome.held] += outcome.augmented
-    scored = np.flatnonzero(times)
-    groups = None if train.groups is None else train.groups[scored]
+    times[times == 0.0] = np.nan
+    return RowLosses(plain=plain / times, augmented=augmented / times)
+
+
+def paired_rows(results: Sequence[FoldResult], losses: RowLosses, groups: IntArray | None) -> Paired:
+    """The folds' losses and those of the scored rows. groups: (n,) of all training rows."""
+    scored = np.flatnonzero(~np.isnan(losses.plain))
     return replace(
-        paired_folds([outcome.result for outcome in outcomes]),
-        row_plain=_mean(plain, times, scored),
-        row_augmented=_mean(augmented, times, scored),
-        units=units_of(len(scored), groups),
+        paired_folds(results),
+        row_plain=losses.plain[scored],
+        row_augmented=losses.augmented[scored],
+        units=units_of(len(scored), None if groups is None else groups[scored]),
     )
-
-
-def _mean(total: Array, times: Array, scored: np.ndarray) -> Array:
-    mean: Array = total[scored] / times[scored]
-    return mean
 
 
 def rows_to_decide(

@@ -55,7 +55,16 @@ from crda_spec.records.rows import (
 )
 from crda_spec.records.synthetic import NOBODY, Action, Counterfactuals, Licence, Licensed, Movement, ResidualDraw
 from crda_spec.records.tuning import StoppedBy, Study, Trial, TrialState
-from crda_spec.records.verdict import DataReport, Decision, FoldResult, RunResult, TestScore, Verdict, VerdictReason
+from crda_spec.records.verdict import (
+    DataReport,
+    Decision,
+    FoldResult,
+    RowLosses,
+    RunResult,
+    TestScore,
+    Verdict,
+    VerdictReason,
+)
 
 __all__ = [
     "NOBODY",
@@ -103,6 +112,7 @@ __all__ = [
     "RemedyKind",
     "ResidualDraw",
     "Residuals",
+    "RowLosses",
     "RunResult",
     "Sensitivity",
     "SourceLine",

@@ -9,7 +9,7 @@ from typing import Literal
 from crda_spec.records.causal import Certificate, Falsification, Sensitivity
 from crda_spec.records.diagnostics import Diagnostics
 from crda_spec.records.ensemble import Ensemble
-from crda_spec.records.rows import Abduction, IntArray, Predictor, Split, Teacher
+from crda_spec.records.rows import Abduction, Array, IntArray, Predictor, Split, Teacher
 from crda_spec.records.synthetic import Counterfactuals, Movement
 from crda_spec.records.tuning import Study
 
@@ -96,6 +96,14 @@ class TestScore:
     resamples: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RowLosses:
+    """What each row cost both arms, so that whoever doubts a mean or a test can compute it again."""
+
+    plain: Array  # (n,) NaN where the row was not scored
+    augmented: Array
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataReport:
     """What was read, and what was done to it before anything was fitted."""
@@ -134,6 +142,8 @@ class RunResult:
     timings: Mapping[str, float]  # seconds, by stage
     fit_seconds: float  # the sum over all regressor fits, on every worker
     fits: int
+    gate_losses: RowLosses | None = None  # of the training rows, means over the repeats; None without a gate
+    test_losses: RowLosses | None = None  # of the test rows; None in a result that was read back for its pages
     spared_fits: int = 0  # how many more it would have been, had no model served both teacher and gate
     studies: tuple[Study, ...] = ()  # every search: on all training rows (or a tuning split), then fold by fold
     diagnostics: Diagnostics | None = None  # None when there are no new rows, or the spec does without

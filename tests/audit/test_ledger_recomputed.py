@@ -148,7 +148,7 @@ def test_the_final_model_is_the_augmented_one_when_accepted_and_the_plain_one_wh
 
 def test_every_source_row_has_one_line_that_says_its_part_and_its_fold(finished):
     rows, record = rows_of(finished), record_of(finished)
-    assert list(rows.columns) == ["source", "row", "part", "gate_fold"]
+    assert list(rows.columns) == ["source", "row", "part", "gate_fold", "group", "plain_loss", "augmented_loss"]
     assert set(rows["source"]) == {record["data"]["source"]} == {"houses.csv"}
     assert sorted(rows["row"]) == list(range(1, 111))
     train, test = rows[rows["part"] == "train"], rows[rows["part"] == "test"]
@@ -161,6 +161,17 @@ def test_every_source_row_has_one_line_that_says_its_part_and_its_fold(finished)
     assert sizes.index.tolist() == folds["fold"].tolist() == [1, 2, 3, 4, 5]
     assert sizes.tolist() == folds["held_out_rows"].tolist()
     assert (folds["train_rows"] + folds["held_out_rows"] == len(train)).all()
+
+
+def test_all_losses_follow_from_those_of_single_rows(finished):
+    rows, record = rows_of(finished), record_of(finished)
+    train, test = rows[rows["part"] == "train"], rows[rows["part"] == "test"]
+    folds = pd.read_csv(finished.folder / "folds.csv").set_index("fold")
+    for arm in ("plain", "augmented"):
+        means = train.groupby("gate_fold")[f"{arm}_loss"].mean()
+        np.testing.assert_allclose(means, folds[arm], rtol=1e-12)
+        assert test[f"{arm}_loss"].mean() == pytest.approx(record["test"][arm], rel=1e-12)
+    assert rows["group"].isna().all()
 
 
 def test_a_folds_plain_loss_is_that_of_the_rows_it_holds_out(finished):

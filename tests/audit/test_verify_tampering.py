@@ -174,6 +174,19 @@ SEALED = {
     "the picture": (by.text("graph.svg", "<svg", "<svg hidden"), "graph.svg: is not what this crda-spec draws"),
     "a part": (by.text("rows.csv", "train", "test"), "rows.csv, line 2: says "),
     "a gate fold": (by.text("rows.csv", ",train,1", ",train,2"), "rows.csv: puts "),
+    "two rows' folds": (by.swapped_folds, "rows.csv: holds 2 training rows out in another fold than the seed does"),
+    "a training row's loss": (by.row_loss("train", "augmented"), "record.json, verdict.folds."),
+    "a test row's loss, used": (by.row_loss("test", "plain"), "rows.csv, test row 1, 'plain_loss': says "),
+    "a test row's loss, not used": (by.row_loss("test", "augmented"), "record.json, test.augmented: says "),
+    "the score of the model not used": (by.better_loser, "record.json, test.augmented: says "),
+    "the gate's interval": (
+        by.told("verdict", "interval_percent", value=[-9.0, -1.0]),
+        "record.json, verdict.interval_percent.0: says -9.0, should be ",
+    ),
+    "the test's interval": (
+        by.told("test", "interval_percent", value=[-9.0, -1.0]),
+        "record.json, test.interval_percent: says [-9.0, -1.0], should be ",
+    ),
 }
 
 
@@ -202,6 +215,18 @@ def test_the_seal_that_an_auditor_noted_is_asked_for(kept, verify):
     code, said = verify(kept, "--depth", "files", "--seal", "0" * 64)
     assert code == 4
     assert f"- record.json: has the seal {noted}, not the one you noted" in said
+
+
+def test_the_p_value_of_a_test_on_single_rows_is_computed_again(verify, tmp_path):
+    folder = tmp_path / "first"
+    folder.mkdir()
+    houses(90).to_csv(folder / "houses.csv", index=False)
+    text = SPEC.format(regressor="{kind: ridge}", teacher=TEACHER["single"]).replace("wilcoxon", "bootstrap")
+    run = ran(folder, text).folder
+    assert verify(run)[0] == 0
+    code, said = verify(tampered(run, tmp_path, by.told("verdict", "p_value", value=0.5)))
+    assert code == 4
+    assert "record.json, verdict.p_value: says 0.5, should be " in said
 
 
 def test_a_report_for_programs(kept, verify, tmp_path):
@@ -254,7 +279,9 @@ def test_a_run_made_again_gives_every_byte_and_a_sealed_lie_about_a_fold_does_no
         by.write(run, record)
 
     run = tampered(kept, tmp_path, lie)
-    assert verify(run)[1].splitlines()[-1] == "NOT VERIFIED: page (depth rows)"  # it still shows the old record
+    said = verify(run)[1]
+    assert said.splitlines()[-1] == "NOT VERIFIED: losses, page (depth rows)"  # the page still shows the old record
+    assert "- record.json, verdict.folds.1.augmented: says " in said
     code, said = verify(run, "--depth", "full")
     assert code == 4
     assert "folds.csv, row 1, 'plain': is " in said

@@ -25,6 +25,12 @@ SORTS = {
     "network": SPEC + GRAPH + "recipe: distilled\nregressor: {kind: mlp, max_iter: 3, hidden_layer_sizes: [4]}\n",
     "repeated": SPEC.replace("{kind: wilcoxon, folds: 5}", "{kind: five_by_two}") + GRAPH + RIDGE,
     "resampled": SPEC.replace("wilcoxon", "bootstrap") + GRAPH + RIDGE,
+    "grouped": SPEC.replace("price\n", "price\n  groups: neighbourhood\n").replace(
+        "wilcoxon, folds: 5", "corrected_t, folds: 3, metric: r2"
+    )
+    + GRAPH
+    + RIDGE,
+    "stopped": SPEC.replace("folds: 5", "folds: 8, metric: rmse, stop: certain") + GRAPH + RIDGE,
     "ungated": SPEC.replace("folds: 5", "folds: 5, enabled: false") + GRAPH + RIDGE,
     "candidates": SPEC.replace("folds: 5", "folds: 5, candidates: {one: {partition: {max_features: 1}}}")
     + GRAPH

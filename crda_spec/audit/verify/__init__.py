@@ -4,6 +4,7 @@ from crda_spec.audit.verify.checks import Check, Finding, Tolerance, checked, sk
 from crda_spec.audit.verify.ensemble import check_ensemble, check_ensemble_models, has_ensemble
 from crda_spec.audit.verify.files import check_files, check_record, read_record
 from crda_spec.audit.verify.folders import check_folders
+from crda_spec.audit.verify.losses import check_losses
 from crda_spec.audit.verify.rows import Ledger, check_cells, check_labels, check_made_rows, check_real_rows, read_ledger
 from crda_spec.audit.verify.source import check_model, check_source
 from crda_spec.audit.verify.verdict import (
@@ -29,6 +30,7 @@ __all__ = [
     "check_folders",
     "check_folds",
     "check_labels",
+    "check_losses",
     "check_made_rows",
     "check_model",
     "check_real_rows",

@@ -13,6 +13,7 @@ from crda_spec.audit.canonical import plain
 from crda_spec.audit.models import load_model
 from crda_spec.audit.record import data_record
 from crda_spec.audit.verify.checks import Check, Finding, Tolerance, checked, compared, named
+from crda_spec.audit.verify.losses import read_scored
 from crda_spec.audit.verify.rows import FILE, Ledger
 from crda_spec.errors import show
 from crda_spec.gate.metrics import named_metric
@@ -91,9 +92,16 @@ def check_model(folder: Path, record: Mapping[str, Any], split: Split, *, tolera
     arm = record["final_model"]
 
     def look() -> Iterator[Finding]:
-        errors = split.test.errors(load_model(folder / "model"))
-        found = named_metric(record["test"]["metric"]).loss(errors, spread=split.test.spread)
-        where = f"record.json, test.{arm}"
-        yield from compared(where, record["test"][arm], found, tolerance=tolerance)
+        metric, losses = named_metric(record["test"]["metric"]), read_scored(folder, "test").losses
+        found = metric.row_losses(split.test.errors(load_model(folder / "model")))
+        kept = getattr(losses, arm)
+        # What the other model lost on each row is in rows.csv alone.
+        for name in ("plain", "augmented"):
+            if (told := record["test"][name]) is not None:
+                mean = metric.mean(found if name == arm else getattr(losses, name), spread=split.test.spread)
+                yield from compared(f"record.json, test.{name}", told, plain(mean), tolerance=tolerance)
+        for at in np.flatnonzero(tolerance.differ(kept, found)).tolist():
+            what = f"says {kept[at]:.17g}, the saved model loses {found[at]:.17g}"
+            yield Finding(where=f"rows.csv, test row {at + 1}, '{arm}_loss'", what=what)
 
-    return checked("model", f"the saved model on {len(split.test)} test rows", look)
+    return checked("model", f"the saved model on {len(split.test)} test rows", lambda: named(look()))

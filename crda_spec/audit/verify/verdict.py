@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,10 @@ from crda_spec.audit.certificate import certificate_record
 from crda_spec.audit.revive import revived
 from crda_spec.audit.tables import folds_csv
 from crda_spec.audit.verify.checks import Check, Finding, Tolerance, checked, compared, named
+from crda_spec.audit.verify.losses import read_scored
 from crda_spec.errors import show
 from crda_spec.gate.gate import Gate
-from crda_spec.gate.verdict import Measured, abstain, conclude, effect_of, measure, paired_folds, percent_change
+from crda_spec.gate.verdict import abstain, conclude, measure, paired_rows, percent_change
 from crda_spec.pipeline import Plan
 from crda_spec.records import Array, FoldResult, Table, Verdict, VerdictReason
 
@@ -105,7 +105,7 @@ def check_verdict(
         final = "augmented" if verdict.uses_augmented else "plain"
         yield from compared("record.json, final_model", record["final_model"], final, tolerance=_EXACT)
 
-    return checked("verdict", "p-value and verdict from the fold losses", look)
+    return checked("verdict", "p-value, interval and verdict from the losses of folds and rows", look)
 
 
 def check_score(record: Mapping[str, Any]) -> Check:
@@ -124,11 +124,12 @@ def check_score(record: Mapping[str, Any]) -> Check:
     return checked("score", "the change of the test score from its two losses", look)
 
 
-def rejudged(gate: Gate, record: Mapping[str, Any], folds: Sequence[FoldResult]) -> Verdict:
+def rejudged(gate: Gate, folder: Path, record: Mapping[str, Any], folds: Sequence[FoldResult]) -> Verdict:
     """What this gate says of these folds; without folds, why there was nothing to test."""
     if folds:
         told = record["verdict"]
-        seen = _measured(gate, told, folds)
+        train = read_scored(folder, "train")
+        seen = measure(gate, paired_rows(folds, train.losses, train.groups), folds, seed=record["seed"])
         return conclude(gate, tuple(folds), seen, rows=record["data"]["train_rows"], stopped_fits=told["stopped_fits"])
     told = record["falsification"]
     forbidden = told is not None and (told["outcome"], told["on_falsified"]) == ("falsified", "abstain")
@@ -136,21 +137,6 @@ def rejudged(gate: Gate, record: Mapping[str, Any], folds: Sequence[FoldResult])
     if forbidden or reason == "graph_falsified":
         return abstain(gate, "graph_falsified" if forbidden else "no_perturbable_features")
     return abstain(gate, reason)
-
-
-def _measured(gate: Gate, told: Mapping[str, Any], folds: Sequence[FoldResult]) -> Measured:
-    """The numbers anew as far as the folds tell them: not the interval, and no test that looks at single rows."""
-    paired = paired_folds(folds)
-    interval = None if told["interval_percent"] is None else (told["interval_percent"][0], told["interval_percent"][1])
-    if gate.test.kind == "bootstrap":
-        return Measured(
-            p_value=told["p_value"],
-            effect=effect_of(paired),
-            interval=interval,
-            passed=told["decision"] == "accepted" and told["p_value"] < gate.alpha,
-            hurts=told["reason"] == "worse",
-        )
-    return replace(measure(gate, paired, folds, seed=0), interval=interval)
 
 
 def certificate_again(plan: Plan, train: Table, noise: Array) -> dict[str, Any] | None:

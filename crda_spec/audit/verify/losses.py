@@ -1,0 +1,123 @@
+"""rows.csv: what each held-out row cost either model, and every number that follows from it without a fit."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from crda_spec.audit.canonical import plain
+from crda_spec.audit.verify.checks import Check, Finding, Tolerance, checked, compared, named
+from crda_spec.data.folds import folds
+from crda_spec.gate.interval import change_interval, units_of
+from crda_spec.gate.metrics import named_metric
+from crda_spec.gate.score import LEVEL
+from crda_spec.gate.verdict import percent_change
+from crda_spec.records import Array, IntArray, RowLosses
+from crda_spec.seeds import stream
+
+FILE = "rows.csv"
+_ROUNDED = Tolerance(1e-9)  # of a ratio whose common factor is not in the folder
+_ARMS = ("plain", "augmented")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ScoredRows:
+    """The rows of one part."""
+
+    fold: IntArray  # 0 where there is none
+    groups: IntArray | None  # numbered from 1
+    losses: RowLosses
+
+
+def read_scored(folder: Path, part: str) -> ScoredRows:
+    """The rows of a part (`train`, `test`), as rows.csv lists them."""
+    with (folder / FILE).open(encoding="utf-8", newline="") as file:
+        lines = [line for line in csv.DictReader(file) if line["part"] == part]
+    groups = [line["group"] for line in lines]
+    return ScoredRows(
+        fold=np.array([int(line["gate_fold"] or 0) for line in lines], dtype=np.int64),
+        groups=np.array([int(one) for one in groups], dtype=np.int64) if any(groups) else None,
+        losses=RowLosses(plain=_numbers(lines, "plain_loss"), augmented=_numbers(lines, "augmented_loss")),
+    )
+
+
+def _numbers(lines: Sequence[Mapping[str, str]], name: str) -> Array:
+    return np.array([float(line[name] or "nan") for line in lines], dtype=np.float64)
+
+
+def check_losses(folder: Path, record: Mapping[str, Any], y: Array | None, tolerance: Tolerance) -> Check:
+    """The gate's folds as the seed draws them, their losses, both test losses and the interval between them.
+
+    y: (n,) the training rows' outcomes, for a metric that is relative to their variance; None: not at hand.
+    """
+
+    def look() -> Iterator[Finding]:
+        train = read_scored(folder, "train")
+        yield from _drawn(record, train)
+        yield from _fold_losses(record, train, y, tolerance)
+        yield from _test_losses(record, read_scored(folder, "test"), tolerance)
+
+    return checked(
+        "losses", "fold losses, test losses and interval from the losses of single rows", lambda: named(look())
+    )
+
+
+def _drawn(record: Mapping[str, Any], train: ScoredRows) -> Iterator[Finding]:
+    """Every row is held out in the fold that the seed gives it."""
+    told, expected = record["verdict"], np.zeros(len(train.fold), dtype=np.int64)
+    if told["planned_folds"]:
+        count, rng = told["planned_folds"] // told["repeats"], stream(record["seed"], "gate-folds")
+        for number, held in enumerate(folds(len(train.fold), count, rng=rng, groups=train.groups), start=1):
+            expected[held] = number
+    wrong = np.flatnonzero(train.fold != expected)
+    if len(wrong):
+        first = int(wrong[0])
+        what = (
+            f"holds {len(wrong)} training rows out in another fold than the seed does, first that of line {first + 2}"
+        )
+        yield Finding(where=FILE, what=what)
+
+
+def _fold_losses(
+    record: Mapping[str, Any], train: ScoredRows, y: Array | None, tolerance: Tolerance
+) -> Iterator[Finding]:
+    """Of one round of folds; with repeats a row has its mean, which no single fold's loss follows from."""
+    told = record["verdict"]
+    ran = {fold["fold"] for fold in told["folds"]}
+    if told["repeats"] > 1 or (told["metric"] == "1-r2" and y is None):
+        return
+    for at in np.flatnonzero(np.isnan(train.losses.plain) == np.isin(train.fold, sorted(ran))).tolist():
+        yield Finding(where=f"{FILE}, line {at + 2}", what="has a loss that no fold measured, or lacks one")
+    for fold in told["folds"]:
+        held = train.fold == fold["fold"]
+        spread = float(np.var(y[held])) if y is not None else 1.0
+        for arm in _ARMS:
+            found = named_metric(told["metric"]).mean(getattr(train.losses, arm)[held], spread=spread)
+            where = f"record.json, verdict.folds.{fold['fold'] - 1}.{arm}"
+            yield from compared(where, fold[arm], plain(found), tolerance=tolerance)
+
+
+def _test_losses(record: Mapping[str, Any], test: ScoredRows, tolerance: Tolerance) -> Iterator[Finding]:
+    told, losses = record["test"], test.losses
+    metric = named_metric(told["metric"])
+    before, after = (metric.mean(getattr(losses, arm), spread=1.0) for arm in _ARMS)
+    if told["augmented"] is None:
+        after = float("nan")
+    elif metric.kind == "r2":  # the variance of the test rows is not in the folder: their ratio is
+        change = plain(percent_change(before, after))
+        yield from compared("record.json, test.change_percent", told["change_percent"], change, tolerance=_ROUNDED)
+    if metric.kind != "r2":
+        for arm, found in zip(_ARMS, (before, after), strict=True):
+            if told[arm] is not None:
+                yield from compared(f"record.json, test.{arm}", told[arm], plain(found), tolerance=tolerance)
+    interval = None
+    if told["augmented"] is not None:
+        units, rng = units_of(len(losses.plain), test.groups), stream(record["seed"], "bootstrap")
+        interval = change_interval(losses.plain, losses.augmented, units, metric, level=LEVEL, rng=rng)
+    said = told["interval_percent"]
+    yield from compared("record.json, test.interval_percent", said, plain(interval), tolerance=tolerance)
