@@ -63,7 +63,8 @@ def assemble(raw: RawTable, assembly: Assembly, *, seed: int, like: Assembled | 
         rows_used=len(table),
         dropped_missing=dropped_missing,
         dropped_duplicates=dropped_copies,
-        missing_cells=work.missing_cells,
+        missing_cells=sum(work.missing.values()),
+        missing=work.missing,
         notes=tuple(work.notes),
     )
     extra = {name: cells.plain()[keep] for name, cells in work.excluded.items()}
@@ -92,7 +93,7 @@ class _Work:
         self.excluded: dict[str, Cells] = {}
         self.groups: Cells | None = None
         self.joined: dict[int, int] = {}
-        self.missing_cells = 0
+        self.missing: dict[str, int] = {}  # missing cells, by column
 
     def complain(self, code: str, path: str, what: str, hint: str = "") -> None:
         """Keeps a complaint about the data for the end of the checks."""
@@ -157,7 +158,7 @@ class _Work:
 
     def check_missing(self) -> None:
         """Counts missing cells and complains where the rule does not cover them."""
-        self.missing_cells = sum(len(checked.missing) for checked in self.checked.values())
+        self.missing = {name: len(checked.missing) for name, checked in self.checked.items() if len(checked.missing)}
         rule, target = self.assembly.missing, self.assembly.target
         if rule == "drop":
             return

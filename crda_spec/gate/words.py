@@ -54,7 +54,11 @@ def sentence(gate: Gate, told: Told) -> str:
     name = gate.metric.name.upper()
     compared = f"p = {told.p_value:.4g} {'<' if told.p_value < gate.alpha else '>='} {gate.alpha:g}"
     asked = f", a gain of {gate.min_effect:g} % or more asked for" if gate.min_effect else ""
-    folds = f"held-out {name} fell in {better} of {len(told.results)} folds, {told.effect:+.1f} % on average"
+    much = ""
+    if gate.min_effect:
+        enough = sum(result.augmented < (1.0 - gate.min_effect / 100.0) * result.plain for result in told.results)
+        much = f" (by more than {gate.min_effect:g} % in {enough})"
+    folds = f"held-out {name} fell in {better} of {len(told.results)} folds{much}, {told.effect:+.1f} % on average"
     lead = _LEADS.get(told.reason, "No convincing gain")
     advice = "use the augmented model." if told.reason == "improved" else "keep the plain model."
     return f"{lead}: {folds} ({compared}{asked}): {advice}{_asides(told)}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from crda_spec.records.causal import Certificate, Falsification, Sensitivity
@@ -115,6 +115,7 @@ class DataReport:
     dropped_missing: int
     dropped_duplicates: int
     missing_cells: int
+    missing: Mapping[str, int] = field(default_factory=dict)  # missing cells of each column in use that has some
     notes: tuple[str, ...] = ()
     test_source: str | None = None  # the second source, when the test rows come from one
     test_sha256: str | None = None

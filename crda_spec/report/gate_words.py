@@ -10,12 +10,14 @@ from crda_spec.gate.tests import wilcoxon_p_value
 from crda_spec.records import Array, Column, FoldResult, RunResult, Verdict
 from crda_spec.report.wording import change, count, number, percent, setting, shown
 
+# Reasons that follow from the test and the mean; not those of a gate that stopped early or has too little to move.
+_TURNS_ON_FOLDS = ("improved", "worse", "no_gain_worth_having", "not_significant")
 _FEWEST = 3  # folds below which leaving one out says nothing
 
 
 def loss_unit(metric: str, target: Column) -> str:
     """`MSE (days squared)`: a loss with its unit, where the target has one."""
-    if not target.unit or metric == "r2":
+    if not target.unit or metric.endswith("r2"):
         return metric.upper()
     return f"{metric.upper()} ({shown(target.unit)}{' squared' if metric == 'mse' else ''})"
 
@@ -25,8 +27,9 @@ def p_value_sentence(verdict: Verdict) -> str:
     if verdict.p_value is None:
         return ""
     rare = "fewer than 1 in 10 000" if verdict.p_value < 1e-4 else f"about {_of_hundred(verdict.p_value)}"
+    nothing = f"gained {setting(verdict.min_effect)} % and no more" if verdict.min_effect else "did nothing"
     return (
-        f"If the augmentation did nothing, {rare} such runs would speak for it at least this strongly; "
+        f"If the augmentation {nothing}, {rare} such runs would speak for it at least this strongly; "
         f"the gate accepts below {_of_hundred(verdict.alpha)} (alpha {setting(verdict.alpha)})."
     )
 
@@ -57,33 +60,47 @@ def _obstacles(result: RunResult) -> Iterator[str]:
 def _flips(verdict: Verdict) -> Iterator[str]:
     """In how many folds the comparison would have to come out the other way, where the test's arithmetic is known."""
     words = verdict.test.split(", ")
-    if words[0] != "wilcoxon" or verdict.p_value is None or verdict.decision not in ("accepted", "rejected"):
+    if words[0] != "wilcoxon" or verdict.p_value is None or verdict.reason not in _TURNS_ON_FOLDS:
         return
-    difference = np.array([fold.augmented - fold.plain for fold in verdict.folds], dtype=np.float64)
+    plain = np.array([fold.plain for fold in verdict.folds], dtype=np.float64)
+    beaten = (1.0 - verdict.min_effect / 100.0) * plain  # what the gate tests against
+    difference = np.array([fold.augmented for fold in verdict.folds], dtype=np.float64) - beaten
     if not np.isfinite(difference).all():
         return
-    needed = folds_to_turn(difference, alpha=verdict.alpha, two_sided="two-sided" in words, accepted=verdict.accepted)
+    two_sided = "two-sided" in words
+    needed = folds_to_turn(
+        difference, alpha=verdict.alpha, two_sided=two_sided, accepted=verdict.accepted, asked=plain - beaten
+    )
     if needed is None:
         yield "No change of sign in single folds would turn the verdict: there are too few folds, or too small gains."
-    elif verdict.accepted:
-        one = "fold that helped, had it hurt as much" if needed == 1 else "folds that helped, had they hurt as much"
-        yield f"It hangs on {needed} of {count(len(difference), 'fold')}: {needed} {one}, would have turned it."
+        return
+    folds, it = ("fold", "it") if needed == 1 else ("folds", "they")
+    wanted = f"the {setting(verdict.min_effect)} % asked for" if verdict.min_effect else ""
+    if verdict.accepted:
+        turned = f"gained more than {wanted}, had {it} fallen short" if wanted else f"helped, had {it} hurt"
+        yield (
+            f"It hangs on {needed} of {count(len(difference), 'fold')}: {needed} {folds} that {turned} by as much, "
+            "would have turned it."
+        )
     else:
-        one = "fold that did not help, had it" if needed == 1 else "folds that did not help, had they"
-        yield f"{needed} {one} helped as much, would have been enough to accept."
+        turned = f"fell short of {wanted}, had {it} exceeded it" if wanted else f"did not help, had {it} helped"
+        yield f"{needed} {folds} that {turned} by as much, would have been enough to accept."
 
 
-def folds_to_turn(difference: Array, *, alpha: float, two_sided: bool, accepted: bool) -> int | None:
+def folds_to_turn(
+    difference: Array, *, alpha: float, two_sided: bool, accepted: bool, asked: Array | float = 0.0
+) -> int | None:
     """The least number of folds whose difference must change its sign until Wilcoxon's test decides otherwise.
 
-    difference: (k,) augmented - plain. The largest that stand on the verdict's side turn first: each moves the rank
-    sum most, so that no smaller number would do. None when no number is enough.
+    difference: (k,) augmented - plain + asked. The largest that stand on the verdict's side turn first: each moves the
+    rank sum most, so that no smaller number would do. None when no number is enough.  asked: (k,) the gain, in units
+    of the loss, that has to be exceeded (`min_effect`).
     """
 
     def accepts(values: Array) -> bool:
         falls = wilcoxon_p_value(values, "less") < 0.5
         p_value = wilcoxon_p_value(values, "two-sided" if two_sided else "less")
-        return bool(p_value < alpha and values.mean() < 0 and falls)
+        return bool(p_value < alpha and np.mean(values - asked) < 0 and falls)
 
     turned = difference.copy()
     side = np.flatnonzero(turned < 0 if accepted else turned > 0)

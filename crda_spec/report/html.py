@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from crda_spec.records import Column, FoldResult, RunResult
+from crda_spec.records import Column, DataReport, FoldResult, RunResult
 from crda_spec.report.causal_page import causal_parts
 from crda_spec.report.ensemble_words import ensemble_figure, ensemble_rows, ensemble_sentences, handed_over
 from crda_spec.report.figures import category_bars, fold_slopes, histograms, score_interval
@@ -32,7 +32,7 @@ from crda_spec.report.sentences import (
     score_sentences,
 )
 from crda_spec.report.tuning_page import tuning_parts
-from crda_spec.report.wording import change, in_unit, number, percent, setting, shown
+from crda_spec.report.wording import change, in_unit, number, percent, setting, share, shown
 
 _CONTENTS = "<!-- contents -->"
 _HEADING = re.compile(r'<h2 id="(\w+)">([^<]+)</h2>')
@@ -66,6 +66,7 @@ class _ColumnRow:
     unit: str
     promise: str
     origin: str
+    missing: str  # of the cells that were read; empty when none is
 
 
 def render_html(result: RunResult, *, name: str, description: str, record_json: str, spec_yaml: str) -> str:
@@ -189,7 +190,13 @@ def _columns(result: RunResult) -> Iterator[_ColumnRow]:
             unit=shown(column.unit or ""),
             promise=_promise(column),
             origin="inferred" if column.inferred else "declared",
+            missing=_missing(result.data, column.name),
         )
+
+
+def _missing(data: DataReport, name: str) -> str:
+    cells = data.missing.get(name, 0)
+    return f"{cells} ({share(cells / data.rows_read)})" if cells else ""
 
 
 def _promise(column: Column) -> str:

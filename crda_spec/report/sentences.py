@@ -12,6 +12,7 @@ DECISIONS = {
     "ungated": "UNGATED: nobody tested whether augmentation helps; the augmented model is handed over all the same.",
     "abstained": "Abstained: nothing was augmented, the plain model is the one to use.",
 }
+_MOST_MISSING = 3  # columns that a sentence names; the page lists all
 
 
 def data_sentence(result: RunResult) -> str:
@@ -34,8 +35,17 @@ def dropped(data: DataReport) -> str:
     if data.dropped_duplicates:
         parts.append(f"{count(data.dropped_duplicates, 'repeated row')} dropped")
     if data.missing_cells:
-        parts.append(f"{count(data.missing_cells, 'missing cell')}")
+        parts.append(f"{count(data.missing_cells, 'missing cell')}{_where_missing(data)}")
     return ", ".join(parts) if parts else "nothing dropped"
+
+
+def _where_missing(data: DataReport) -> str:
+    """` (bmi 37, age 4)`: the columns with most of them first."""
+    most = sorted(data.missing.items(), key=lambda one: (-one[1], one[0]))
+    named = [f"{shown(name)} {cells}" for name, cells in most[:_MOST_MISSING]]
+    if len(most) > _MOST_MISSING:
+        named.append(count(len(most) - _MOST_MISSING, "more column"))
+    return f" ({', '.join(named)})" if named else ""
 
 
 def partition_sentence(result: RunResult) -> str:

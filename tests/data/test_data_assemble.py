@@ -179,6 +179,7 @@ def test_imputed_cells_stay_missing_in_the_table():
     done = assemble(houses(area=[1.0, None, 3.0, 4.0]), Assembly(target="price", missing="impute"), seed=0)
     np.testing.assert_array_equal(done.table.x[:, 0], [1.0, np.nan, 3.0, 4.0])
     assert (done.report.missing_cells, done.report.rows_used) == (1, 4)
+    assert done.report.missing == {"area": 1}
 
 
 def test_dropping_every_row_is_an_error():

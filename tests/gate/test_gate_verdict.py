@@ -8,7 +8,7 @@ from gate_parts import verdict_of as judge
 from crda_spec.errors import DataError
 from crda_spec.gate.gate import FoldOutcome, Gate, _check_finite
 from crda_spec.gate.metrics import MSE
-from crda_spec.gate.verdict import abstain, percent_change
+from crda_spec.gate.verdict import abstain, percent_change, rows_to_decide
 from crda_spec.records import FoldResult
 
 
@@ -215,3 +215,16 @@ def test_harm_is_named_before_instability():
 
 def test_a_loss_beyond_all_numbers_is_infinite_without_a_warning():
     assert MSE.loss(np.array([1e200, 1.0]), spread=1.0) == float("inf")
+
+
+def test_the_rows_that_would_decide_are_counted_from_the_gain_that_is_asked_for():
+    """Errors shrink with the root of the rows: twice the distance needs a quarter of them."""
+
+    def wanted(effect, min_effect):
+        gate = Gate(min_effect=min_effect)
+        return rows_to_decide(gate, 10_000, effect, (effect - 9.0, effect + 9.0), 0.9)
+
+    assert wanted(-6.0, 5.0) == pytest.approx(4 * wanted(-7.0, 5.0), rel=1e-3)  # to show more than 5 %
+    assert wanted(-4.0, 5.0) == pytest.approx(4 * wanted(-3.0, 5.0), rel=1e-3)  # to rule out 5 %
+    assert wanted(-6.0, 0.0) == pytest.approx(wanted(-6.0, 5.0) / 36, rel=1e-3)
+    assert wanted(-5.0, 5.0) is None  # right on the border no number of rows tells

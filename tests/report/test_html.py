@@ -318,3 +318,13 @@ def test_the_contents_list_every_section(any_run):
     sections = re.findall(r'<h2 id="(.+?)">', text)
     assert re.findall(r'<li><a href="#(.+?)">', text) == sections
     assert len(sections) >= 6
+
+
+def test_a_column_with_missing_cells_is_seen_in_the_contract(build):
+    run = build("accepted")
+    assert "missing cells" not in page(run)
+    data = replace(run.data, missing_cells=107, missing={"dose": 103, "age": 4})
+    text = page(replace(run, data=data))
+    assert '<th scope="col" class="number">missing cells</th>' in text
+    assert text.count('data-label="missing cells"') == 2
+    assert '<td class="number" data-label="missing cells">103 (25 %)</td>' in text

@@ -141,6 +141,16 @@ def test_partial_retention_and_missing_cells_are_said(build):
     assert "412 rows read, 400 used: 320 to train, 80 to test; 1 missing cell.\n" in text
 
 
+def test_the_columns_with_most_missing_cells_are_named(build):
+    run = build("accepted")
+    missing = {"age": 4, "dose": 37, "smoker": 4, "ward": 1}
+    data = replace(run.data, dropped_missing=0, dropped_duplicates=0, missing_cells=46, missing=missing)
+    text = " ".join(summary(replace(run, data=data)).split())
+    assert "80 to test; 46 missing cells (dose 37, age 4, smoker 4, 1 more column)." in text
+    two = replace(data, missing_cells=41, missing={"age": 4, "dose": 37})
+    assert "; 41 missing cells (dose 37, age 4)." in " ".join(summary(replace(run, data=two)).split())
+
+
 def test_where_no_noise_is_carried_no_strength_is_asked_for(build):
     """At retention 0 no hidden cause can do harm, however strong: `100 % of each` would say the contrary."""
     run = build("accepted")
