@@ -63,17 +63,22 @@ def licensed(
 
 
 def restated(certificate: Certificate, permit: Licensed) -> Certificate:
-    """The certificate of a run whose rows carry no noise: what its own ranking left alone may move all the same."""
+    """The certificate of a run whose rows carry no noise: what its own ranking left alone may move all the same.
+
+    The ranking that a reader is told is then the one that chose: among all features, not among the certified ones.
+    """
     if permit.licence == "certificate":
         return certificate
+
+    def reason(verdict: FeatureVerdict) -> str:
+        if verdict.status != "kept":
+            return verdict.reason
+        if verdict.name in permit.names:
+            return "it could carry its noise, too"
+        return f"it may move, but {permit.left[verdict.name]}" if verdict.name in permit.left else verdict.reason
+
     return replace(
-        certificate,
-        features=tuple(
-            replace(verdict, reason="it could carry noise too, but ranks too low for that")
-            if verdict.status == "kept" and verdict.name in permit.names
-            else verdict
-            for verdict in certificate.features
-        ),
+        certificate, features=tuple(replace(verdict, reason=reason(verdict)) for verdict in certificate.features)
     )
 
 

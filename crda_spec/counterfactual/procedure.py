@@ -204,8 +204,7 @@ def augment(
     certificate = procedure.partitioner.partition(train, screened, seed=seed, index=index)
     counterfactuals = None
     following = procedure.propagation
-    permit = licensed(certificate, procedure.choice, retention=procedure.carried, propagation=following)
-    permit = _as_sets(permit, procedure.acting)
+    permit = permitted(procedure, certificate)
     moved = permit.names
     if make_rows and moved:
         mechanisms = None if following is None else following.mechanisms(train, moved)
@@ -235,6 +234,12 @@ def augment(
         settings={"kind": fitter.regressor.kind, **asdict(fitter.regressor)},  # type: ignore[call-overload]
         studies=studies,
     )
+
+
+def permitted(procedure: Procedure, certificate: Certificate) -> Licensed:
+    """What moves, and on which licence."""
+    permit = licensed(certificate, procedure.choice, retention=procedure.carried, propagation=procedure.propagation)
+    return _as_sets(permit, procedure.acting)
 
 
 def _as_sets(permit: Licensed, acting: Acting) -> Licensed:

@@ -14,6 +14,7 @@ from crda_spec.report.causal_sentences import (
     evidence_sentences,
     gain_sentence,
     ground_sentences,
+    moved_without_noise,
     moving_first,
     permutation_sentence,
     sensitivity_absence,
@@ -94,10 +95,11 @@ class SensitivityPart:
 
 def causal_parts(result: RunResult) -> dict[str, object]:
     """What the template needs for its causal sections, by name."""
+    free = moved_without_noise(result)
     return {
         "features": tuple(_features(result)),
-        "ground": ground_sentences(result.certificate),
-        "evidence": evidence_sentences(result.certificate),
+        "ground": ground_sentences(result.certificate, free),
+        "evidence": evidence_sentences(result.certificate, free),
         "remedies": tuple(shown(remedy.sentence) for remedy in result.certificate.remedies),
         "falsification": _falsification(result),
         "sensitivity": _sensitivity(result),

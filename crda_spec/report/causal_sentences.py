@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from crda_spec.records import Certificate, Falsification, FeatureSensitivity, FeatureVerdict, RunResult, TestedStatement
 from crda_spec.report.wording import count, listed, number, setting, share, shorten, shown
 
@@ -24,8 +26,16 @@ def moving_first(result: RunResult) -> list[FeatureVerdict]:
     return sorted(result.certificate.features, key=lambda one: (not moves[one.name], not one.perturbable))
 
 
-def ground_sentences(certificate: Certificate) -> tuple[str, ...]:
-    """What the certificate looked at: everything unmeasured that drives the target, and the paper's lemma."""
+def moved_without_noise(result: RunResult) -> tuple[str, ...]:
+    """What moved in rows that carry no noise; nothing when they carry some."""
+    return tuple(one.name for one in result.movements if one.moves == "moves" and one.licence == "support")
+
+
+def ground_sentences(certificate: Certificate, without_noise: Sequence[str] = ()) -> tuple[str, ...]:
+    """What the certificate looked at: everything unmeasured that drives the target, and the paper's lemma.
+
+    without_noise: what moved in rows that carry no noise, whatever the certificate would have chosen.
+    """
     said: list[str] = []
     if certificate.noise_side:
         target = next((shown(name) for name, role in certificate.graph.nodes if role == "target"), "the target")
@@ -34,7 +44,7 @@ def ground_sentences(certificate: Certificate) -> tuple[str, ...]:
             f"What drives {target} and is not measured: {parts}. "
             "A feature may move if none of it is tied to the feature once the other features are known."
         )
-    changed = {*certificate.perturbed, *certificate.propagated}
+    changed = {*(without_noise or certificate.perturbed), *certificate.propagated}
     idle = tuple(shown(name) for name in certificate.largest if name not in changed)
     if idle:
         said.append(f"The graph would also let {listed(idle)} move, which the spec or the ranking did not choose.")
@@ -50,10 +60,13 @@ def ground_sentences(certificate: Certificate) -> tuple[str, ...]:
     return tuple(said)
 
 
-def evidence_sentences(certificate: Certificate) -> tuple[str, ...]:
-    """How the data were asked, what they say of the moving features together, and what to know of the search."""
+def evidence_sentences(certificate: Certificate, without_noise: Sequence[str] = ()) -> tuple[str, ...]:
+    """How the data were asked, what they say of the moving features together, and what to know of the search.
+
+    Where no noise is carried the joint check, which asks whether it may be, has nothing to say of the run.
+    """
     said = [shown(certificate.method)] if certificate.method else []
-    joint = certificate.joint
+    joint = None if without_noise else certificate.joint
     if joint is not None:
         said.append(f"{JOINT} {shown(joint.sentence)}")
         if joint.pruned:

@@ -13,6 +13,7 @@ from crda_spec.report.causal_sentences import (
     evidence_sentences,
     gain_sentence,
     ground_sentences,
+    moved_without_noise,
     permutation_sentence,
     sensitivity_absence,
     statement_numbers,
@@ -33,10 +34,11 @@ def ground_lines(result: RunResult) -> tuple[Line, ...]:
     assumed = tuple(Line(shown(text), "soft", 2) for text in certificate.assumes)
     heading = (Line("Assumed:", "soft"),) if assumed else ()
     failed = certificate.joint is not None and certificate.joint.failed
+    free = moved_without_noise(result)
     checks = (
-        Line(text, "bad" if failed and text.startswith(JOINT) else "") for text in evidence_sentences(certificate)
+        Line(text, "bad" if failed and text.startswith(JOINT) else "") for text in evidence_sentences(certificate, free)
     )
-    return (*(Line(text) for text in ground_sentences(certificate)), *checks, *heading, *assumed)
+    return (*(Line(text) for text in ground_sentences(certificate, free)), *checks, *heading, *assumed)
 
 
 def remedy_lines(result: RunResult) -> tuple[Line, ...]:

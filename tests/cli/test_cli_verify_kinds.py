@@ -21,6 +21,7 @@ SORTS = {
     + GRAPH
     + RIDGE
     + "perturbation: {default: {kind: interpolate}}\ncounterfactual: {retention: 0}\n",
+    "ranked": SPEC + GRAPH + RIDGE + "partition: {max_features: 1}\ncounterfactual: {retention: 0}\n",
     "matched": SPEC + GRAPH + RIDGE + "counterfactual: {residual_draw: matched}\n",
     "network": SPEC + GRAPH + "recipe: distilled\nregressor: {kind: mlp, max_iter: 3, hidden_layer_sizes: [4]}\n",
     "repeated": SPEC.replace("{kind: wilcoxon, folds: 5}", "{kind: five_by_two}") + GRAPH + RIDGE,

@@ -1,5 +1,7 @@
 """Two licences: what may move when noise is carried, and what may when it is not."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from counterfactual_parts import declared, numbers
@@ -112,6 +114,11 @@ def test_with_noise_every_feature_says_on_what_it_moves_or_why_it_stays():
     assert found["b"].sentence == "stays: its rows would carry noise, and it is not certified"
 
 
+def ranked_low(verdict):
+    reason = "it may move, but ranks 3 of 3 and partition.max_features is 2"
+    return replace(verdict, status="kept", reason=reason)
+
+
 def test_without_noise_what_is_not_certified_moves_and_says_so():
     choice = Choice(max_features=2, keep=("a",))
     permit = licensed(CERTIFICATE, choice, retention=0.0)
@@ -121,7 +128,12 @@ def test_without_noise_what_is_not_certified_moves_and_says_so():
     assert found["a"].sentence == "stays: partition.keep holds it fixed"
     assert found["d"].sentence == "stays: ranks 4 of 4 and partition.max_features is 2"
     (kept,) = [one for one in restated(CERTIFICATE, permit).features if one.name == "c"]
-    assert kept.reason == "it could carry noise too, but ranks too low for that"
+    assert kept.reason == "it could carry its noise, too"
+    low = replace(
+        CERTIFICATE, features=tuple(one if one.name != "d" else ranked_low(one) for one in CERTIFICATE.features)
+    )
+    (said,) = [one.reason for one in restated(low, permit).features if one.name == "d"]
+    assert said == "it may move, but ranks 4 of 4 and partition.max_features is 2", "one ranking, the one that chose"
     assert restated(CERTIFICATE, licensed(CERTIFICATE, choice, retention=0.5)) is CERTIFICATE
 
 

@@ -13,6 +13,8 @@ from crda_spec.audit.revive import revived
 from crda_spec.audit.tables import folds_csv
 from crda_spec.audit.verify.checks import Check, Finding, Tolerance, checked, compared, named
 from crda_spec.audit.verify.losses import read_scored
+from crda_spec.counterfactual.licence import restated
+from crda_spec.counterfactual.procedure import permitted
 from crda_spec.errors import show
 from crda_spec.gate.gate import Gate
 from crda_spec.gate.verdict import abstain, conclude, measure, paired_rows, percent_change
@@ -149,4 +151,5 @@ def certificate_again(plan: Plan, train: Table, noise: Array) -> dict[str, Any] 
     procedure = plan.procedure
     if procedure.screened != procedure.residuals or procedure.tuner is not None:
         return None
-    return certificate_record(procedure.partitioner.partition(train, noise, seed=plan.seed, index=(0,)))
+    found = procedure.partitioner.partition(train, noise, seed=plan.seed, index=(0,))
+    return certificate_record(restated(found, permitted(procedure, found)))
