@@ -254,8 +254,9 @@ def _part(job: Job, number: int, block: pa.Table) -> _Part:
     y = np.ascontiguousarray(numbers[usable, width]) if generation.needs_outcomes else None
     made = generate_block(generation, x, y, number=number, quota=quota)
     own = usable + place.first + 1
-    lenders = generation.train.row_ids + 1 if generation.draw == "matched" else own
-    table = synthetic_table(made, generation.train, source_numbers=own, noise_numbers=lenders)
+    trained = generation.train.row_ids + 1  # whose rows are partners, and lend matched noise
+    lenders = trained if generation.draw == "matched" else own
+    table = synthetic_table(made, generation.train, source_numbers=own, noise_numbers=lenders, partner_numbers=trained)
     return _Part(table=table, left_out=left_out, clipped=made.action.clipped, scale_clipped=made.scale_clipped)
 
 

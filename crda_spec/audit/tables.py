@@ -90,19 +90,25 @@ def _real_rows(result: RunResult, *, trained: npt.NDArray[np.bool_]) -> pa.Table
 
 
 def synthetic_table(
-    made: Counterfactuals, like: Table, *, source_numbers: IntArray, noise_numbers: IntArray
+    made: Counterfactuals,
+    like: Table,
+    *,
+    source_numbers: IntArray,
+    noise_numbers: IntArray,
+    partner_numbers: IntArray | None = None,
 ) -> pa.Table:
     """The synthetic rows with their ledger, but for `_crda_trained`: whoever trains on them says that.
 
-    like: any table with the same columns.  source_numbers, noise_numbers: the number, counted from 1, of each row that
-    `source` and `noise_rows` count; they differ when noise is lent by rows of another table.
+    like: any table with the same columns.  source_numbers, noise_numbers, partner_numbers: the number, counted from 1,
+    of each row that `source`, `noise_rows` and `partner` count; they differ when noise is lent, or partners are found,
+    among rows of another table. None: partners are counted as sources are.
     """
     count, action = len(made), made.action
     partner = np.full(count, NOBODY) if action.partner is None else action.partner
     ledger = [
         pa.repeat(pa.scalar(value=True), count),
         pa.array(source_numbers[action.source]),
-        _numbered(partner, source_numbers),
+        _numbered(partner, source_numbers if partner_numbers is None else partner_numbers),
         pa.array(made.prediction),
         pa.repeat(1.0, count) if made.scale is None else pa.array(made.scale),
         pa.array(made.noise),

@@ -154,7 +154,7 @@ class _Drawing:
             x[:, move.feature.position] = settled
             still &= (settled == cells) | np.isnan(cells)
             if proposal.partner is not None:
-                partner = _partner_of(partner, proposal.partner, here, source)
+                partner = partner_of(partner, proposal.partner, here, source)
         if complaints:
             raise DataError(complaints)
         return self._followed(_Drawn(x, broken, still, partner, {}), source, attempt=attempt)
@@ -174,7 +174,7 @@ class _Drawing:
         return stream(self.seed, f"again {attempt} {name}" if attempt else name, *self.index)
 
 
-def _partner_of(known: IntArray | None, new: IntArray, here: Mask | None, source: IntArray) -> IntArray:
+def partner_of(known: IntArray | None, new: IntArray, here: Mask | None, source: IntArray) -> IntArray:
     """The second row each new row is made from; of several, that of the first feature in the table's order."""
     taken = new != source if here is None else here & (new != source)
     mine = np.where(taken, new, NOBODY)

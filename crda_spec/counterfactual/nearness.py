@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial import cKDTree
 
-from crda_spec.records import Array, IntArray, Table
+from crda_spec.records import NOBODY, Array, IntArray, Table
 from crda_spec.seeds import stream
 
 _DISTANCES = 500_000_000  # of one search
@@ -92,13 +92,17 @@ class Nearness:
         """(m,) another training row for each source row: one of its `count` neighbours in these features, or any row.
 
         uniform: (m,) numbers in [0, 1), one for each row. Without features to compare, or with count None, every other
-        row is as likely. The row itself stands in where there is no other.
+        row is as likely. The row itself stands in where there is no other. A source of NOBODY is no training row: then
+        all of them are others, and nobody's neighbours are known.
         """
+        strangers = source == NOBODY
         if len(self.train) < 2:
-            return source
+            return np.where(strangers, 0, source).astype(np.int64)
         if count is None or not positions:
-            other = (uniform * (len(self.train) - 1)).astype(np.int64)
-            return other + (other >= source)
+            own = ~strangers
+            other = (uniform * (len(self.train) - own)).astype(np.int64)
+            any_other: IntArray = other + (own & (other >= source))
+            return any_other
         near = self.neighbours(positions, count)
         chosen: IntArray = near[source, (uniform * near.shape[1]).astype(np.int64)]
         return chosen

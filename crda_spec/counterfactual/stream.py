@@ -16,12 +16,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from crda_spec.counterfactual.act import partner_of
 from crda_spec.counterfactual.acting import Acting, Move, plan_moves
 from crda_spec.counterfactual.contract import settle
 from crda_spec.counterfactual.draws import matched_rows
 from crda_spec.counterfactual.licence import licence_of
 from crda_spec.counterfactual.nearness import Nearness
-from crda_spec.counterfactual.policies import Resample, Rows
+from crda_spec.counterfactual.policies import Interpolate, Resample, Rows
 from crda_spec.counterfactual.predict import label
 from crda_spec.errors import Complaint
 from crda_spec.records import (
@@ -40,8 +41,9 @@ from crda_spec.seeds import stream
 BLOCK = 1 << 15  # new rows of one block, about
 _MOST_SOURCES = 4 * BLOCK  # rows read for one block, however few new ones come of them
 
-# Policies that look at no other row than the one they move: only these can leave the training rows behind.
-_OWN_CELL = frozenset({"scale", "shift", "jitter", "quantile", "resample", "flip", "grid"})
+# Policies that look at no other row than the one they move, or at any training row: only these can leave the training
+# rows behind. A row like the one that is moved would have to be looked for.
+_ANYWHERE = frozenset({"scale", "shift", "jitter", "quantile", "resample", "flip", "grid", "interpolate"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,11 +92,14 @@ class Generation:
 
 def cannot_stream(acting: Acting, train: Table, moved: tuple[str, ...]) -> Iterator[Complaint]:
     """What a finished run may have used, and what needs all rows at once."""
-    hint = "use a policy that looks at one cell only, such as scale, jitter, quantile or resample, and run again"
+    hint = (
+        "use a policy that looks for none, such as scale, quantile, resample or interpolate towards any, and run again"
+    )
     for column in (train.features[position] for position in train.positions(moved)):
         policy = acting.policy(column)
         near = isinstance(policy, Resample) and policy.weights == "neighbour"
-        if policy.kind not in _OWN_CELL or near:
+        near |= isinstance(policy, Interpolate) and policy.partner == "near"
+        if policy.kind not in _ANYWHERE or near:
             what = f"'{column.name}' was moved by {policy.kind}, which looks for other rows like it"
             yield Complaint(code="cannot-stream", path=f"perturbation.features.{column.name}", what=what, hint=hint)
     for path, used, what, remedy in (
@@ -112,7 +117,8 @@ def cannot_stream(acting: Acting, train: Table, moved: tuple[str, ...]) -> Itera
 
 
 def generate_block(generation: Generation, x: Array, y: Array | None, *, number: int, quota: int) -> Counterfactuals:
-    """The new rows of one block. Positions in the result count the block's own rows.
+    """The new rows of one block. Positions in the result count the block's own rows; partners, and the rows that lend
+    matched noise, are training rows.
 
     x: (b, d) the block's rows.  y: (b,) their outcomes; None when they are not needed.
     """
@@ -153,10 +159,11 @@ def _moved(generation: Generation, x: Array, source: IntArray, *, number: int) -
     train, seed = generation.train, generation.seed
     moves = plan_moves(train, generation.moved, generation.acting, following=())
     new = x.take(source, axis=0)  # a quarter of the time of x[source]
-    # Streamed policies look at no other row; there is no training row that these come from.
+    # There is no training row that these come from: to a policy that takes a partner, every training row is another.
     rows = Rows(source=np.full(len(source), NOBODY), nearness=Nearness.of(train, seed=seed, index=(number,)))
     moving = _moving(moves, len(source), generation.acting.per_row, rng=stream(seed, "generate-features", number))
     clipped: dict[str, int] = {}
+    partner: IntArray | None = None
     for move in moves:
         feature, column = move.feature, move.feature.column
         here = None if moving is None else moving[:, move.unit]
@@ -171,7 +178,10 @@ def _moved(generation: Generation, x: Array, source: IntArray, *, number: int) -
         settled, changed = settle(proposal.values, column)
         clipped[column.name] = int(np.count_nonzero(changed if here is None else changed & here))
         new[:, feature.position] = settled if here is None else np.where(here, settled, cells)
-    return Action(x=new, source=source, moved=generation.moved, policies=_words(moves), clipped=clipped)
+        if proposal.partner is not None:
+            partner = partner_of(partner, proposal.partner, here, rows.source)
+    words = {move.feature.column.name: move.words for move in moves}
+    return Action(x=new, source=source, moved=generation.moved, policies=words, clipped=clipped, partner=partner)
 
 
 def _moving(
@@ -184,10 +194,6 @@ def _moving(
     place = np.argsort(np.argsort(rng.random((rows, count)), axis=1), axis=1)
     chosen: npt.NDArray[np.bool_] = place < per_row
     return chosen
-
-
-def _words(moves: tuple[Move, ...]) -> dict[str, str]:
-    return {move.feature.column.name: move.words for move in moves}
 
 
 def _noise(

@@ -17,6 +17,7 @@ from crda_spec.check import load_spec
 from crda_spec.cli.finish import finish_run
 from crda_spec.counterfactual.abduct import abduct
 from crda_spec.counterfactual.noise import LocationScale
+from crda_spec.counterfactual.policies import Interpolate
 from crda_spec.counterfactual.predict import predict_outcome
 from crda_spec.errors import DataError, OutputError, SpecError
 
@@ -136,6 +137,25 @@ def test_every_row_can_be_recomputed_from_data_and_run_folder(finished, data, ge
     constant = made[["_crda_retention", "_crda_scale", "_crda_weight", "_crda_licence"]].drop_duplicates()
     assert constant.to_numpy().tolist() == [[0.75, 1.0, 0.5, "certificate"]]
     assert made["_crda_partner_row"].isna().all()
+
+
+def test_rows_that_move_towards_training_rows_name_them(finished, data, tmp_path):
+    """The `distilled` recipe does this with trees: the partner is a row of the run, the source one of the file."""
+    spec, _ = load_spec(finished.folder.parent / "spec.yaml")
+    acting = replace(build_acting(spec), default=Interpolate(reach=0.5), features={})
+    job = prepare(open_run(finished.folder), acting, data, missing="error", factor=1.0)
+    assert generate(job, tmp_path / "one.parquet").rows == 70_000
+    generate(job, tmp_path / "two.parquet", batch=1, workers=2)
+    assert (tmp_path / "one.parquet").read_bytes() == (tmp_path / "two.parquet").read_bytes()
+    made, source = pd.read_parquet(tmp_path / "one.parquet"), pd.read_parquet(data)
+    train = finished.result.split.train
+    assert set(made["_crda_partner_row"]) == set(train.row_ids + 1)
+    before = source["area"].to_numpy()[made["_crda_source_row"] - 1]
+    end = houses(120)["area"].to_numpy()[made["_crda_partner_row"] - 1]
+    moved = made["area"].to_numpy()
+    assert ((moved - before) * (end - before) >= -1e-9).all()
+    assert (abs(moved - before) <= 0.5 * abs(end - before) + 1e-9).all()
+    assert (made["age"].to_numpy() == source["age"].to_numpy()[made["_crda_source_row"] - 1]).all()
 
 
 @pytest.mark.parametrize(("amount", "rows"), [({"rows": 11}, 11), ({"factor": 0.001}, 70), ({"factor": 0.3}, 21_000)])

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from counterfactual_parts import mixed, numbers
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crda_spec.counterfactual.act import Acting
@@ -101,17 +101,52 @@ def test_one_feature_at_a_time():
     assert 100 < changed[:, 0].sum() < 200
 
 
+@given(st.integers(0, 2**32 - 1), st.sampled_from([None, 1]))
+@settings(max_examples=20)
+def test_a_row_moves_towards_any_training_row_with_one_partner_and_one_mix(seed, per_row):
+    train, fresh = mixed(30, missing=0.0), mixed(50, missing=0.0, seed=5)
+    moved = ("free", "kept")
+    acting = Acting(default=Interpolate(reach=0.5), per_row=per_row)
+    made = generate_block(
+        replace(generation(train, acting=acting, moved=moved), seed=seed), fresh.x, fresh.y, number=3, quota=120
+    )
+    partner, at = made.action.partner, list(train.positions(moved))
+    assert partner is not None
+    assert ((partner >= 0) & (partner < len(train))).all()
+    before, end = fresh.x[made.action.source][:, at], train.x[partner][:, at]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mix = (made.action.x[:, at] - before) / (end - before)
+    mix[end == before] = np.nan
+    known = mix[~np.isnan(mix)]
+    assert ((known >= -1e-9) & (known <= 0.5 + 1e-9)).all()
+    if per_row is None:
+        assert np.nanmax(np.abs(mix[:, 0] - mix[:, 1])) < 1e-6
+    rest = [position for position in range(len(train.features)) if position not in at]
+    np.testing.assert_array_equal(made.action.x[:, rest], fresh.x[made.action.source][:, rest])
+
+
+def test_every_training_row_is_as_likely_a_partner_of_a_row_from_elsewhere():
+    train, fresh = mixed(5, missing=0.0), mixed(400, missing=0.0, seed=5)
+    one = generation(train, acting=Acting(default=Interpolate()), moved=("free",))
+    made = generate_block(one, fresh.x, fresh.y, number=0, quota=4000)
+    counts = np.bincount(made.action.partner, minlength=5)
+    assert counts.sum() == 4000
+    assert (abs(counts - 800) < 5 * np.sqrt(4000 * 0.2 * 0.8)).all()
+
+
 def test_what_needs_all_rows_at_once_is_refused_with_its_place():
     train = mixed(40)
     acting = Acting(
-        default=Interpolate(),
+        default=Interpolate(partner="near"),
         features={"count": Conditional(), "ward": Resample(weights="neighbour"), "free": Scale()},
         support=Guard(),
         sources="leverage",
         on_violation="redraw",
     )
     found = [complaint.headline() for complaint in cannot_stream(acting, train, ("free", "bounded", "count", "ward"))]
-    hint = "use a policy that looks at one cell only, such as scale, jitter, quantile or resample, and run again"
+    hint = (
+        "use a policy that looks for none, such as scale, quantile, resample or interpolate towards any, and run again"
+    )
     assert found == [
         "perturbation.features.bounded: 'bounded' was moved by interpolate, which looks for other rows like it; "
         + hint,
