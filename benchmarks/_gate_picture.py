@@ -42,6 +42,8 @@ def draw(figures: Mapping[str, Any]) -> None:
         top = 44 + row * block
         parts.append(f'<text x="{_LEFT - 10}" y="{top + 20}" text-anchor="end">{name.replace("_", " ")}</text>')
         for number, (key, _, colour) in enumerate(GROUPS):
+            if key not in told:
+                continue
             y, (low, high) = top + number * _BAR, told[f"{key}_interval"]
             parts.append(
                 f'<rect x="{_LEFT}" y="{y}" width="{_WIDTH * told[key]:.1f}" height="{_BAR - 2}" fill="{colour}"/>'

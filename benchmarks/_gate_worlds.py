@@ -1,16 +1,23 @@
-"""Worlds and augmentations of which it is known whether they help: by construction, or calibrated on fresh rows.
+"""The worlds and augmentations of the calibration study.
 
-The world: y = sin(2a) + b^2 / 2 + c d + 0.7 e, standard normal features and noise of standard deviation 1. The learner
-is one small regression tree, which is cheap and has variance that good labels can lower.
+One world (five independent features, a smooth truth, noise of variance 1) and mostly one model: a small regression
+tree, which is cheap and has variance that good labels can lower. It is a hard case for a gate, since two trees differ
+much more than their mean errors do; `boosted` shows the same gain with the trees that people use.
 
-- `halves` (null, exactly): a tree of a random half of the distinct rows. Duplicates only make it draw another half, so
-  the two arms are exchangeable.
-- `permuted` (null: cannot help): new rows labelled by the fitted tree, with the noise of other rows.
-- `break_even` (nearly null): new rows with the true outcome plus label noise of about the size at which the good and
-  the harm cancel on fresh rows; what it really came to is measured and told.
-- `noisy_labels`, `wrong_labels` (harmful): the same with too much noise; labels that are systematically wrong.
-- `ten_percent` (helps): true outcomes with little noise, so that the error falls by a tenth.
-- `algorithm_1`: the paper's augmentation with this tree, whatever it does; its truth is measured, not constructed.
+What cannot help, true gain 0:
+- `halves`: a tree of a random half of the distinct rows. Duplicates only make it draw another half.
+- `rerolled`: a tree with random cuts. Duplicates are ignored, and only throw its dice again, as more rows would those
+  of a network. In both, the two models of a fold are drawn alike and independently given the rows, so that the sign of
+  each fold's difference is a fair coin: the null holds exactly, and so must the level of a rank test.
+- `break_even`: new rows with the true outcome plus label noise of the size at which the good and the harm cancel. The
+  size was found on other tables (`BREAK_EVEN`); here folds share what luck their rows have, as in real use.
+
+What hurts:
+- `permuted`: new rows labelled by the fitted tree, with the noise of other rows.
+- `noisy_labels`, `wrong_labels`: too much label noise; labels that are systematically wrong.
+
+What helps by about a tenth: `ten_percent` (true outcomes with little noise) and `boosted` (the same for XGBoost).
+`algorithm_1` is the paper's augmentation with this tree, whatever it does; its truth is measured, not constructed.
 """
 
 from __future__ import annotations
@@ -19,7 +26,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.tree import DecisionTreeRegressor
+from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
 
 from crda_spec.counterfactual.act import Acting
 from crda_spec.counterfactual.partition import Choice, DeclaredPartitioner, Screening
@@ -29,6 +36,7 @@ from crda_spec.records import Array, Column, Table, Teacher
 from crda_spec.regressors import Design, Fitter
 from crda_spec.regressors.fit import FittedModel
 from crda_spec.regressors.teachers import SingleTeacher
+from crda_spec.regressors.xgboost import Xgboost
 from crda_spec.scm.formats.edges import from_edges
 from crda_spec.scm.independence import Pearson
 from crda_spec.seeds import stream
@@ -72,6 +80,19 @@ class HalfTree:
         _, first = np.unique(design.x, axis=0, return_index=True)
         rows = stream(seed, "half", len(design.y)).permutation(np.sort(first))[: len(first) // 2]
         return DecisionTreeRegressor(min_samples_leaf=5, random_state=0).fit(design.x[rows], design.y[rows])
+
+
+@dataclass(frozen=True, slots=True)
+class RerolledTree:
+    """A tree of all distinct rows with random cuts; which ones depends on the seed and the number of rows."""
+
+    kind: ClassVar[str] = "rerolled_tree"
+    stopping: ClassVar[None] = None
+
+    def train(self, design: Design, *, seed: int) -> ExtraTreeRegressor:
+        _, first = np.unique(design.x, axis=0, return_index=True)
+        rows, dice = np.sort(first), int(stream(seed, "dice", len(design.y)).integers(2**31))
+        return ExtraTreeRegressor(min_samples_leaf=5, random_state=dice).fit(design.x[rows], design.y[rows])
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,17 +171,30 @@ def known(noise: float, *, wrong: float = 0.0, weight: float = 1.0, factor: floa
     return replace(BASE, teacher=KnownTeacher(noise, wrong), retention=0.0, weight=weight, acting=acting)
 
 
-def _same(procedure: Procedure) -> dict[int, Procedure]:
-    return {1000: procedure, 300: procedure}
+def _unmoved(regressor: HalfTree | RerolledTree, factor: float = 1.0) -> Procedure:
+    """Duplicates: rows that stay where they are, with their own outcome."""
+    return replace(BASE, regressor=regressor, acting=Acting(default=Jitter(sd=0.0), factor=factor))
 
 
-# What it does to the error, and the augmentation by the number of rows: how much label noise breaks even depends on it.
-SCENARIOS: dict[str, tuple[str, dict[int, Procedure]]] = {
-    "halves": ("null", _same(replace(BASE, regressor=HalfTree(), acting=Acting(default=Jitter(sd=0.0), factor=1.0)))),
-    "permuted": ("null", _same(replace(BASE, teacher=PermutedTeacher()))),
-    "break_even": ("null", {1000: known(1.15), 300: known(1.27)}),
-    "noisy_labels": ("harm", _same(known(1.5))),
-    "wrong_labels": ("harm", {1000: known(1.0, wrong=1.5), 300: known(1.0, wrong=1.8)}),
-    "ten_percent": ("gain", {1000: known(0.3), 300: known(0.5)}),
-    "algorithm_1": ("open", _same(BASE)),
+# Label noise at which the error of trees of 900 rows (a gate fold's) stays as it is: on 2200 other tables, tested on
+# 10 000 fresh rows each, the change was +0.20 % (standard error 0.11) at 1.24, and it grows by 0.2 % a hundredth.
+BREAK_EVEN = 1.23
+
+# Ten augmentations, none of which can help: as many duplicates, each a throw of the dice of its own.
+TEN_NULLS = {f"factor {1 + tenth / 10:g}": _unmoved(RerolledTree(), 1 + tenth / 10) for tenth in range(10)}
+
+BOOSTED = Xgboost(n_estimators=40, learning_rate=0.2, min_child_weight=1.0, stopping=None)
+
+# What it does to the error, how often it is run by the number of rows, and the augmentation.
+Scenario = tuple[str, dict[int, int], Procedure]
+SCENARIOS: dict[str, Scenario] = {
+    "halves": ("null", {1000: 300}, _unmoved(HalfTree())),
+    "rerolled": ("null", {1000: 300}, _unmoved(RerolledTree())),
+    "break_even": ("null", {1000: 300}, known(BREAK_EVEN)),
+    "permuted": ("harm", {1000: 100}, replace(BASE, teacher=PermutedTeacher())),
+    "noisy_labels": ("harm", {1000: 100}, known(1.5)),
+    "wrong_labels": ("harm", {1000: 100}, known(1.0, wrong=1.5)),
+    "ten_percent": ("gain", {1000: 200, 300: 100}, known(0.3)),
+    "boosted": ("boosted", {1000: 60}, replace(known(1.2), regressor=BOOSTED)),
+    "algorithm_1": ("open", {1000: 60}, BASE),
 }

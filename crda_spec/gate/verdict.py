@@ -19,9 +19,10 @@ from scipy.stats import norm
 
 from crda_spec.gate.gate import FoldOutcome, Gate
 from crda_spec.gate.interval import change_interval, units_of
+from crda_spec.gate.metrics import MSE, Metric
 from crda_spec.gate.tests import Paired, p_value
 from crda_spec.gate.words import ABSTENTIONS, Told, sentence
-from crda_spec.records import Decision, FoldResult, IntArray, RowLosses, Table, Verdict, VerdictReason
+from crda_spec.records import Array, Decision, FoldResult, IntArray, RowLosses, Table, Verdict, VerdictReason
 from crda_spec.seeds import stream
 
 NEGLIGIBLE = 1.0  # percent: whoever rules out this much gain need not ask for more rows
@@ -63,7 +64,7 @@ def judge(
     stopped_fits: fits that were not made because the verdict was certain.
     """
     results = tuple(outcome.result for outcome in outcomes)
-    seen = measure(gate, paired_losses(outcomes, train), results, seed=seed)
+    seen = measure(gate, paired_losses(outcomes, train, gate.metric), results, seed=seed)
     return replace(
         conclude(gate, results, seen, rows=len(train), stopped_fits=stopped_fits),
         fits=shared + sum(outcome.fits for outcome in outcomes),
@@ -194,12 +195,39 @@ def paired_folds(results: Sequence[FoldResult]) -> Paired:
         row_plain=plain,
         row_augmented=augmented,
         units=np.arange(len(results)),
+        each_plain=plain[None, :],
+        each_augmented=augmented[None, :],
+        fold_of=np.arange(len(results))[None, :],
+        block_plain=plain[None, :],
+        block_augmented=augmented[None, :],
     )
 
 
-def paired_losses(outcomes: Sequence[FoldOutcome], train: Table) -> Paired:
-    """The folds' losses, and every scored row's mean over the repeats."""
-    return paired_rows([outcome.result for outcome in outcomes], row_losses(outcomes, len(train)), train.groups)
+def paired_losses(outcomes: Sequence[FoldOutcome], train: Table, metric: Metric = MSE) -> Paired:
+    """The folds' losses, every scored row's in each repeat and on average, and the folds' losses by these averages."""
+    losses, held = row_losses(outcomes, len(train)), [outcome.held for outcome in outcomes]
+    paired = paired_rows([outcome.result for outcome in outcomes], losses, train.groups)
+    scored = np.flatnonzero(~np.isnan(losses.plain))
+    repeats = sum(map(len, held)) // len(scored)
+    each, fold_of = np.zeros((2, repeats, len(train))), np.zeros((repeats, len(train)), dtype=np.int64)
+    for number, outcome in enumerate(outcomes):
+        repeat = number * repeats // len(outcomes)
+        each[0, repeat, outcome.held], each[1, repeat, outcome.held] = outcome.plain, outcome.augmented
+        fold_of[repeat, outcome.held] = number
+    paired = replace(
+        paired, each_plain=each[0][:, scored], each_augmented=each[1][:, scored], fold_of=fold_of[:, scored]
+    )
+    if repeats == 1:
+        return paired
+    return replace(
+        paired,
+        block_plain=_blocks(held, losses.plain, train, metric).reshape(repeats, -1),
+        block_augmented=_blocks(held, losses.augmented, train, metric).reshape(repeats, -1),
+    )
+
+
+def _blocks(held: Sequence[IntArray], losses: Array, train: Table, metric: Metric) -> Array:
+    return np.array([metric.mean(losses[rows], spread=float(np.var(train.y[rows]))) for rows in held])
 
 
 def row_losses(outcomes: Sequence[FoldOutcome], rows: int) -> RowLosses:

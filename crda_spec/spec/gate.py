@@ -68,6 +68,22 @@ class WilcoxonGate(_Curtailed):
     """The paper's gate, without its leaks: Wilcoxon's signed-rank test on paired fold losses."""
 
     kind: Literal["wilcoxon"] = Field(description="Wilcoxon's signed-rank test on the paired losses of the folds.")
+    repeats: int = Field(
+        1,
+        ge=1,
+        le=20,
+        description="How often the rows are divided into folds anew; each row counts once, with its mean loss.",
+    )
+
+
+class ClusteredGate(_Gate):
+    """Every held-out row speaks, and rows of a fold know that they share their models. Few folds, two repeats."""
+
+    kind: Literal["clustered"] = Field(
+        description="A t-test on the held-out rows' losses that allows for what the models of a fold have in common."
+    )
+    folds: int = Field(6, ge=2, le=100, description="How many folds; the whole procedure is refitted in each.")
+    repeats: int = Field(2, ge=1, le=20, description="How often the rows are divided into folds anew.")
 
 
 class SignGate(_Curtailed):
@@ -99,7 +115,10 @@ class FiveByTwoGate(_Gate):
     repeats: Literal[5] = Field(5, description="Always 5.")
 
 
-Gate = Annotated[WilcoxonGate | CorrectedTGate | SignGate | BootstrapGate | FiveByTwoGate, Field(discriminator="kind")]
+Gate = Annotated[
+    WilcoxonGate | ClusteredGate | CorrectedTGate | SignGate | BootstrapGate | FiveByTwoGate,
+    Field(discriminator="kind"),
+]
 
 
 def smallest_p_value(folds: int, alternative: str) -> float:
@@ -132,6 +151,9 @@ def gate_complaints(gate: Any) -> Iterator[Complaint]:  # noqa: ANN401 - the spe
         yield Complaint(code="inconsistent", path="gate.quantile", what=what, hint=hint)
     if not gate.enabled:
         return
+    if isinstance(gate, WilcoxonGate) and gate.repeats > 1 and gate.stop == "certain":
+        what = f"with {gate.repeats} repeats nothing is certain before the last one: it changes every row's mean loss"
+        yield Complaint(code="inconsistent", path="gate.stop", what=what, hint="use stop: never, or repeats: 1")
     if isinstance(gate, _Curtailed):
         yield from _too_few_folds(gate)
     elif isinstance(gate, BootstrapGate):

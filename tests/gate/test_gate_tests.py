@@ -29,6 +29,11 @@ def paired(difference, *, level=10.0, spread=0.3, seed=0, units=None):
         row_plain=np.full(n, level),
         row_augmented=level + rows.ravel(),
         units=np.arange(n) if units is None else units,
+        each_plain=np.full((1, n), level),
+        each_augmented=level + rows.reshape(1, n),
+        fold_of=np.repeat(np.arange(len(difference)), ROWS)[None, :],
+        block_plain=np.full((1, len(difference)), level),
+        block_augmented=level + difference[None, :],
     )
 
 

@@ -34,6 +34,8 @@ def text(tmp_path_factory):
 
 GATES = {
     "wilcoxon": ("{kind: wilcoxon, folds: 5, metric: rmse}", 5),
+    "wilcoxon_twice": ("{kind: wilcoxon, folds: 5, repeats: 2, metric: r2}", 10),
+    "clustered": ("{kind: clustered, folds: 4, metric: rmse, min_effect: 1}", 8),
     "sign": ("{kind: sign, folds: 5, metric: r2}", 5),
     "corrected_t": ("{kind: corrected_t, folds: 4, repeats: 2, metric: mae}", 8),
     "bootstrap": ("{kind: bootstrap, folds: 4, resamples: 199, metric: pinball, quantile: 0.9}", 4),
@@ -50,7 +52,7 @@ def test_every_gate_runs_and_costs_what_was_foreseen(tmp_path, text, kind, recip
         changes += ["counterfactual={teacher: {kind: crossfit, folds: 3}}", "partition.residuals=in_sample"]
     result = run_spec(tmp_path, text.replace("GATE", gate), *changes)
     verdict = result.verdict
-    assert verdict.test.startswith(f"{kind}, ")
+    assert verdict.test.startswith(f"{kind.removesuffix('_twice')}, ")
     assert [fold.fold for fold in verdict.folds] == list(range(1, folds + 1))
     assert verdict.planned_folds == folds
     assert 0.0 <= verdict.p_value <= 1.0
@@ -98,6 +100,13 @@ def test_a_gain_has_to_be_as_large_as_was_asked(tmp_path, text):
             (
                 "gate.resamples: this gate can never accept: with 99 resamples the smallest one-sided p-value is "
                 "1/100 = 0.01, which is not below alpha = 0.01; use at least 101 resamples"
+            ),
+        ),
+        (
+            "{kind: wilcoxon, repeats: 3, stop: certain}",
+            (
+                "gate.stop: with 3 repeats nothing is certain before the last one: it changes every row's mean loss; "
+                "use stop: never, or repeats: 1"
             ),
         ),
         (

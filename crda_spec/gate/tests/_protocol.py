@@ -23,6 +23,13 @@ class Paired:
     row_plain: Array  # (n,) one loss a row, averaged over repeats
     row_augmented: Array  # (n,)
     units: IntArray  # (n,) rows of equal number belong together
+    each_plain: Array  # (repeats, n) one loss a row and repeat
+    each_augmented: Array
+    fold_of: IntArray  # (repeats, n) the fold that held the row out
+    # (repeats, folds) the losses of each repeat's folds when every row costs what it did on average over all repeats;
+    # with one repeat, the losses above
+    block_plain: Array
+    block_augmented: Array
 
     @property
     def difference(self) -> Array:
@@ -34,6 +41,11 @@ class Paired:
         """(n,) augmented - plain."""
         return self.row_augmented - self.row_plain
 
+    @property
+    def block_difference(self) -> Array:
+        """(repeats, folds) augmented - plain."""
+        return self.block_augmented - self.block_plain
+
     def swapped(self) -> Paired:
         """The same with the arms' names exchanged: is the plain one better?"""
         return replace(
@@ -42,6 +54,10 @@ class Paired:
             augmented=self.plain,
             row_plain=self.row_augmented,
             row_augmented=self.row_plain,
+            each_plain=self.each_augmented,
+            each_augmented=self.each_plain,
+            block_plain=self.block_augmented,
+            block_augmented=self.block_plain,
         )
 
     def against(self, gain: float, *, row_power: int = 1) -> Paired:
@@ -50,7 +66,13 @@ class Paired:
         row_power: a fold's loss is the mean loss of its rows to the power 1 / row_power (rmse: 2).
         """
         left = 1.0 - gain / 100.0
-        return replace(self, plain=left * self.plain, row_plain=left**row_power * self.row_plain) if gain else self
+        return replace(
+            self,
+            plain=left * self.plain,
+            row_plain=left**row_power * self.row_plain,
+            each_plain=left**row_power * self.each_plain,
+            block_plain=left * self.block_plain,
+        )
 
     def check_finite(self) -> None:
         """Whoever gets this far with a loss that is no number has made a mistake."""

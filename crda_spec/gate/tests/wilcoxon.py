@@ -4,6 +4,12 @@ Zero differences say nothing for either side and are left out (Wilcoxon's own ru
 Tied differences share their mean rank, and the null distribution is computed for those very ranks: all 2^n sign
 patterns are counted by convolution, so the p-value is exact with ties as well, where tables and
 approximations are not.
+
+Repeats: the folds of a second division hold the rows of the first once more, so twenty differences are not twenty
+pieces of evidence. Each row counts once, with its mean loss over the repeats, and the differences are those of one
+division's folds. Each division is asked in turn, and the mean of their p-values counts: a division sees how its own
+models differ but not how those of the others do, so each alone says yes a little too often, and the largest of them
+too seldom (benchmarks/gate_calibration.py).
 """
 
 from __future__ import annotations
@@ -25,9 +31,9 @@ class Wilcoxon:
     kind: ClassVar[str] = "wilcoxon"
 
     def p_value(self, paired: Paired, *, rng: np.random.Generator) -> float:
-        """Exact; draws nothing."""
+        """Exact with one repeat; draws nothing."""
         del rng
-        return wilcoxon_p_value(paired.difference, "less")
+        return float(np.mean([wilcoxon_p_value(difference, "less") for difference in paired.block_difference]))
 
     def least_p_value(self, difference: Array, ahead: int) -> float:
         """The smallest p-value that `ahead` more folds can lead to.

@@ -1,0 +1,74 @@
+"""What the default gate costs, recipe by recipe: every fit of a whole run is counted where it happens."""
+
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+import pytest
+from gate_parts import Squares
+
+from crda_spec.build import build_plan
+from crda_spec.check import load_spec
+from crda_spec.pipeline import run
+from crda_spec.report.progress import Silent
+
+SPEC = """
+version: 1
+name: cost
+recipe: {recipe}
+dataset: {{source: {{kind: synthetic, world: home_energy, rows: 80}}, target: energy}}
+causal:
+  graph: {{kind: edges, edges: ["outside_temperature -> energy", "floor_area -> energy", "setpoint -> energy"]}}
+regressor: {{kind: {regressor}}}
+"""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Counted:
+    """Least squares in the place of a dearer model; it writes down how many rows each fit was given."""
+
+    kind: ClassVar[str] = "counted"
+    stopping: ClassVar[None] = None
+    rows: list = field(default_factory=list)
+
+    def train(self, design, *, seed):
+        self.rows.append(len(design.y))
+        return Squares().train(design, seed=seed)
+
+
+def counted(procedure):
+    """The recipe's procedure with every model replaced by one that counts; who shares with whom stays as it is."""
+    student = Counted()
+    members = getattr(procedure.teacher, "members", None)
+    if members is None:
+        return replace(procedure, regressor=student), [student]
+    seats = tuple(None if member is None else Counted() for member in members)
+    teacher = replace(procedure.teacher, members=seats)
+    return replace(procedure, regressor=student, teacher=teacher), [student, *(one for one in seats if one)]
+
+
+@pytest.mark.parametrize(
+    ("recipe", "regressor", "fits", "most"),
+    [
+        ("paper", "mlp", 20, 2.5),
+        ("paper", "xgboost", 20, 2.5),
+        ("distilled", "mlp", 56, 7.0),
+        ("distilled", "xgboost", 56, 7.0),
+    ],
+)
+def test_the_default_gate_costs_no_more_than_promised(tmp_path, recipe, regressor, fits, most):
+    """Plain 10-fold cross-validation is 10 fits. What a run fits beside its gate is counted in a run without one."""
+    file = tmp_path / "spec.yaml"
+    file.write_text(SPEC.format(recipe=recipe, regressor=regressor))
+    plan = replace(build_plan(*load_spec(file)), jobs=1, inspect=False)
+    done, verdicts = {}, {}
+    for enabled in (True, False):
+        procedure, models = counted(plan.procedure)
+        result = run(replace(plan, procedure=procedure, gate=replace(plan.gate, enabled=enabled)), progress=Silent())
+        done[enabled], verdicts[enabled] = sum(len(model.rows) for model in models), result.verdict
+        assert result.fits == done[enabled]  # what the record tells is what was fitted
+    assert verdicts[False].decision == "ungated"
+    assert len(verdicts[True].folds) == 10
+    # Where fold models are shared, the plain ones are fitted with the teacher's; they are the gate's all the same.
+    shared = 10 if plan.procedure.shared_seats else 0
+    assert verdicts[True].fits == done[True] - done[False] + shared == fits
+    assert fits <= most * 10
