@@ -77,17 +77,18 @@ def prepare_scoring(
     *,
     missing: MissingRule,
     style: Mapping[str, str],
+    sheet: str | int = 0,
     single: bool = False,
 ) -> Scoring:
     """All that is needed, checked: the models' files, the file of rows and its columns.
 
-    single: asks for the run's one model also where there is an ensemble.
+    sheet: of a workbook.  single: asks for the run's one model also where there is an ensemble.
     """
     together = record.get("ensemble") is not None and not single
     _untouched(folder, record, "ensemble" if together else "model")
     members = load_members(folder) if together else (load_model(folder / "model"),)
     features = tuple(read_column(told) for told in record["data"]["features"])
-    file = open_rows(data, style=TextStyle(**style))
+    file = open_rows(data, style=TextStyle(**style), sheet=sheet)
     complaints = missing_columns(file, [column.name for column in features])
     if complaints:
         raise DataError(complaints)

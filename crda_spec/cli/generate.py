@@ -26,7 +26,8 @@ _LICENCES = {
 def generate(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a finished run.", show_default=False)],
     data: Annotated[
-        Path, typer.Argument(metavar="DATA", help="Rows with the run's columns: Parquet or CSV.", show_default=False)
+        Path,
+        typer.Argument(metavar="DATA", help="Rows with the run's columns: Parquet, CSV or Excel.", show_default=False),
     ],
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Write to this Parquet file, which must be new.")],
     rows: Annotated[int | None, typer.Option("--rows", help="How many new rows, in all.")] = None,

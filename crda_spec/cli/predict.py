@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -13,10 +17,28 @@ from crda_spec.cli.options import AsJson, RunFolder
 from crda_spec.errors import Complaint, OutputError
 
 
+@contextmanager
+def _rows_of(data: Path) -> Iterator[Path]:
+    """The file to read; what comes on standard input is kept in one, because its rows are counted first."""
+    if str(data) != "-":
+        yield data
+        return
+    with tempfile.TemporaryDirectory(prefix="crda-predict-") as folder:
+        file = Path(folder) / "stdin.csv"
+        with file.open("wb") as sink:
+            shutil.copyfileobj(sys.stdin.buffer, sink)
+        yield file
+
+
 def predict(
     run: RunFolder,
     data: Annotated[
-        Path, typer.Argument(metavar="DATA", help="Rows with the run's features: CSV or Parquet.", show_default=False)
+        Path,
+        typer.Argument(
+            metavar="DATA",
+            help="Rows with the run's features: CSV, Parquet or Excel (.xlsx); - reads CSV from standard input.",
+            show_default=False,
+        ),
     ],
     out: Annotated[
         Path | None,
@@ -46,8 +68,12 @@ def predict(
     style = {}  # a text file is read as the run's own text file was written
     if source.kind == "csv":
         style = {"delimiter": source.delimiter, "encoding": source.encoding, "decimal": source.decimal}
-    scoring = prepare_scoring(run, record, data, missing=spec.dataset.missing.kind, style=style, single=single)
-    numbers, said = predicted(scoring)
+    sheet = source.sheet if source.kind == "excel" else 0
+    with _rows_of(data) as file:
+        scoring = prepare_scoring(
+            run, record, file, missing=spec.dataset.missing.kind, style=style, sheet=sheet, single=single
+        )
+        numbers, said = predicted(scoring)
     if out is not None:
         write_predictions(numbers, said, out)
     count = sum(value == value for value in said.tolist())  # noqa: PLR0124 - NaN is the one number unequal to itself

@@ -1,5 +1,7 @@
 """Files larger than memory: a Parquet or text file, read block by block, with the contracts of a known table.
 
+A sheet of an Excel workbook is never so large: it is read whole and handed out like the others.
+
 A run's columns are known before the first block is read, so nothing is inferred here: a cell either fits its column's
 contract or is an error that names its row. Every block has exactly as many rows as were asked for, but for the last.
 """
@@ -15,17 +17,21 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from crda_spec.data import parquetfile, textfile
+from crda_spec.data import parquetfile, textfile, workbook
+from crda_spec.data.cells import LARGEST_EXACT
 from crda_spec.data.files import require_file
 from crda_spec.data.sources.csv import MISSING
 from crda_spec.errors import Complaint, DataError, Place, did_you_mean, show
 
-_ENDINGS: dict[str, Literal["parquet", "csv"]] = {
+_Kind = Literal["parquet", "csv", "excel"]
+_ENDINGS: dict[str, _Kind] = {
     ".parquet": "parquet",
     ".pq": "parquet",
     ".csv": "csv",
     ".tsv": "csv",
     ".txt": "csv",
+    ".xlsx": "excel",
+    ".xlsm": "excel",
 }
 _CHUNK = 1 << 22  # bytes of a file, or of each column of one, that are read at a time
 
@@ -44,10 +50,11 @@ class RowFile:
     """A table on disk, of known length."""
 
     path: Path
-    kind: Literal["parquet", "csv"]
+    kind: _Kind
     style: TextStyle
     names: tuple[str, ...]
     rows: int
+    sheet: pa.Table | None = None  # of a workbook
 
     def blocks(self, size: int, names: Sequence[str]) -> Iterator[pa.Table]:
         """The rows in order, `size` at a time, only these columns."""
@@ -66,6 +73,9 @@ class RowFile:
             yield pa.Table.from_batches(waiting)
 
     def _batches(self, names: list[str], size: int) -> Iterator[pa.RecordBatch]:
+        if self.sheet is not None:
+            yield from self.sheet.select(names).to_batches(max_chunksize=size)
+            return
         try:
             if self.kind == "csv":
                 yield from _text_batches(self.path, self.style, self.names, names)
@@ -77,14 +87,16 @@ class RowFile:
             raise _unreadable(self.path, error) from error
 
 
-def open_rows(path: Path, *, style: TextStyle | None = None) -> RowFile:
-    """Looks at the file's header and counts its rows; no row is kept. The ending tells the kind."""
+def open_rows(path: Path, *, style: TextStyle | None = None, sheet: str | int = 0) -> RowFile:
+    """Looks at the file's header and counts its rows; no row is kept, but of a sheet. The ending tells the kind."""
     style = style or TextStyle()
     kind = _ENDINGS.get(path.suffix.casefold())
     if kind is None:
-        what = f"'{path.name}' ends in neither .parquet nor .csv"
-        raise DataError(Complaint(code="unknown-kind", what=what, hint="write the rows as Parquet or CSV"))
+        what = f"'{path.name}' ends in neither .parquet, .csv nor .xlsx"
+        raise DataError(Complaint(code="unknown-kind", what=what, hint="write the rows as Parquet, CSV or Excel"))
     require_file(path, str(path), key="")
+    if kind == "excel":
+        return _open_sheet(path, sheet)
     if kind == "parquet":
         names = parquetfile.read_header(path)
         with pq.ParquetFile(path) as file:
@@ -96,6 +108,24 @@ def open_rows(path: Path, *, style: TextStyle | None = None) -> RowFile:
     if rows == 0:
         raise DataError(Complaint(code="no-rows", place=Place(file=path.name), what="the file has columns but no row"))
     return RowFile(path=path, kind=kind, style=style, names=names, rows=rows)
+
+
+def _open_sheet(path: Path, sheet: str | int) -> RowFile:
+    """Every cell as text, which keeps columns of mixed cells; what it means is the contract's business."""
+    _, names, rows = workbook.read_sheet(path, sheet)
+    cells = {name: pa.array([_text(row[at]) for row in rows], pa.string()) for at, name in enumerate(names)}
+    return RowFile(path=path, kind="excel", style=TextStyle(), names=names, rows=len(rows), sheet=pa.table(cells))
+
+
+def _text(cell: object) -> str | None:
+    """A cell as a text file has it: a whole number without a point, a truth in words."""
+    if cell is None or (isinstance(cell, str) and cell.strip() in MISSING):
+        return None
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
+    if isinstance(cell, float):
+        return str(int(cell)) if cell.is_integer() and abs(cell) < LARGEST_EXACT else repr(cell)
+    return str(cell)
 
 
 def missing_columns(file: RowFile, wanted: Sequence[str]) -> list[Complaint]:

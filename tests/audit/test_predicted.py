@@ -59,6 +59,42 @@ def test_new_rows_are_predicted_as_the_model_in_memory_predicts_them(finished, s
     assert table["prediction"].tolist() == finished.result.model.predict(x.to_numpy(np.float64)).tolist()
 
 
+def test_a_sheet_and_standard_input_are_read_as_a_csv_file_is(finished, start, tmp_path, monkeypatch):
+    new = houses(30).drop(columns="price")
+    new.to_csv(tmp_path / "new.csv", index=False)
+    new.to_excel(tmp_path / "new.xlsx", index=False)
+    said = start("predict", finished.folder, tmp_path / "new.csv")
+    assert said[0] == 0
+    assert start("predict", finished.folder, tmp_path / "new.xlsx") == said
+    with (tmp_path / "new.csv").open("rb") as given:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(given))
+        assert start("predict", finished.folder, "-") == said
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        ({"age": "old"}, "new.xlsx: 1 value of 'age' is not a number: row 2: 'old'"),
+        ({"garage": 7.0}, "new.xlsx: 1 value of 'garage' is not a label that the run has seen: row 2: 7;"),
+        ({"rooms": None}, "new.xlsx: 'rooms' is missing in row 2; fill the cell"),
+    ],
+)
+def test_a_cell_of_a_sheet_that_breaks_the_contract_is_named(finished, start, tmp_path, cells, message):
+    new = houses(3).astype(object)
+    for name, cell in cells.items():
+        new.loc[1, name] = cell
+    new.to_excel(tmp_path / "new.xlsx", index=False)
+    code, _, err = start("predict", finished.folder, tmp_path / "new.xlsx")
+    assert code == 2
+    assert err.startswith(message)
+
+
+def test_nothing_on_standard_input_is_said(finished, start, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
+    code, _, err = start("predict", finished.folder, "-")
+    assert (code, err.startswith("stdin.csv: ")) == (2, True)
+
+
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_a_file_of_predictions(finished, start, tmp_path, ending):
     houses(20).to_parquet(tmp_path / "new.parquet")

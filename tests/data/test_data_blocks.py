@@ -134,8 +134,11 @@ def test_files_that_cannot_be_rows(tmp_path):
             every_block(path)
         return str(caught.value).replace(str(tmp_path), "HERE")
 
+    assert message("rows.json", b"") == (
+        "'rows.json' ends in neither .parquet, .csv nor .xlsx; write the rows as Parquet, CSV or Excel"
+    )
     assert message("rows.xlsx", b"") == (
-        "'rows.xlsx' ends in neither .parquet nor .csv; write the rows as Parquet or CSV"
+        "rows.xlsx: this is no Excel workbook (.xlsx) that can be read; save it again as .xlsx"
     )
     assert message("none.csv").startswith("there is no file 'HERE/none.csv'; ")
     assert message("empty.csv", b"a,b\n") == "empty.csv: the file has columns but no row"
