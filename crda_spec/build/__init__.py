@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from crda_spec.build.causal import build_choice, build_falsifier, build_finder, build_partitioner
 from crda_spec.build.data import build_loader, build_source
-from crda_spec.build.gate import build_gate
+from crda_spec.build.gate import build_gate, inner_metric
 from crda_spec.build.perturbation import build_acting
 from crda_spec.build.regressor import build_member
 from crda_spec.build.settings import settings_of
@@ -63,8 +63,9 @@ def build_candidates(spec: RunSpec, draft: Draft, graph: CausalGraph | None) -> 
         if not isinstance(found, RunSpec):
             raise SpecError(found)
         named[name] = build_procedure(found, draft, graph)
-    metric = "mae" if spec.gate.metric == "mae" else "mse"
-    return replace(declared, tuner=Candidates(named=named, folds=spec.gate.candidate_folds, metric=metric))
+    metric, quantile = inner_metric(spec)
+    tuner = Candidates(named=named, folds=spec.gate.candidate_folds, metric=metric, quantile=quantile)
+    return replace(declared, tuner=tuner)
 
 
 def build_procedure(spec: RunSpec, draft: Draft, graph: CausalGraph | None) -> Procedure:

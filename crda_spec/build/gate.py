@@ -8,6 +8,16 @@ from crda_spec.gate.tests import TESTS, Bootstrap
 from crda_spec.spec.run import RunSpec
 
 
+def inner_metric(spec: RunSpec) -> tuple[str, float]:
+    """By what inner folds choose, and pinball's quantile: the gate's own metric, as a mean over rows.
+
+    rmse and r2 put the choices in the same order as the squared error, fold by fold.
+    """
+    metric = str(spec.gate.metric)
+    quantile = 0.5 if spec.gate.quantile is None else float(spec.gate.quantile)
+    return (metric if metric in ("mae", "pinball") else "mse"), quantile
+
+
 def build_gate(spec: RunSpec) -> Gate:
     """The test with its settings, and the folds it is asked about."""
     gate = spec.gate

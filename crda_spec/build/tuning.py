@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from crda_spec.build.gate import inner_metric
 from crda_spec.build.perturbation import build_policy
 from crda_spec.build.teacher import build_rule
 from crda_spec.check import searched_knobs
@@ -25,6 +26,7 @@ def build_knob_search(spec: RunSpec, draft: Draft) -> KnobSearch | None:
     space = KnobSpace(
         priors={name: _prior(value) for name, value in chosen.items()}, teachers=teachers, policies=policies
     )
+    metric, quantile = inner_metric(spec)
     return KnobSearch(
         space=space,
         trials=said.trials,
@@ -32,9 +34,8 @@ def build_knob_search(spec: RunSpec, draft: Draft) -> KnobSearch | None:
         prune=said.prune == "median",
         seconds=said.seconds,
         warm_start=said.warm_start,
-        # rmse and r2 put the settings in the same order as the squared error, fold by fold.
-        metric=metric if (metric := str(spec.gate.metric)) in ("mae", "pinball") else "mse",
-        quantile=getattr(spec.gate, "quantile", None) or 0.5,
+        metric=metric,
+        quantile=quantile,
     )
 
 

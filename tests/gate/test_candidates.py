@@ -97,6 +97,34 @@ def load(tmp_path):
     return load
 
 
+@pytest.mark.parametrize(
+    ("gate", "metric", "quantile"),
+    [
+        ("metric: mse", "mse", 0.5),
+        ("metric: rmse", "mse", 0.5),
+        ("metric: r2", "mse", 0.5),
+        ("metric: mae", "mae", 0.5),
+        ("metric: pinball, quantile: 0.9", "pinball", 0.9),
+    ],
+)
+def test_candidates_are_chosen_by_the_gates_own_metric(load, gate, metric, quantile):
+    found = build_plan(*load(f"{{more: {{counterfactual: {{factor: 3}}}}}}\n  {gate.replace(', ', chr(10) + '  ')}"))
+    tuner = found.procedure.tuner
+    assert (tuner.metric, tuner.quantile) == (metric, quantile)
+
+
+def test_a_candidates_loss_is_that_of_its_metric():
+    """Twice the pinball loss at a half is the absolute error; at another quantile it is neither."""
+    train = draw(40, 2, 0)
+    losses = {}
+    for metric, quantile in (("mae", 0.5), ("pinball", 0.5), ("pinball", 0.9)):
+        tuner = Candidates(named={"one": procedure(train)}, folds=3, metric=metric, quantile=quantile)
+        study = tuner.settle(procedure(train), train, seed=0, index=(0,), around=None).studies[0]
+        losses[metric, quantile] = np.array([*study.plain, *study.trials[0].losses])
+    np.testing.assert_allclose(2 * losses["pinball", 0.5], losses["mae", 0.5])
+    assert not np.allclose(2 * losses["pinball", 0.9], losses["mae", 0.5])
+
+
 def test_a_candidate_is_the_spec_with_its_changes(load):
     plan = build_plan(
         *load("{more: {counterfactual: {factor: 3}}, ours: {recipe: distilled, partition: {max_features: 1}}}")

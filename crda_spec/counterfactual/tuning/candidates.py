@@ -26,7 +26,8 @@ class Candidates:
 
     named: Mapping[str, Procedure]
     folds: int = 3
-    metric: str = "mse"
+    metric: str = "mse"  # or mae, or pinball
+    quantile: float = 0.5  # read by pinball alone
 
     @property
     def in_blocks(self) -> bool:
@@ -48,7 +49,16 @@ class Candidates:
         sizes: tuple[int, ...] = ()
         fits, seconds = 0, 0.0
         for number, (name, one) in enumerate(self.named.items(), start=1):
-            inside = inner_folds(one, train, self.folds, metric=self.metric, seed=seed, index=index, around=around)
+            inside = inner_folds(
+                one,
+                train,
+                self.folds,
+                metric=self.metric,
+                seed=seed,
+                index=index,
+                around=around,
+                quantile=self.quantile,
+            )
             pairs = [fold.losses(one) for fold in inside]
             losses = tuple(augmented for _, augmented in pairs)
             plain = plain or tuple(loss for loss, _ in pairs)
