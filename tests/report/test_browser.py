@@ -85,7 +85,7 @@ def middle(browser, selector):
 @pytest.mark.parametrize("kind", KINDS)
 def test_nothing_leaves_the_page_and_nothing_spills_over(browser, opened, kind):
     file = opened(kind, width=1400)
-    for width in (1400, 400):
+    for width in (1400, 900, 700, 400):
         browser.resize(width)
         assert browser.ask("document.documentElement.scrollWidth") <= width
         assert browser.ask(SPILLED) == []
@@ -147,6 +147,9 @@ def test_the_panel_is_in_the_window_and_never_covers_the_box_that_is_asked(brows
         assert panel[0] >= 0
         assert panel[1] <= height
         assert panel[1] <= box[0] or box[1] <= panel[0]
+        upper = browser.ask("document.getElementById('asked').classList.contains('upper')")
+        foot = height - (panel[1] - panel[0]) - 16
+        assert not upper or box[1] > foot - 4, "headings are covered only where the foot of the window cannot be"
 
 
 def test_the_keyboard_reaches_every_box(browser, opened):

@@ -45,13 +45,14 @@
     panel.replaceChildren.apply(panel, told(node));
     place(node);
   }
-  // Below the graph, where it belongs; on the far edge of the window when that place is out of sight.
+  // Below the graph, where it belongs; at the foot of the window when that place is out of sight, and at its head,
+  // over headings, only where it would cover the box itself.
   function place(node) {
     panel.classList.remove("away", "upper");
     if (panel.getBoundingClientRect().bottom <= window.innerHeight) return;
     var box = node.getBoundingClientRect();
     panel.classList.add("away");
-    panel.classList.toggle("upper", box.top + box.height / 2 > window.innerHeight / 2);
+    panel.classList.toggle("upper", box.bottom + 4 > panel.getBoundingClientRect().top);
   }
   function asked(event) { return event.target.closest ? event.target.closest("[data-node]") : null; }
   graph.addEventListener("pointerover", function (event) { if (asked(event)) show(asked(event)); });
