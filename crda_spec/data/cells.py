@@ -26,10 +26,11 @@ CellKind = Literal["boolean", "integer", "number", "text"]
 
 LARGEST_EXACT = 2**53  # beyond it, neighbouring integers share one float64
 
-_NUMBER = re.compile(r"\s*[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|inf(?:inity)?)\s*", re.IGNORECASE)
-_INTEGER = re.compile(r"\s*[+-]?\d+\s*")
-_CODE = re.compile(r"\s*[+-]?0\d+\s*")  # 007 is a code, not seven
-_COMMA_NUMBER = re.compile(r"\s*[+-]?\d+,\d+\s*")
+_SPACE = r"[^\S\x1c-\x1f]*"  # what float() passes over: not the four separators that a regular expression calls space
+_NUMBER = re.compile(rf"{_SPACE}[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|inf(?:inity)?){_SPACE}", re.IGNORECASE)
+_INTEGER = re.compile(rf"{_SPACE}[+-]?\d+{_SPACE}")
+_CODE = re.compile(rf"{_SPACE}[+-]?0\d+{_SPACE}")  # 007 is a code, not seven
+_COMMA_NUMBER = re.compile(rf"{_SPACE}[+-]?\d+,\d+{_SPACE}")
 _DATE = re.compile(r"\s*\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}.*)?\s*")
 _TRUTH_PAIRS = ({"true", "false"}, {"yes", "no"})
 _TRUTH = {"true": 1.0, "yes": 1.0, "1": 1.0, "false": 0.0, "no": 0.0, "0": 0.0}

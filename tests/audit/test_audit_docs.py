@@ -17,6 +17,7 @@ from crda_spec.cli.app import main, run_main
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "audit.md"
 BLOCK = re.compile(r"```console\n(.*?)```", re.DOTALL)
+DECIMAL = re.compile(r"(?<![\w.])-?\d+\.\d+(?![\w.])")
 UPDATE = bool(os.environ.get("CRDA_UPDATE_GOLDEN"))
 # Runs that the page takes for granted where it shows something else.
 BEFORE = {
@@ -43,6 +44,11 @@ def printed(line):
     return shown.getvalue() + (f"(exit code {code})\n" if code else "")
 
 
+def apart(text):
+    """The text with a mark in the place of each decimal number, and these numbers."""
+    return DECIMAL.sub("#", text), [float(number) for number in DECIMAL.findall(text)]
+
+
 def test_the_page_shows_what_the_commands_print(tmp_path, monkeypatch):
     shutil.copytree(ROOT / "examples" / "clinic", tmp_path / "clinic", ignore=shutil.ignore_patterns("run*"))
     monkeypatch.chdir(tmp_path / "clinic")
@@ -64,4 +70,7 @@ def test_the_page_shows_what_the_commands_print(tmp_path, monkeypatch):
     again = re.sub(r"and \d+ other versions", "and 9 other versions", again)
     if UPDATE:
         PAGE.write_text(again, encoding="utf-8")
-    assert PAGE.read_text(encoding="utf-8") == again, "the page is stale: CRDA_UPDATE_GOLDEN=1 pytest rewrites it"
+    # A support vector machine stops at a tolerance, so another processor may end on other last digits.
+    (words, numbers), (words_again, numbers_again) = (apart(text) for text in (PAGE.read_text(encoding="utf-8"), again))
+    assert words == words_again, "the page is stale: CRDA_UPDATE_GOLDEN=1 pytest rewrites it"
+    assert numbers == pytest.approx(numbers_again, rel=5e-3)

@@ -46,6 +46,8 @@ def test_text_that_is_no_number_is_found(texts):
 
 
 @given(st.lists(st.lists(TEXT, min_size=2, max_size=2), min_size=1, max_size=8))
+@example([["0.0", "0\x1f"]])  # space to a regular expression, not to float()
+@example([["1", "\u30002"]])
 def test_columns_mean_the_same_whether_their_numbers_were_kept_or_not(rows):
     clean = [
         [cell.replace('"', "").replace("\r", "").replace("\n", "").replace("\0", "") for cell in row] for row in rows
