@@ -26,6 +26,7 @@ def build_acting(spec: RunSpec) -> Acting:
         factor=spec.counterfactual.factor,
         together=said.together,
         per_row=None if said.features_per_row == "all" else said.features_per_row,
+        unmoved=said.unmoved,
         on_violation=said.on_violation,
         sources=said.sources.kind,
         support=None

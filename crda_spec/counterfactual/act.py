@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from crda_spec.counterfactual.acting import Acting, Move, plan_moves
+from crda_spec.counterfactual.acting import Acting, Move, plan_moves, resting_rows
 from crda_spec.counterfactual.contract import fit_contract, settle, violations
 from crda_spec.counterfactual.nearness import Nearness
 from crda_spec.counterfactual.policies import Rows
@@ -60,6 +60,9 @@ def act(
         nearness=Nearness.of(train, seed=seed, index=index),
     )
     chosen = _chosen(moves, count, acting.per_row, rng=stream(seed, "row-features", *index))
+    if acting.unmoved:
+        chosen = np.ones((count, len(moves)), dtype=np.bool_) if chosen is None else chosen
+        chosen[resting_rows(count, acting.unmoved, rng=stream(seed, "unmoved", *index))] = False
     drawn, outside, redrawn = _draw_until_sound(drawing, source, chosen, acting)
     drawn, source, redrawn = drawn.take(~outside), source[~outside], redrawn[~outside]
     return Action(

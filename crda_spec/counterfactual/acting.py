@@ -24,6 +24,7 @@ class Acting:
     factor: float = 1.25
     together: tuple[tuple[str, ...], ...] = ()  # sets of features that move as one
     per_row: int | None = None  # how many features (a set counts as one) each new row moves; None: all
+    unmoved: float = 0.0  # the share of new rows that stay where their source is
     on_violation: Literal["clip", "redraw", "error"] = "clip"
     sources: SourceKind = "every"
     support: Guard | None = None
@@ -52,6 +53,14 @@ class Acting:
     def set_of(self, name: str) -> tuple[str, ...]:
         """The features that move as one with this one, itself among them."""
         return next((together for together in self.together if name in together), (name,))
+
+
+def resting_rows(rows: int, share: float, *, rng: np.random.Generator) -> IntArray:
+    """Which of so many new rows stay where their source is: a random part, its size right on average.
+
+    A share that makes no whole number is rounded up or down by chance, so that many small sets have it too.
+    """
+    return rng.permutation(rows)[: int(share * rows + rng.random())]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

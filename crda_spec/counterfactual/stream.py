@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from crda_spec.counterfactual.act import partner_of
-from crda_spec.counterfactual.acting import Acting, Move, plan_moves
+from crda_spec.counterfactual.acting import Acting, Move, plan_moves, resting_rows
 from crda_spec.counterfactual.contract import settle
 from crda_spec.counterfactual.draws import matched_rows
 from crda_spec.counterfactual.licence import licence_of
@@ -162,6 +162,11 @@ def _moved(generation: Generation, x: Array, source: IntArray, *, number: int) -
     # There is no training row that these come from: to a policy that takes a partner, every training row is another.
     rows = Rows(source=np.full(len(source), NOBODY), nearness=Nearness.of(train, seed=seed, index=(number,)))
     moving = _moving(moves, len(source), generation.acting.per_row, rng=stream(seed, "generate-features", number))
+    if generation.acting.unmoved:
+        units = 1 + max(move.unit for move in moves)
+        moving = np.ones((len(source), units), dtype=np.bool_) if moving is None else moving
+        rng = stream(seed, "generate-unmoved", number)
+        moving[resting_rows(len(source), generation.acting.unmoved, rng=rng)] = False
     clipped: dict[str, int] = {}
     partner: IntArray | None = None
     for move in moves:

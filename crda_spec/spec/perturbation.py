@@ -118,6 +118,15 @@ class Perturbation(Strict):
             "counts as one."
         ),
     )
+    unmoved: float = Field(
+        0.0,
+        ge=0,
+        lt=1,
+        description=(
+            "The share of new rows that keep every value of their source, so that the teacher's word there is learnt "
+            "too; chosen at random."
+        ),
+    )
     on_violation: Literal["clip", "redraw", "error"] = Field(
         "clip",
         description=(

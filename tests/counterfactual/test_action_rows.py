@@ -1,5 +1,7 @@
 """What an action keeps, whatever the policies: other features, contracts, ties, and every draw its own."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from counterfactual_parts import MIXED, mixed, numbers, table
@@ -87,6 +89,31 @@ def test_what_is_kept_stays_bit_for_bit_and_what_moves_keeps_its_contract(
     assert len(action.x) + action.dropped == 75
     again = act(train, MOVED, acting, seed=seed, index=(1,))
     assert again.x.tobytes() == action.x.tobytes()
+
+
+@pytest.mark.parametrize("default", POLICIES, ids=repr)
+@settings(max_examples=10)
+@given(seed=st.integers(0, 2**32), per_row=st.none() | st.just(1), unmoved=st.floats(0.01, 0.99))
+def test_a_share_of_the_rows_stays_where_its_source_is(default, seed, per_row, unmoved):
+    train = mixed(30, seed=seed % 7)
+    acting = Acting(default=default, factor=2.5, per_row=per_row, unmoved=unmoved, support=Guard(on_outside="drop"))
+    action = act(train, MOVED, acting, seed=seed, index=(1,))
+    assert action.unmoved >= int(75 * unmoved)  # also behind the guard, which never drops such a row
+    moving = act(train, MOVED, replace(acting, unmoved=0.0, support=None), seed=seed, index=(1,))
+    resting = act(train, MOVED, replace(acting, support=None), seed=seed, index=(1,))
+    source = train.x[moving.source]
+    same = [(np.array_equal(a, b, equal_nan=True)) for a, b in zip(resting.x, moving.x, strict=True)]
+    still = [(np.array_equal(a, b, equal_nan=True)) for a, b in zip(resting.x, source, strict=True)]
+    assert all(one or other for one, other in zip(same, still, strict=True))  # a row that moves does so as before
+
+
+def test_the_share_of_rows_that_rest_is_right_on_average_and_favours_no_row():
+    train, times = mixed(7, missing=0.0), np.zeros(7)
+    for seed in range(400):
+        action = act(train, ("free",), Acting(default=Shift(amount=1.0), factor=1, unmoved=0.25), seed=seed, index=(0,))
+        times += action.x[:, 0] == train.x[action.source, 0]
+    assert abs(times.sum() / 2800 - 0.25) < 0.01
+    assert np.abs(times / 400 - 0.25).max() < 0.1
 
 
 @pytest.mark.parametrize("default", POLICIES, ids=repr)

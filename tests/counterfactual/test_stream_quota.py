@@ -101,6 +101,17 @@ def test_one_feature_at_a_time():
     assert 100 < changed[:, 0].sum() < 200
 
 
+@pytest.mark.parametrize("per_row", [None, 1])
+def test_a_share_of_the_rows_rests(per_row):
+    train = mixed(60, missing=0.0)
+    acting = Acting(default=Scale(share="cell"), per_row=per_row, unmoved=0.3)
+    made = generate_block(
+        generation(train, acting=acting, moved=("free", "kept")), train.x, train.y, number=0, quota=1000
+    )
+    still = (made.action.x == train.x[made.action.source]).all(axis=1)
+    assert still.sum() == 300
+
+
 @given(st.integers(0, 2**32 - 1), st.sampled_from([None, 1]))
 @settings(max_examples=20)
 def test_a_row_moves_towards_any_training_row_with_one_partner_and_one_mix(seed, per_row):
