@@ -21,6 +21,7 @@ class Design:
     weight: Array | None  # (n,), or None when all rows weigh 1
     validation_x: Array | None  # real rows set aside for early stopping; None when it is not used
     validation_y: Array | None
+    plain_rows: int | None = None  # how many of the rows the plain arm would train on; None: all of them
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,6 +115,7 @@ def _design(
         weight=weight,
         validation_x=encoder.encode(watched_x) if len(watched_y) else None,
         validation_y=encoder.encode_target(watched_y) if len(watched_y) else None,
+        plain_rows=len(train) - len(held),
     )
 
 
