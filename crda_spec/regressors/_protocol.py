@@ -18,9 +18,10 @@ class Design:
 
     x: Array  # (n, p)
     y: Array  # (n,) mean 0, standard deviation 1 on the real training rows
-    weight: Array | None  # (n,), or None when all rows weigh 1
+    weight: Array | None  # (n,) mean 1 over the real training rows, or None when all rows weigh 1
     validation_x: Array | None  # real rows set aside for early stopping; None when it is not used
     validation_y: Array | None
+    validation_weight: Array | None = None  # of the rows set aside, or None when they all weigh the same
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from crda_spec.records import Array
 from crda_spec.regressors._protocol import Design, Stopping
 from crda_spec.regressors.network import Network, Trainer, initial_network
 from crda_spec.seeds import stream
@@ -50,10 +51,17 @@ class Mlp:
             if self.stopping is not None and design.validation_x is not None and design.validation_y is not None:
                 with np.errstate(over="ignore", invalid="ignore"):
                     error = trainer.network().predict(design.validation_x) - design.validation_y
-                    loss = float(error @ error) / len(error)
+                    loss = _mean_square(error, design.validation_weight)
             waited = 0 if loss < best_loss - self.tol else waited + 1
             if loss < best_loss:
                 best, best_loss = trainer.snapshot(), loss
             if waited >= patience:
                 break
         return best
+
+
+def _mean_square(error: Array, weight: Array | None) -> float:
+    """Of the watched rows, each counted by its weight."""
+    if weight is None:
+        return float(error @ error) / len(error)
+    return float((weight * error) @ error) / float(weight.sum())
