@@ -13,7 +13,7 @@ from crda_spec.data.cells import Cells, UnsupportedCellsError, quoted, read_cell
 from crda_spec.data.raw import RawTable
 from crda_spec.data.rows import counted, listed
 from crda_spec.errors import Complaint, Place
-from crda_spec.records import Array
+from crda_spec.records import Array, Column
 
 _PATH = "dataset.weights"
 _SMALLEST, _LARGEST = 1e-100, 1e100  # beyond, sums and ratios of weights are lost to rounding
@@ -42,6 +42,11 @@ def read_weights(raw: RawTable, name: str) -> tuple[Array, list[Complaint]]:
         for rows in [listed(raw, bad, None if what == "missing" else [quoted(cells.shown[at]) for at in bad[:5]])]
     ]
     return cells.numbers, found
+
+
+def weight_column(name: str) -> Column:
+    """The same rule as a contract, for rows that are read block by block."""
+    return Column(name=name, type="continuous", minimum=_SMALLEST, maximum=_LARGEST, inferred=False)
 
 
 def _faults(cells: Cells) -> list[tuple[str, npt.NDArray[np.bool_], str]]:
