@@ -2,6 +2,8 @@
 
 A member only knows numbers: features encoded and standardised, target standardised. What surrounds it (encoding,
 imputation, scaling, early-stopping rows, threads, timing) is the same for all and lives in `fit.py`.
+
+A member that takes no weights is listed in `crda_spec.spaces.TAKES_NO_WEIGHTS`: a spec with weights is then refused.
 """
 
 from __future__ import annotations
