@@ -80,5 +80,5 @@ SPACES: Mapping[str, Space] = {
 # Kinds of regressors whose fit does not depend on the seed: fitted twice on the same rows they are the same model.
 SEEDLESS = frozenset({"linear", "ridge", "kernel_ridge", "svr", "knn", "hist_gradient_boosting"})
 
-# scikit-learn's nearest neighbours take no sample weights, so synthetic rows cannot weigh less or more than real ones.
+# scikit-learn's nearest neighbours take no sample weights, so no row, real or synthetic, can weigh less or more.
 TAKES_NO_WEIGHTS = frozenset({"knn"})

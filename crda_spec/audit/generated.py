@@ -28,6 +28,7 @@ from crda_spec.counterfactual.act import Acting
 from crda_spec.counterfactual.stream import BLOCK, Generation, Quota, cannot_stream, generate_block
 from crda_spec.data.arrow_cells import BlockPlace, block_numbers
 from crda_spec.data.blocks import RowFile, TextStyle, missing_columns, open_rows
+from crda_spec.data.weights import weight_column
 from crda_spec.errors import Complaint, DataError, OutputError, Place, SpecError
 from crda_spec.records import Array, Column, IntArray
 
@@ -44,12 +45,14 @@ class Job:
     file: RowFile
     missing: MissingRule
     quota: Quota
+    weights: str | None = None  # the column of the rows' weights, where the run has one
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """What is read: the outcome only where its noise is needed."""
+        """What is read: the outcome only where its noise is needed, the weights, last, only where rows have any."""
         train = self.generation.train
-        return (*train.features, train.target) if self.generation.needs_outcomes else train.features
+        outcome = (train.target,) if self.generation.needs_outcomes else ()
+        return (*train.features, *outcome, *(() if self.weights is None else (weight_column(self.weights),)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +135,9 @@ def prepare(
     if wanted < 1:
         what = f"{each:g} new rows for each of {file.rows} rows make none"
         raise DataError(Complaint(code="no-new-rows", path="--factor", what=what, hint="ask for more, or use --rows"))
-    job = Job(generation=generation, file=file, missing=missing, quota=Quota(sources=file.rows, made=wanted))
+    weights = saved.record["data"].get("weights")
+    quota = Quota(sources=file.rows, made=wanted)
+    job = Job(generation=generation, file=file, missing=missing, quota=quota, weights=weights)
     complaints = missing_columns(file, [column.name for column in job.columns])
     if complaints:
         raise DataError(complaints)
@@ -256,16 +261,25 @@ def _part(job: Job, number: int, block: pa.Table) -> _Part:
     own = usable + place.first + 1
     trained = generation.train.row_ids + 1  # whose rows are partners, and lend matched noise
     lenders = trained if generation.draw == "matched" else own
-    table = synthetic_table(made, generation.train, source_numbers=own, noise_numbers=lenders, partner_numbers=trained)
+    table = synthetic_table(
+        made,
+        generation.train,
+        source_numbers=own,
+        noise_numbers=lenders,
+        partner_numbers=trained,
+        source_weights=None if job.weights is None else numbers[usable, -1],
+    )
     return _Part(table=table, left_out=left_out, clipped=made.action.clipped, scale_clipped=made.scale_clipped)
 
 
 def _usable(job: Job, numbers: Array, place: BlockPlace) -> IntArray:
-    """The rows that the run's own rule for missing cells lets be used; a target is never imputed."""
+    """The rows that the run's own rule for missing cells lets be used; a target is never imputed, nor a weight.
+
+    A missing weight is an error under every rule, as in the run's own data.
+    """
     missing = np.isnan(numbers)
-    if job.missing == "drop":
-        return np.flatnonzero(~missing.any(axis=1))
-    imputed = 0 if job.missing == "error" else len(job.generation.train.features)
+    whole = len(job.columns) - (job.weights is not None)
+    first = {"error": 0, "impute": len(job.generation.train.features), "drop": whole}[job.missing]
     complaints = [
         Complaint(
             code="missing",
@@ -273,9 +287,9 @@ def _usable(job: Job, numbers: Array, place: BlockPlace) -> IntArray:
             what=f"'{job.columns[at].name}' is missing in row {place.first + int(missing[:, at].argmax()) + 1}",
             hint="fill the cell, or leave the row out",
         )
-        for at in range(imputed, len(job.columns))
+        for at in range(first, len(job.columns))
         if missing[:, at].any()
     ]
     if complaints:
         raise DataError(complaints)
-    return np.arange(len(numbers))
+    return np.flatnonzero(~missing.any(axis=1)) if job.missing == "drop" else np.arange(len(numbers))

@@ -174,7 +174,7 @@ def _counterfactuals() -> Schema:
         retention={**_REAL, "description": "The part of its noise that each carries."},
         residual_draw={"enum": list(get_args(ResidualDraw)), "description": "Whose noise each carries."},
         scale_clipped=_count("Rows at whose x the fitted size of the noise was brought back into its range."),
-        weight={**_REAL, "description": "Of a synthetic row, when a real one weighs 1."},
+        weight={**_REAL, "description": "Of a synthetic row, when the real one it was made from weighs 1."},
         moved={**names, "description": "The features that moved."},
         uncertified={**names, "description": "Of these, the ones that the certificate does not cover."},
         policies=_map({"type": "string"}, "What was done to each moved feature, in words."),

@@ -138,6 +138,7 @@ def _result(folder: Path, record: dict[str, Any]) -> RunResult:
         x=x[real],
         y=y[real],
         groups=np.zeros(int(real.sum()), dtype=np.int64) if record["data"].get("grouped") else None,
+        weights=_numbers(whole, "_crda_weight")[real] if record["data"].get("weights") is not None else None,
     )
     held, tuned, gate_fold = _parts(folder / "rows.csv")
     said = _numbers(whole, "_crda_prediction")[real]

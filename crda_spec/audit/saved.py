@@ -92,6 +92,7 @@ def _training_rows(folder: Path, record: dict[str, Any]) -> tuple[Table, Array]:
         row_ids=rows["_crda_source_row"].to_numpy().astype(np.int64) - 1,
         x=np.ascontiguousarray(numbers[:, :-1]),
         y=np.ascontiguousarray(numbers[:, -1]),
+        weights=rows["_crda_weight"].to_numpy().copy() if record["data"].get("weights") is not None else None,
     )
     return table, noise
 

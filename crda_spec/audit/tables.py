@@ -42,7 +42,7 @@ LEDGER = (
     "_crda_trained",
 )
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "'")  # the last, so that a quote of ours can be told from theirs
-ONE_VALUE = ("_crda_retention", "_crda_weight")  # the same in every synthetic row of a run
+ONE_VALUE = ("_crda_retention", "_crda_weight")  # the same in every synthetic row, unless rows are weighted
 
 
 def augmented_parquet(result: RunResult) -> bytes:
@@ -52,7 +52,8 @@ def augmented_parquet(result: RunResult) -> bytes:
     the row it was made from for a synthetic one, whose y is prediction + retention * (scale * noise), to the last bit.
     Of a real row, prediction, scale and noise are what abduction found. `_crda_trained` says whether the augmented
     model was trained on the row: early stopping sets real rows aside, and with them all rows made from them; when it
-    watches synthetic rows, it sets only the latter aside.
+    watches synthetic rows, it sets only the latter aside. `_crda_weight` of a real row is what the data say it weighs,
+    1 without weights; a synthetic row weighs as much as its source, times counterfactual.weight.
     """
     train, made = result.split.train, result.counterfactuals
     watched = np.zeros(len(train), dtype=bool)
@@ -60,7 +61,7 @@ def augmented_parquet(result: RunResult) -> bytes:
     parts = [_real_rows(result, trained=~watched | (result.watch == "synthetic"))]
     if made is not None:
         numbers = train.row_ids + 1
-        rows = synthetic_table(made, train, source_numbers=numbers, noise_numbers=numbers)
+        rows = synthetic_table(made, train, source_numbers=numbers, noise_numbers=numbers, source_weights=train.weights)
         parts.append(rows.append_column("_crda_trained", pa.array(~made.stems_from(watched))))
     return _written(pa.concat_tables(parts))
 
@@ -80,7 +81,7 @@ def _real_rows(result: RunResult, *, trained: npt.NDArray[np.bool_]) -> pa.Table
         numbers,
         _optional(nothing),
         pa.nulls(len(train), pa.string()),
-        pa.array(np.ones(len(train))),
+        pa.array(np.ones(len(train)) if train.weights is None else train.weights),
         pa.array(trained),
     ]
     return pa.table(
@@ -96,12 +97,14 @@ def synthetic_table(
     source_numbers: IntArray,
     noise_numbers: IntArray,
     partner_numbers: IntArray | None = None,
+    source_weights: Array | None = None,
 ) -> pa.Table:
     """The synthetic rows with their ledger, but for `_crda_trained`: whoever trains on them says that.
 
     like: any table with the same columns.  source_numbers, noise_numbers, partner_numbers: the number, counted from 1,
     of each row that `source`, `noise_rows` and `partner` count; they differ when noise is lent, or partners are found,
     among rows of another table. None: partners are counted as sources are.
+    source_weights: how much each row that `source` counts weighs; a row made from it weighs that, times its own weight.
     """
     count, action = len(made), made.action
     partner = np.full(count, NOBODY) if action.partner is None else action.partner
@@ -115,7 +118,9 @@ def synthetic_table(
         _numbered(made.noise_rows, noise_numbers),
         pa.repeat(made.retention, count),
         pa.repeat(made.licence, count),
-        pa.repeat(made.weight, count),
+        pa.repeat(made.weight, count)
+        if source_weights is None
+        else pa.array(source_weights[action.source] * made.weight),
     ]
     return pa.table(
         [*_features(action.x, like.features), decoded(made.y, like.target, counterfactual=True), *ledger],
@@ -213,12 +218,13 @@ def rows_csv(result: RunResult) -> str:
     """Which rows were trained on, in which gate fold each was held out, and which were spent on tuning or tests.
 
     Rows of equal group stay together. A held-out row's losses are what it cost either model, the mean over the gate's
-    repeats: fold losses, intervals and test losses can be computed from them.
+    repeats: fold losses, intervals and test losses can be computed from them. Where rows are weighted, a last column
+    tells by how much.
     """
     sink = io.StringIO()
     writer = csv.writer(sink, lineterminator="\n")
-    writer.writerow(ROWS_HEAD)
     data, split = result.data, result.split
+    writer.writerow(ROWS_HEAD if data.weights is None else (*ROWS_HEAD, "weight"))
     source = harmless(data.source)
     folds = [fold or "" for fold in result.gate_fold.tolist()]
     writer.writerows(_part(source, "train", split.train, folds, result.gate_losses))
@@ -239,14 +245,15 @@ def _part(
     nothing = [""] * len(rows)
     groups: Sequence[object] = nothing if rows.groups is None else (rows.groups + 1).tolist()
     before, after = (nothing, nothing) if losses is None else (_told(losses.plain), _told(losses.augmented))
+    weights = () if rows.weights is None else (_told(rows.weights),)
     for row, fold, group, *told in zip(
-        (rows.row_ids + 1).tolist(), folds or nothing, groups, before, after, strict=True
+        (rows.row_ids + 1).tolist(), folds or nothing, groups, before, after, *weights, strict=True
     ):
         yield source, row, part, fold, group, *told
 
 
-def _told(losses: Array) -> list[str]:
-    return ["" if math.isnan(loss) else repr(loss) for loss in losses.tolist()]
+def _told(numbers: Array) -> list[str]:
+    return ["" if math.isnan(number) else repr(number) for number in numbers.tolist()]
 
 
 def folds_csv(folds: Sequence[FoldResult]) -> str:

@@ -86,6 +86,7 @@ def _assembly(dataset: Dataset) -> Assembly:
         missing=dataset.missing.kind,
         duplicates=dataset.duplicates.kind,
         groups=dataset.groups,
+        weights=dataset.weights,
         sample=dataset.sample,
         exclude=(dataset.split.column,) if isinstance(dataset.split, ColumnSplit) else (),
     )

@@ -22,7 +22,7 @@ def feature_names(dataset: Dataset, header: Sequence[str]) -> tuple[str, ...]:
     """The declared features, or all columns that have no other role."""
     if dataset.features is not None:
         return dataset.features
-    other = {dataset.target, dataset.groups, split_column(dataset)}
+    other = {dataset.target, dataset.groups, dataset.weights, split_column(dataset)}
     return tuple(name for name in header if name not in other)
 
 
@@ -68,7 +68,7 @@ def check_second_source(draft: Draft, dataset: Dataset, features: Sequence[str])
     assert isinstance(dataset.split, SourceSplit)  # noqa: S101 - the caller looked
     path = "dataset.split.source"
     second = header_or_complaints(draft, dataset.split.source, dataset.target, path)
-    needed = [*features, dataset.target, *([dataset.groups] if dataset.groups else [])]
+    needed = [*features, dataset.target, *(name for name in (dataset.groups, dataset.weights) if name is not None)]
     absent = [name for name in needed if second is not None and name not in second]
     if absent:
         what = f"the test source has no column {', '.join(show(name) for name in absent[:5])}"
@@ -89,6 +89,8 @@ def name_complaints(dataset: Dataset, header: Sequence[str]) -> Iterator[Complai
     named += [(f"dataset.columns.{name}", name) for name in dataset.columns]
     if dataset.groups is not None:
         named.append(("dataset.groups", dataset.groups))
+    if dataset.weights is not None:
+        named.append(("dataset.weights", dataset.weights))
     column = split_column(dataset)
     if column is not None:
         named.append(("dataset.split.column", column))

@@ -33,6 +33,11 @@ def regressor_complaints(draft: Draft, parts: Mapping[str, Any]) -> Iterator[Com
     if counterfactual is not None and counterfactual.weight != 1 and regressor.kind in TAKES_NO_WEIGHTS:
         what = f"the regressor {show(regressor.kind)} takes no row weights, got {counterfactual.weight:g}"
         yield Complaint(code="no-weights", path="counterfactual.weight", what=what, hint="use weight: 1")
+    dataset = parts.get("dataset")
+    if dataset is not None and dataset.weights is not None and regressor.kind in TAKES_NO_WEIGHTS:
+        what = f"the regressor {show(regressor.kind)} takes no row weights, got the column {show(dataset.weights)}"
+        hint = "use another regressor, or remove dataset.weights"
+        yield Complaint(code="no-weights", path="dataset.weights", what=what, hint=hint)
     if regressor.kind == "catboost" and importlib.util.find_spec("catboost") is None:
         what, hint = "the package catboost is not installed", 'install it with: pip install "crda-spec[catboost]"'
         yield Complaint(code="missing-extra", path="regressor.kind", what=what, hint=hint)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from crda_spec.errors import Complaint, show
-from crda_spec.spaces import SEEDLESS
+from crda_spec.spaces import SEEDLESS, TAKES_NO_WEIGHTS
 
 _PATH = "counterfactual.teacher"
 _MOST_FOLDS, _MOST_MEMBERS = 50, 20
@@ -27,6 +27,8 @@ def teacher_complaints(parts: Mapping[str, Any]) -> Iterator[Complaint]:
     if teacher.kind == "committee" and teacher.members is not None:
         tuned = "tune" in parts and parts["tune"].kind != "none"
         yield from _members(teacher.members, None if tuned else parts.get("regressor"))
+        if "dataset" in parts and parts["dataset"].weights is not None:
+            yield from _weightless(teacher.members, parts["dataset"].weights)
     if "gate" in parts and "partition" in parts:
         yield from _gate_folds(teacher, parts["partition"].residuals, parts["gate"].folds)
     if "regressor" in parts:
@@ -49,6 +51,15 @@ def _members(members: tuple[Any, ...], student: Any) -> Iterator[Complaint]:  # 
         if member.kind == "catboost" and importlib.util.find_spec("catboost") is None:
             what, hint = "the package catboost is not installed", 'install it with: pip install "crda-spec[catboost]"'
             yield Complaint(code="missing-extra", path=f"{_PATH}.members.{position}.kind", what=what, hint=hint)
+
+
+def _weightless(members: tuple[Any, ...], column: str) -> Iterator[Complaint]:
+    """Members that would be given row weights and ignore them."""
+    for position, member in enumerate(members):
+        if member.kind in TAKES_NO_WEIGHTS:
+            what = f"the member {show(member.kind)} takes no row weights, got the column {show(column)}"
+            hint = "use another member, or remove dataset.weights"
+            yield Complaint(code="no-weights", path=f"{_PATH}.members.{position}.kind", what=what, hint=hint)
 
 
 def _gate_folds(teacher: Any, screened: str, gate: int) -> Iterator[Complaint]:  # noqa: ANN401 - the spec's union

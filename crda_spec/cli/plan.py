@@ -71,6 +71,7 @@ def _content(spec: RunSpec, draft: Draft) -> dict[str, Any]:
         "target": spec.dataset.target,
         "rows": {"train": outlook.train_rows, "test": outlook.test_rows, "synthetic": outlook.synthetic_rows}
         | ({"tuning": outlook.tuning_rows} if outlook.tuning_rows else {}),
+        **({} if spec.dataset.weights is None else {"weights": spec.dataset.weights}),
         "features": [
             {
                 "name": one["name"],
@@ -154,6 +155,8 @@ def _lines(content: dict[str, Any]) -> Iterator[str]:
     yield f"Plan of {content['name']}"
     aside = f", {rows['tuning']} to tune" if "tuning" in rows else ""
     yield f"  rows: {rows['train']} to train, {rows['test']} to test{aside}, {rows['synthetic']} to make"
+    if "weights" in content:
+        yield from _wrapped(f"weights: each row counts as '{content['weights']}' says, in fits and scores", first=2)
     yield f"  what may move: decided by {content['decided_by']}"
     if content["licence"] in _LICENCES:
         yield from _wrapped(_LICENCES[content["licence"]], first=4)

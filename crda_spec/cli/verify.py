@@ -145,7 +145,7 @@ def _row_checks(run: Path, record: dict[str, Any], kept: KeptSpec | None, tolera
         elif record["counterfactuals"] is not None:
             yield look.skipped("labels", "the run saved no teacher (output.model: false)")
     yield look.check_folds(run, record)
-    yield look.check_losses(run, record, ledger[0].train.y if ledger else None, tolerance)
+    yield look.check_losses(run, record, ledger[0].train if ledger else None, tolerance)
     yield look.check_score(record)
     if look.has_ensemble(record):
         yield look.check_ensemble(record)

@@ -12,13 +12,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from crda_spec.data.cells import Cells, ObjectArray, UnsupportedCellsError, label_of, read_cells
-from crda_spec.data.contract import Assembly, CheckedColumn, ColumnCheck, ColumnRule
+from crda_spec.data.contract import Assembly, CheckedColumn, ColumnCheck, ColumnRule, rule_of
 from crda_spec.data.copies import copy_codes, find_copies, merge_groups
 from crda_spec.data.names import resolve_names
 from crda_spec.data.raw import RawTable
 from crda_spec.data.rows import counted, listed
+from crda_spec.data.weights import read_weights
 from crda_spec.errors import Complaint, DataError, Place
-from crda_spec.records import Array, Column, DataReport, IntArray, Table
+from crda_spec.records import Array, DataReport, IntArray, Table
 from crda_spec.seeds import stream
 
 _SMALLEST_SPREAD = 1e-100  # squares of smaller numbers underflow
@@ -66,6 +67,7 @@ def assemble(raw: RawTable, assembly: Assembly, *, seed: int, like: Assembled | 
         missing_cells=sum(work.missing.values()),
         missing=work.missing,
         notes=tuple(work.notes),
+        weights=assembly.weights,
     )
     extra = {name: cells.plain()[keep] for name, cells in work.excluded.items()}
     return Assembled(table=table, report=report, extra=extra, group_names=group_names, joined=work.joined)
@@ -92,6 +94,7 @@ class _Work:
         self.checked: dict[str, CheckedColumn] = {}
         self.excluded: dict[str, Cells] = {}
         self.groups: Cells | None = None
+        self.weights: Array | None = None
         self.joined: dict[int, int] = {}
         self.missing: dict[str, int] = {}  # missing cells, by column
 
@@ -126,6 +129,9 @@ class _Work:
                 self.excluded[name] = cells
         if self.assembly.groups is not None:
             self.groups = self._plain_cells(self.assembly.groups, "dataset.groups")
+        if self.assembly.weights is not None:
+            self.weights, wrong = read_weights(self.raw, self.assembly.weights)
+            self.complaints.extend(wrong)
 
     def _check_row_numbers(self) -> None:
         """An undeclared integer feature that counts the rows is an identifier, and would be free to move."""
@@ -145,7 +151,7 @@ class _Work:
         if self.like is not None:
             for column in (*self.like.table.features, self.like.table.target):
                 if column.name == name:
-                    return _rule_of(column), True
+                    return rule_of(column), True
         return self.assembly.columns.get(name, ColumnRule()), False
 
     def _plain_cells(self, name: str, path: str) -> Cells | None:
@@ -274,6 +280,7 @@ class _Work:
             x=np.ascontiguousarray(x, dtype=np.float64),
             y=self.checked[self.assembly.target].values[keep].astype(np.float64),
             groups=groups,
+            weights=None if self.weights is None else self.weights[keep],
         )
 
     def check_table(self, table: Table) -> None:
@@ -296,17 +303,6 @@ class _Work:
             seen = np.unique(table.x[:, position][~np.isnan(table.x[:, position])])
             if len(seen) < 2:
                 self.notes.append(f"feature '{name}' is constant in the rows used")
-
-
-def _rule_of(column: Column) -> ColumnRule:
-    """The rule that a column of the training table makes for the same column of the test table."""
-    return ColumnRule(
-        type=column.type,
-        unit=column.unit,
-        minimum=column.minimum,
-        maximum=column.maximum,
-        values=column.labels if column.type == "category" else column.allowed,
-    )
 
 
 def _spread(values: Array) -> float:

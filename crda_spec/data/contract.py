@@ -42,16 +42,28 @@ class ColumnRule:
         return self.type
 
 
+def rule_of(column: Column) -> ColumnRule:
+    """The rule that a column of the training table makes for the same column of the test table."""
+    return ColumnRule(
+        type=column.type,
+        unit=column.unit,
+        minimum=column.minimum,
+        maximum=column.maximum,
+        values=column.labels if column.type == "category" else column.allowed,
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assembly:
     """Which columns of a raw table are used, and the rules for its rows."""
 
     target: str
-    features: tuple[str, ...] | None = None  # None: all but the target, the groups and the excluded
+    features: tuple[str, ...] | None = None  # None: all but the target, the groups, the weights and the excluded
     columns: Mapping[str, ColumnRule] = field(default_factory=dict)
     missing: Literal["error", "drop", "impute"] = "error"
     duplicates: Literal["error", "keep", "drop"] = "error"
     groups: str | None = None
+    weights: str | None = None  # the column that says how much each row counts
     sample: int | None = None
     exclude: tuple[str, ...] = ()  # columns that are read but are no features, such as the split column
 

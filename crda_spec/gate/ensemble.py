@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 from crda_spec.counterfactual.procedure import Augmentation
 from crda_spec.errors import Complaint, DataError
 from crda_spec.gate.interval import RESAMPLES, change_interval, units_of
-from crda_spec.gate.metrics import Metric
+from crda_spec.gate.metrics import Metric, charged
 from crda_spec.gate.score import LEVEL
 from crda_spec.gate.verdict import percent_change
 from crda_spec.gate.work import workers_for
@@ -165,11 +165,11 @@ class _Scoring:
         )
 
     def _loss(self, errors: Array) -> float:
-        return self.metric.loss(errors, spread=self.test.spread)
+        return self.metric.loss(errors, spread=self.test.spread, weights=self.test.weights)
 
     def _against(self, before: Array, after: Array) -> tuple[float, tuple[float, float] | None]:
         """The change and its interval; a resample takes the same rows as one of the test score."""
-        plain, other = (self.metric.row_losses(errors) for errors in (before, after))
+        plain, other = (charged(self.metric.row_losses(errors), self.test.weights) for errors in (before, after))
         units, rng = units_of(len(self.test), self.test.groups), stream(self.seed, "bootstrap")
         interval = change_interval(plain, other, units, self.metric, level=LEVEL, rng=rng)
         return percent_change(self._loss(before), self._loss(after)), interval

@@ -15,7 +15,7 @@ from crda_spec.data.folds import folds
 from crda_spec.errors import Complaint, DataError
 from crda_spec.gate.metrics import MSE, Metric
 from crda_spec.gate.tests import Alternative, PairedTest, Wilcoxon
-from crda_spec.records import Array, FoldResult, IntArray, Study, Table
+from crda_spec.records import Array, FoldResult, IntArray, Study, Table, spread_of
 from crda_spec.regressors.teachers import GateFolds
 from crda_spec.seeds import integer_seed, stream
 
@@ -71,7 +71,7 @@ class FoldOutcome:
     fits: int
     seconds: float
     held: IntArray  # (m,) positions of its held-out rows
-    plain: Array  # (m,) their losses
+    plain: Array  # (m,) their losses, whatever they weigh
     augmented: Array  # (m,)
     reused: int = 0  # models that it needed and had from another fold
     studies: tuple[Study, ...] = ()  # the searches inside this fold
@@ -89,6 +89,8 @@ def run_fold(
 ) -> FoldOutcome:
     """Fold `number` (from 1): the whole procedure on the other rows, both arms scored on the held-out ones.
 
+    A fold's loss is the mean loss of its rows, weighted where rows are.
+
     around: the gate's other folds, and models that have not seen this one (`teachers/sharing.py` proves it).
     """
     index = (number,)
@@ -96,11 +98,11 @@ def run_fold(
     with threadpool_limits(limits=1):  # the same bytes on any machine, and no fight between workers
         augmentation = augment(procedure, seen, seed=seed, index=index, around=around)
         augmented = fit_augmented(augmentation, seen, seed=seed, index=index)
-        x, y = train.x[held], train.y[held]
+        x, y, weights = train.x[held], train.y[held], None if train.weights is None else train.weights[held]
         plain_errors = y - augmentation.plain.predict(x)
         augmented_errors = plain_errors if augmented is augmentation.plain else y - augmented.predict(x)
-    spread = float(np.var(y))
-    plain_loss, augmented_loss = (metric.loss(errors, spread=spread) for errors in (plain_errors, augmented_errors))
+    spread, both = spread_of(y, weights), (plain_errors, augmented_errors)
+    plain_loss, augmented_loss = (metric.loss(errors, spread=spread, weights=weights) for errors in both)
     _check_finite(number, plain_loss, augmented_loss)
     made = augmentation.counterfactuals
     result = FoldResult(
@@ -145,5 +147,5 @@ def certain(gate: Gate, results: Sequence[FoldResult], planned: int) -> bool:
         return False
     left = 1.0 - gate.min_effect / 100.0
     difference = np.array([result.augmented - left * result.plain for result in results])
-    smallest = least(difference, planned - len(results)) * (2.0 if gate.alternative == "two-sided" else 1.0)
-    return bool(smallest >= gate.alpha)
+    level = gate.alpha / 2.0 if gate.alternative == "two-sided" else gate.alpha
+    return bool(least(difference, planned - len(results), enough=level) >= level)

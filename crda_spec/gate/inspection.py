@@ -25,8 +25,8 @@ def inspect(
     fitter = Fitter(augmentation.fitter.regressor, augmentation.fitter.fill)
     still = unmoved(train, teacher, augmentation.abduction, made)
     relabelled = fitter.fit(train, still, seed=student_seed(seed, (0,)), watch=augmentation.watch)
-    spread = split.test.spread
-    losses = [metric.loss(errors, spread=spread) for errors in (before, split.test.errors(relabelled), after)]
+    spread, weights, all_errors = split.test.spread, split.test.weights, (before, split.test.errors(relabelled), after)
+    losses = [metric.loss(errors, spread=spread, weights=weights) for errors in all_errors]
     return replace(found, errors=comparison(before, after), control=_control(metric, *losses))
 
 

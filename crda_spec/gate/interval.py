@@ -34,7 +34,8 @@ def change_interval(
 ) -> tuple[float, float] | None:
     """Percentile interval of the relative change; a resample takes the same units in both arms.
 
-    plain, augmented: (n,) losses of the same rows.  units: (n,) from `units_of`.  None when there are too few of them.
+    plain, augmented: (n,) losses of the same rows, times their weights where they have any.
+    units: (n,) from `units_of`.  None when there are too few of them.
     """
     if int(units.max()) + 1 < FEWEST_UNITS:
         return None

@@ -2,6 +2,8 @@
 
 mse, rmse and r2 all charge a row its squared error; they differ in how a fold's rows become one number. r2 is compared
 as 1 - R2, the share of the held-out variance that is left over, so that smaller is better for every metric.
+
+Where rows are weighted, a set of rows costs the weighted mean of its rows' losses; r2's variance is weighted likewise.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from crda_spec.records import Array
+from crda_spec.records import Array, relative, weighted_mean
 
 MetricKind = Literal["mse", "rmse", "mae", "r2", "pinball"]
 
@@ -42,16 +44,18 @@ class Metric:
                 return np.maximum(self.quantile * errors, (self.quantile - 1.0) * errors)
             return errors**2
 
-    def loss(self, errors: Array, *, spread: float) -> float:
+    def loss(self, errors: Array, *, spread: float, weights: Array | None = None) -> float:
         """The loss of a set of rows.
 
-        errors: (m,) y - prediction.  spread: the variance of their y, which r2 compares with.
+        errors: (m,) y - prediction.  spread: the (weighted) variance of their y, which r2 compares with.
+        weights: (m,) how much each row counts; None: all the same.
         """
-        return self.mean(self.row_losses(errors), spread=spread)
+        return self.mean(self.row_losses(errors), spread=spread, weights=weights)
 
-    def mean(self, losses: Array, *, spread: float) -> float:
+    def mean(self, losses: Array, *, spread: float, weights: Array | None = None) -> float:
         """The same from what each row costs. losses: (m,)."""
-        mean = float(np.mean(losses))
+        with np.errstate(over="ignore"):
+            mean = weighted_mean(losses, weights)
         if self.kind == "rmse":
             return float(np.sqrt(mean))
         if self.kind == "r2":
@@ -68,6 +72,20 @@ class Metric:
 
 
 MSE = Metric()
+
+
+def charged(losses: Array, weights: Array | None) -> Array:
+    """What each row adds: its loss times its weight, relative to the mean weight of these rows.
+
+    The mean of what rows add is their weighted mean loss. So whoever asks how sure that mean is treats what rows add
+    as it would treat losses: a row and its weight are drawn together, and E[w (after - before)] = 0 says exactly that
+    the weighted loss does not change. The common factor drops out of every ratio, studentised or relative.
+
+    losses, weights: (m,).  Returns (m,).
+    """
+    heft = relative(weights)
+    with np.errstate(over="ignore"):
+        return losses if heft is None else heft * losses
 
 
 def named_metric(name: str) -> Metric:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from crda_spec.gate.interval import RESAMPLES, change_interval, units_of
-from crda_spec.gate.metrics import Metric
+from crda_spec.gate.metrics import Metric, charged
 from crda_spec.gate.verdict import percent_change
 from crda_spec.records import HeldOut, Predictor, RowLosses, TestScore
 from crda_spec.seeds import stream
@@ -21,17 +21,20 @@ def scored_rows(test: HeldOut, plain: Predictor, augmented: Predictor | None, *,
 
 
 def score(test: HeldOut, plain: Predictor, augmented: Predictor | None, *, metric: Metric, seed: int) -> TestScore:
-    """Both models on the test rows; the interval is of the relative change, rows (or groups) resampled in pairs."""
+    """Both models on the test rows; the interval is of the relative change, rows (or groups) resampled in pairs.
+
+    Where rows are weighted, each is drawn with its weight, as often as any other.
+    """
     plain_errors = test.errors(plain)
-    plain_loss = metric.loss(plain_errors, spread=test.spread)
+    plain_loss = metric.loss(plain_errors, spread=test.spread, weights=test.weights)
     change = interval = augmented_loss = None
     if augmented is not None:
         augmented_errors = test.errors(augmented)
-        augmented_loss = metric.loss(augmented_errors, spread=test.spread)
+        augmented_loss = metric.loss(augmented_errors, spread=test.spread, weights=test.weights)
         change = percent_change(plain_loss, augmented_loss)
         interval = change_interval(
-            metric.row_losses(plain_errors),
-            metric.row_losses(augmented_errors),
+            charged(metric.row_losses(plain_errors), test.weights),
+            charged(metric.row_losses(augmented_errors), test.weights),
             units_of(len(test), test.groups),
             metric,
             level=LEVEL,

@@ -19,10 +19,20 @@ from scipy.stats import norm
 
 from crda_spec.gate.gate import FoldOutcome, Gate
 from crda_spec.gate.interval import change_interval, units_of
-from crda_spec.gate.metrics import MSE, Metric
+from crda_spec.gate.metrics import MSE, Metric, charged
 from crda_spec.gate.tests import Paired, p_value
 from crda_spec.gate.words import ABSTENTIONS, Told, sentence
-from crda_spec.records import Array, Decision, FoldResult, IntArray, RowLosses, Table, Verdict, VerdictReason
+from crda_spec.records import (
+    Array,
+    Decision,
+    FoldResult,
+    IntArray,
+    RowLosses,
+    Table,
+    Verdict,
+    VerdictReason,
+    spread_of,
+)
 from crda_spec.seeds import stream
 
 NEGLIGIBLE = 1.0  # percent: whoever rules out this much gain need not ask for more rows
@@ -206,7 +216,7 @@ def paired_folds(results: Sequence[FoldResult]) -> Paired:
 def paired_losses(outcomes: Sequence[FoldOutcome], train: Table, metric: Metric = MSE) -> Paired:
     """The folds' losses, every scored row's in each repeat and on average, and the folds' losses by these averages."""
     losses, held = row_losses(outcomes, len(train)), [outcome.held for outcome in outcomes]
-    paired = paired_rows([outcome.result for outcome in outcomes], losses, train.groups)
+    paired = paired_rows([outcome.result for outcome in outcomes], losses, train.groups, train.weights)
     scored = np.flatnonzero(~np.isnan(losses.plain))
     repeats = sum(map(len, held)) // len(scored)
     each, fold_of = np.zeros((2, repeats, len(train))), np.zeros((repeats, len(train)), dtype=np.int64)
@@ -214,8 +224,12 @@ def paired_losses(outcomes: Sequence[FoldOutcome], train: Table, metric: Metric 
         repeat = number * repeats // len(outcomes)
         each[0, repeat, outcome.held], each[1, repeat, outcome.held] = outcome.plain, outcome.augmented
         fold_of[repeat, outcome.held] = number
+    weights = None if train.weights is None else train.weights[scored]
     paired = replace(
-        paired, each_plain=each[0][:, scored], each_augmented=each[1][:, scored], fold_of=fold_of[:, scored]
+        paired,
+        each_plain=charged(each[0][:, scored], weights),
+        each_augmented=charged(each[1][:, scored], weights),
+        fold_of=fold_of[:, scored],
     )
     if repeats == 1:
         return paired
@@ -227,7 +241,13 @@ def paired_losses(outcomes: Sequence[FoldOutcome], train: Table, metric: Metric 
 
 
 def _blocks(held: Sequence[IntArray], losses: Array, train: Table, metric: Metric) -> Array:
-    return np.array([metric.mean(losses[rows], spread=float(np.var(train.y[rows]))) for rows in held])
+    parts = [train.take(rows) for rows in held]
+    return np.array(
+        [
+            metric.mean(losses[rows], spread=spread_of(part.y, part.weights), weights=part.weights)
+            for rows, part in zip(held, parts, strict=True)
+        ]
+    )
 
 
 def row_losses(outcomes: Sequence[FoldOutcome], rows: int) -> RowLosses:
@@ -241,13 +261,20 @@ def row_losses(outcomes: Sequence[FoldOutcome], rows: int) -> RowLosses:
     return RowLosses(plain=plain / times, augmented=augmented / times)
 
 
-def paired_rows(results: Sequence[FoldResult], losses: RowLosses, groups: IntArray | None) -> Paired:
-    """The folds' losses and those of the scored rows. groups: (n,) of all training rows."""
+def paired_rows(
+    results: Sequence[FoldResult], losses: RowLosses, groups: IntArray | None, weights: Array | None = None
+) -> Paired:
+    """The folds' losses and those of the scored rows. groups, weights: (n,) of all training rows.
+
+    A weighted row enters with what it adds to the weighted mean (`metrics.charged`), so that every test on rows asks
+    about that mean; a test on folds asks about folds, each counted once whatever its rows weigh together.
+    """
     scored = np.flatnonzero(~np.isnan(losses.plain))
+    own = None if weights is None else weights[scored]
     return replace(
         paired_folds(results),
-        row_plain=losses.plain[scored],
-        row_augmented=losses.augmented[scored],
+        row_plain=charged(losses.plain[scored], own),
+        row_augmented=charged(losses.augmented[scored], own),
         units=units_of(len(scored), None if groups is None else groups[scored]),
     )
 

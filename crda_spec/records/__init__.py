@@ -52,6 +52,9 @@ from crda_spec.records.rows import (
     Teacher,
     TeacherFamily,
     read_only,
+    relative,
+    spread_of,
+    weighted_mean,
 )
 from crda_spec.records.synthetic import NOBODY, Action, Counterfactuals, Licence, Licensed, Movement, ResidualDraw
 from crda_spec.records.tuning import StoppedBy, Study, Trial, TrialState
@@ -129,4 +132,7 @@ __all__ = [
     "Verdict",
     "VerdictReason",
     "read_only",
+    "relative",
+    "spread_of",
+    "weighted_mean",
 ]

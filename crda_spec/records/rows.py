@@ -22,6 +22,30 @@ def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return array
 
 
+def relative(weights: Array | None) -> Array | None:
+    """The weights with mean 1: only their proportions count. None when all are equal, which is to say nothing.
+
+    weights: (n,) positive. Returns (n,).
+    """
+    return None if weights is None or weights.min() == weights.max() else weights / weights.mean()
+
+
+def weighted_mean(values: Array, weights: Array | None) -> float:
+    """The mean of the values, each counted by its weight: sum(w v) / sum(w).
+
+    values, weights: (n,).
+    """
+    heft = relative(weights)
+    return float((values if heft is None else heft * values).mean())
+
+
+def spread_of(y: Array, weights: Array | None) -> float:
+    """The variance of y, each value counted by its weight."""
+    if relative(weights) is None:
+        return float(y.var())
+    return weighted_mean((y - weighted_mean(y, weights)) ** 2, weights)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
     """The contract of one column: what its values are and may be."""
@@ -51,9 +75,10 @@ class Table:
     x: Array  # (n, d)
     y: Array  # (n,)
     groups: IntArray | None = None  # (n,) rows of equal number belong together
+    weights: Array | None = None  # (n,) positive: how much each row counts; None: all the same
 
     def __post_init__(self) -> None:
-        for array in (self.row_ids, self.x, self.y, self.groups):
+        for array in (self.row_ids, self.x, self.y, self.groups, self.weights):
             if array is not None:
                 read_only(array)
 
@@ -74,6 +99,7 @@ class Table:
             x=self.x[index],
             y=self.y[index],
             groups=None if self.groups is None else self.groups[index],
+            weights=None if self.weights is None else self.weights[index],
         )
 
     def positions(self, names: Sequence[str]) -> tuple[int, ...]:
@@ -116,9 +142,14 @@ class HeldOut:
         return self._rows.groups
 
     @property
+    def weights(self) -> Array | None:
+        """How much each held-out row counts in a score; None: all the same."""
+        return self._rows.weights
+
+    @property
     def spread(self) -> float:
-        """The variance of the held-out targets, one number, for a score that is relative to it."""
-        return float(self._rows.y.var())
+        """The (weighted) variance of the held-out targets, one number, for a score that is relative to it."""
+        return spread_of(self._rows.y, self._rows.weights)
 
     def errors(self, model: Predictor) -> Array:
         """The model's prediction errors, row by row: y - prediction."""

@@ -119,6 +119,7 @@ class DataReport:
     notes: tuple[str, ...] = ()
     test_source: str | None = None  # the second source, when the test rows come from one
     test_sha256: str | None = None
+    weights: str | None = None  # the column that says how much each row counts; null: all count the same
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -2,6 +2,8 @@
 
 A member only knows numbers: features encoded and standardised, target standardised. What surrounds it (encoding,
 imputation, scaling, early-stopping rows, threads, timing) is the same for all and lives in `fit.py`.
+
+A member that takes no weights is listed in `crda_spec.spaces.TAKES_NO_WEIGHTS`: a spec with weights is then refused.
 """
 
 from __future__ import annotations
@@ -18,9 +20,10 @@ class Design:
 
     x: Array  # (n, p)
     y: Array  # (n,) mean 0, standard deviation 1 on the real training rows
-    weight: Array | None  # (n,), or None when all rows weigh 1
+    weight: Array | None  # (n,) mean 1 over the real training rows, or None when all rows weigh 1
     validation_x: Array | None  # real rows set aside for early stopping; None when it is not used
     validation_y: Array | None
+    validation_weight: Array | None = None  # of the rows set aside, or None when they all weigh the same
     plain_rows: int | None = None  # how many of the rows the plain arm would train on; None: all of them
 
 

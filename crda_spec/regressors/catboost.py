@@ -39,11 +39,20 @@ class Catboost:
             allow_const_label=True,
             allow_writing_files=False,
         )
-        watch = None if design.validation_x is None else (design.validation_x, design.validation_y)
+        watch = None if design.validation_x is None else _watched(design)
         rounds = self.stopping.rounds if self.stopping is not None and watch is not None else None
         return model.fit(
             design.x, design.y, sample_weight=design.weight, eval_set=watch, early_stopping_rounds=rounds, verbose=False
         )
+
+
+def _watched(design: Design) -> Any:  # noqa: ANN401 - CatBoost has no types
+    """The rows set aside, as CatBoost takes them; a pair of arrays has no place for weights."""
+    if design.validation_weight is None:
+        return design.validation_x, design.validation_y
+    from catboost import Pool  # noqa: PLC0415 - an optional extra
+
+    return Pool(design.validation_x, design.validation_y, weight=design.validation_weight)
 
 
 def _constant(design: Design) -> Network:

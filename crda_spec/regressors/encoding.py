@@ -46,7 +46,10 @@ class Encoder:
 
 
 def fit_encoder(train: Table, *, fill: Fill) -> Encoder:
-    """Learns the encoding from the real training rows, the same in both arms of a comparison."""
+    """Learns the encoding from the real training rows, the same in both arms of a comparison.
+
+    Rows count alike here, weighted or not: a centre and a scale are only units in which a model is told its numbers.
+    """
     filler = np.array([_filler(column, values, fill) for column, values in zip(train.features, train.x.T, strict=True)])
     filled = np.where(np.isnan(train.x), filler, train.x)
     return Encoder(

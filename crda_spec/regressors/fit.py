@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from crda_spec.records import Array, Counterfactuals, IntArray, Table
+from crda_spec.records import Array, Counterfactuals, IntArray, Table, relative
 from crda_spec.regressors._protocol import Design, Estimator, Regressor, Stopping
 from crda_spec.regressors.encoding import Encoder, Fill, fit_encoder
 from crda_spec.seeds import integer_seed, stream
@@ -89,32 +89,39 @@ def student_seed(seed: int, index: tuple[int, ...]) -> int:
 def _design(
     train: Table, extra: Counterfactuals | None, encoder: Encoder, stopping: Stopping | None, *, seed: int, watch: Watch
 ) -> Design:
-    """No row is trained on that stems from one that is watched, or (watching synthetic rows) the other way round."""
+    """No row is trained on that stems from one that is watched, or (watching synthetic rows) the other way round.
+
+    A real row weighs what its table says, relative to the mean of all real rows of this fit, so that only proportions
+    count and penalties mean the same in both arms. A synthetic row weighs as much as its source, times its own weight.
+    """
     held = watched_rows(train, stopping, seed=seed)
     aside = np.zeros(len(train), dtype=bool)
     aside[held] = True
-    watched_x, watched_y = train.x[held], train.y[held]
+    heft = relative(train.weights)
+    watched_x, watched_y, watched_from = train.x[held], train.y[held], held
     if extra is not None and watches_synthetic(extra, held, watch):
         made = extra.stems_from(aside)
         # The teacher's word alone: a label with the noise of its source, which is trained on, would praise a model
         # that has learnt this noise by heart.
-        watched_x, watched_y = extra.action.x[made], extra.prediction[made]
+        watched_x, watched_y, watched_from = extra.action.x[made], extra.prediction[made], extra.action.source[made]
         seen = np.ones(len(train), dtype=bool)
     else:
         seen = ~aside
-    x, y, weight = train.x[seen], train.y[seen], None
+    x, y, weight = train.x[seen], train.y[seen], None if heft is None else heft[seen]
     if extra is not None:
         usable = ~extra.stems_from(aside)
         x = np.concatenate([x, extra.action.x[usable]])
         y = np.concatenate([y, extra.y[usable]])
-        if extra.weight != 1.0:
-            weight = np.concatenate([np.ones(int(seen.sum())), np.full(int(usable.sum()), extra.weight)])
+        if heft is not None or extra.weight != 1.0:
+            real = np.ones(len(train)) if heft is None else heft
+            weight = np.concatenate([real[seen], real[extra.action.source[usable]] * extra.weight])
     return Design(
         x=encoder.encode(x),
         y=encoder.encode_target(y),
         weight=weight,
         validation_x=encoder.encode(watched_x) if len(watched_y) else None,
         validation_y=encoder.encode_target(watched_y) if len(watched_y) else None,
+        validation_weight=heft[watched_from] if heft is not None and len(watched_y) else None,
         plain_rows=len(train) - len(held),
     )
 

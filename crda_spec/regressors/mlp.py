@@ -12,6 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from crda_spec.records import Array
 from crda_spec.regressors._protocol import Design, Stopping
 from crda_spec.regressors.network import Network, Trainer, initial_network
 from crda_spec.seeds import stream
@@ -52,7 +53,7 @@ class Mlp:
                 if self.stopping is not None and design.validation_x is not None and design.validation_y is not None:
                     with np.errstate(over="ignore", invalid="ignore"):
                         error = trainer.network().predict(design.validation_x) - design.validation_y
-                        loss = float(error @ error) / len(error)
+                        loss = _mean_square(error, design.validation_weight)
                 waited = 0 if loss < best_loss - self.tol else waited + 1
                 if loss < best_loss:
                     best, best_loss = trainer.snapshot(), loss
@@ -73,3 +74,10 @@ class Mlp:
         between = min(len(design.y), -(-plain // self.batch_size) * self.batch_size)
         looks = -(-len(design.y) // between)
         return between, round(self.stopping.rounds * looks**0.5)
+
+
+def _mean_square(error: Array, weight: Array | None) -> float:
+    """Of the watched rows, each counted by its weight."""
+    if weight is None:
+        return float(error @ error) / len(error)
+    return float((weight * error) @ error) / float(weight.sum())

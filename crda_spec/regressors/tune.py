@@ -10,7 +10,7 @@ import numpy as np
 from crda_spec.data.folds import folds
 from crda_spec.data.rows import counted
 from crda_spec.errors import Complaint, DataError
-from crda_spec.records import IntArray, Study, Table, Trial
+from crda_spec.records import IntArray, Study, Table, Trial, weighted_mean
 from crda_spec.regressors._protocol import Regressor
 from crda_spec.regressors.encoding import Fill
 from crda_spec.regressors.fit import Fitter
@@ -61,11 +61,12 @@ def tune(
 
 
 def _loss(fitter: Fitter, train: Table, held: IntArray, *, seed: int) -> float:
-    """The mean squared error on rows that the model has not seen."""
+    """The (weighted) mean squared error on rows that the model has not seen."""
     rest = np.setdiff1d(np.arange(len(train)), held)
     model = fitter.fit(train.take(rest), seed=seed)
+    unseen = train.take(held)
     with np.errstate(over="ignore", invalid="ignore"):
-        return float(np.mean((train.y[held] - model.predict(train.x[held])) ** 2))
+        return weighted_mean((unseen.y - model.predict(unseen.x)) ** 2, unseen.weights)
 
 
 def _tuned(

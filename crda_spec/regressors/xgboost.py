@@ -60,7 +60,7 @@ class Xgboost:
         rows = xgboost.DMatrix(design.x, design.y, weight=design.weight, nthread=1)
         if self.stopping is None or design.validation_x is None:
             return Booster(xgboost.train(parameters, rows, self.n_estimators))
-        held = xgboost.DMatrix(design.validation_x, design.validation_y, nthread=1)
+        held = xgboost.DMatrix(design.validation_x, design.validation_y, weight=design.validation_weight, nthread=1)
         trees = xgboost.train(
             parameters,
             rows,

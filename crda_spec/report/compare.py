@@ -113,6 +113,8 @@ def _facts(runs: Sequence[ComparedRun]) -> Iterator[_Row]:
         ],
     )
     yield row("training + test rows", [f"{len(result.split.train)} + {len(result.split.test)}" for result in results])
+    if any(result.data.weights is not None for result in results):
+        yield row("rows weighted by", [result.data.weights or "-" for result in results])
     yield row("regressor", [result.settings.get("kind", "") for result in results])
     yield row("teacher", [result.teacher.kind for result in results])
     yield row("graph", [result.certificate.basis for result in results])

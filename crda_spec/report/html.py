@@ -76,6 +76,7 @@ def render_html(result: RunResult, *, name: str, description: str, record_json: 
     """
     score, made = result.score, result.counterfactuals
     folds, metric = result.verdict.folds, result.verdict.metric
+    weighted, train_rows = result.data.weights is not None, len(result.split.train)
     page = rendered(
         "report.html.j2",
         script="report.js",
@@ -95,13 +96,13 @@ def render_html(result: RunResult, *, name: str, description: str, record_json: 
         partition_sentence=partition_sentence(result),
         licence_sentence=licence_sentence(result),
         nothing_made=nothing_sentence(result.verdict),
-        rows_sentence="" if made is None else rows_sentence(made, len(result.split.train)),
+        rows_sentence="" if made is None else rows_sentence(made, train_rows, weighted=weighted),
         moves=tuple(_moves(result)),
         tuning=tuning_parts(result),
         gate_sentence=gate_sentence(result.verdict),
         p_value_sentence=p_value_sentence(result.verdict),
         turning=turning_sentences(result),
-        loss=loss_unit(metric, result.split.train.target),
+        loss=f"{'weighted ' if weighted else ''}{loss_unit(metric, result.split.train.target)}",
         gate_figure=fold_slopes(folds, metric) if folds else "",
         folds=tuple(_fold(fold) for fold in folds),
         mean=_mean(folds) if folds else (),

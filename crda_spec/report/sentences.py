@@ -19,12 +19,18 @@ def data_sentence(result: RunResult) -> str:
     """How many rows there were, how they were split, and what was left out."""
     train, test = result.split.train, result.split.test
     groups = "" if train.groups is None else ", groups kept whole"
+    groups += weighted_by(result.data)
     rows = f"{count(result.data.rows_read, 'row')} read, {result.data.rows_used} used"
     aside = "" if result.split.tuning is None else f", {len(result.split.tuning)} spent on tuning"
     if result.data.test_source is not None:
         where = shown(result.data.test_source)
         return f"{rows} to train{groups}{aside}, {dropped(result.data)}; {len(test)} to test, from {where}."
     return f"{rows}: {len(train)} to train, {len(test)} to test{aside}{groups}; {dropped(result.data)}."
+
+
+def weighted_by(data: DataReport) -> str:
+    """`, rows weighted by 'survey_weight'`; empty when they all count the same."""
+    return "" if data.weights is None else f", rows weighted by '{shown(data.weights)}'"
 
 
 def dropped(data: DataReport) -> str:
@@ -76,8 +82,11 @@ def _without_noise(result: RunResult) -> bool:
     return any(movement.licence == "support" for movement in result.movements)
 
 
-def rows_sentence(made: Counterfactuals, train_rows: int) -> str:
-    """How many synthetic rows there are and what they carry over from their source rows."""
+def rows_sentence(made: Counterfactuals, train_rows: int, *, weighted: bool = False) -> str:
+    """How many synthetic rows there are and what they carry over from their source rows.
+
+    weighted: whether real rows weigh more or less than each other.
+    """
     noise = {0.0: "none of its source's noise", 1.0: "all of its source's noise"}.get(
         made.retention, f"{setting(made.retention)} of its source's noise"
     )
@@ -92,7 +101,8 @@ def rows_sentence(made: Counterfactuals, train_rows: int) -> str:
     if made.scale_clipped:
         told.append(f"At {made.scale_clipped} of them the noise's size was brought back into its fitted range.")
     rows = f"{count(len(made), 'synthetic row')} from {count(train_rows, 'training row')}"
-    return " ".join([f"{rows}; each carries {noise} and weighs {setting(made.weight)}.", *told])
+    weight = f"{setting(made.weight)} times as much as its source" if weighted else setting(made.weight)
+    return " ".join([f"{rows}; each carries {noise} and weighs {weight}.", *told])
 
 
 def policy_sentence(made: Counterfactuals, feature: str) -> str:
@@ -138,7 +148,7 @@ def score_change(score: TestScore) -> str:
 def score_sentences(result: RunResult) -> tuple[str, ...]:
     """The test result on equal footing; what was refused is named as not used."""
     score, metric = result.score, result.score.metric.upper()
-    rows = count(score.rows, "test row")
+    rows = count(score.rows, "test row" if result.data.weights is None else "weighted test row")
     if score.augmented is None:
         return (f"One plain model on {rows}: {metric} {number(score.plain)}; there is no augmented model to compare.",)
     moved = f"{metric} {number(score.plain)} -> {number(score.augmented)}"

@@ -118,7 +118,8 @@ def _action(result: RunResult) -> tuple[Line, ...]:
     made = result.counterfactuals
     if made is None:
         return (Line(nothing_sentence(result.verdict)),)
-    lines = [Line(rows_sentence(made, len(result.split.train)))]
+    weighted = result.data.weights is not None
+    lines = [Line(rows_sentence(made, len(result.split.train), weighted=weighted))]
     action = made.action
     told = [f"{shown(name)}: {policy_sentence(made, name)}" for name in action.moved]
     told += [f"{shown(name)}: {propagation_sentence(made, name)}" for name in action.propagated]

@@ -38,11 +38,16 @@ def _dataset(dataset: Dataset) -> Iterator[Complaint]:
         where = f"dataset.features.{features.index(dataset.target)}"
         yield _bad(where, f"the target {show(dataset.target)} is among the features", "remove it from the list")
     yield from _repeated("dataset.features", features)
-    for path, name in (("dataset.groups", dataset.groups), ("dataset.split.column", _split_column(dataset))):
+    for path, name in (
+        ("dataset.groups", dataset.groups),
+        ("dataset.split.column", _split_column(dataset)),
+        ("dataset.weights", dataset.weights),
+    ):
         if name == dataset.target:
             yield _bad(path, f"{show(name)} is the target", "name another column")
         if name is not None and name in features:
             yield _bad(path, f"{show(name)} is among the features", "remove it from dataset.features")
+    yield from _weights(dataset)
     for name, contract in dataset.columns.items():
         yield from _contract(f"dataset.columns.{name}", contract)
     target = dataset.columns.get(dataset.target)
@@ -52,6 +57,19 @@ def _dataset(dataset: Dataset) -> Iterator[Complaint]:
     yield from _synthetic("dataset.source", dataset.source)
     if isinstance(dataset.split, SourceSplit):
         yield from _synthetic("dataset.split.source", dataset.split.source)
+
+
+def _weights(dataset: Dataset) -> Iterator[Complaint]:
+    """A column of weights has no other part to play."""
+    if dataset.weights is None:
+        return
+    for path, name in (("dataset.groups", dataset.groups), ("dataset.split.column", _split_column(dataset))):
+        if name == dataset.weights:
+            yield _bad("dataset.weights", f"{show(name)} is also {path}", "name another column")
+    contract = dataset.columns.get(dataset.weights)
+    if contract is not None and contract.type in ("category", "boolean"):
+        where = f"dataset.columns.{dataset.weights}.type"
+        yield _bad(where, f"row weights cannot be a {contract.type}", "declare them continuous or integer")
 
 
 def _split_column(dataset: Dataset) -> str | None:

@@ -196,7 +196,10 @@ class Dataset(Strict):
     features: tuple[ColumnName, ...] | None = Field(
         None,
         min_length=1,
-        description="The columns to predict from; when left out, all but the target, the groups and the split column.",
+        description=(
+            "The columns to predict from; when left out, all but the target, the groups, the weights and the split "
+            "column."
+        ),
     )
     columns: dict[str, ColumnContract] = Field(
         default_factory=dict, description="Contracts of columns, by name; what is left out is inferred and recorded."
@@ -205,6 +208,13 @@ class Dataset(Strict):
     duplicates: DuplicatesRule = Field(DuplicatesError(kind="error"), description="What to do about repeated rows.")
     groups: ColumnName | None = Field(
         None, description="A column whose equal values bind rows together: a group never straddles a split or a fold."
+    )
+    weights: ColumnName | None = Field(
+        None,
+        description=(
+            "A column of positive numbers that say how much each row counts, when models are fitted and when they are "
+            "scored; only their proportions matter. It is no feature."
+        ),
     )
     sample: int | None = Field(None, ge=2, description="Use only a seeded random sample of this many rows.")
     split: SplitRule = Field(FractionSplit(kind="fraction"), description="How the test rows are set aside.")

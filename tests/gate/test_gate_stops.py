@@ -1,5 +1,7 @@
 """Stopping early: never a different decision, the same for any number of workers, and an honest count."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from gate_parts import accepts, fold_outcomes, procedure, table
@@ -9,7 +11,9 @@ from test_gate_verdict import outcomes
 
 from crda_spec.data.folds import folds
 from crda_spec.gate.gate import Gate, certain
-from crda_spec.gate.tests import Sign, Wilcoxon
+from crda_spec.gate.tests import Sign, Wilcoxon, curtailment
+from crda_spec.gate.tests.curtailment import least_p_value
+from crda_spec.gate.tests.wilcoxon import wilcoxon_p_value
 from crda_spec.gate.verdict import judge
 from crda_spec.gate.work import fits_stopped
 from crda_spec.seeds import stream
@@ -42,9 +46,51 @@ def test_what_is_stopped_would_never_have_been_accepted(pairs, test, alternative
         assert not accepts(gate, found, table(np.zeros((80, 1)), np.zeros(80)))
 
 
+def test_ties_ahead_are_reckoned_with():
+    """Distinct wins ahead reach 14 patterns of 256, tied ones fewer."""
+    lost, tied = np.ones(3), -2.0 * np.ones(5)
+    assert wilcoxon_p_value(np.concatenate([lost, -2.0 * np.arange(1, 6)]), "less") == 14 / 256
+    assert wilcoxon_p_value(np.concatenate([lost, tied]), "less") == 13 / 256
+    assert least_p_value(lost, 5) == 10 / 256
+    assert not certain(stopping(), [one.result for one in outcomes([(1.0, 2.0)] * 3)], 8)
+
+
+@settings(max_examples=60)
+@given(
+    past=st.lists(st.integers(-4, 4), max_size=4).map(lambda values: np.array(values, dtype=float)),
+    ahead=st.integers(1, 3),
+)
+def test_the_least_p_value_is_that_of_the_best_of_all_futures(past, ahead):
+    """Every future on a grid fine enough for any order and any tie."""
+    grid = np.arange(-6.0, 6.25, 0.25)
+    if ahead == 3:
+        grid = np.concatenate([-np.unique(np.concatenate([np.abs(past), [0.25, 0.5, 0.75]])), [1.5, -1.5, -2.5, -3.5]])
+        grid = np.concatenate([grid, [-4.5, -4.75, -5.0, 0.0]])
+    best = min(wilcoxon_p_value(np.array([*past, *future]), "less") for future in product(grid, repeat=ahead))
+    found = least_p_value(past, ahead)
+    assert found <= best
+    if ahead < 3:
+        assert found == best
+
+
+@given(past=st.lists(st.integers(-4, 4), max_size=6).map(np.array), ahead=st.integers(1, 4))
+def test_the_bound_for_many_folds_lies_below_the_least_p_value(past, ahead):
+    exact = least_p_value(past.astype(float), ahead)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(curtailment, "_MOST_ARRANGEMENTS", 0)
+        bound = least_p_value(past.astype(float), ahead)
+    assert 0 < bound <= exact
+
+
+@pytest.mark.parametrize(("levels", "ahead"), [(0, 1), (0, 5), (1, 3), (3, 2), (4, 4)])
+def test_arrangements_are_counted(levels, ahead):
+    futures = list(curtailment._futures(tuple((1, label) for label in range(1, levels + 1)), ahead))
+    assert len(futures) == len(set(futures)) == curtailment.arrangements(levels, ahead)
+
+
 def test_it_does_stop():
     losing = [one.result for one in outcomes([(1.0, 2.0 + k) for k in range(8)])]
-    assert stopped_at(stopping(), losing) == 3  # ranks 1 + 2 + 3 are too much, whatever follows
+    assert stopped_at(stopping(), losing) == 4  # ranks 1 to 4 are too much, whatever follows
     assert stopped_at(Gate(folds=8, stop="never"), losing) is None
     winning = [one.result for one in outcomes([(2.0 + k, 1.0) for k in range(8)])]
     assert stopped_at(stopping(), winning) is None  # one disaster could still undo it

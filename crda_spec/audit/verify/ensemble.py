@@ -97,10 +97,10 @@ def check_ensemble_models(folder: Path, record: Mapping[str, Any], split: Split,
                 yield Finding(where=f"ensemble/1/{name}", what=f"is not the same as model/{name}")
         metric, test = named_metric(found.metric), split.test
         last = found.scores[-1]  # as many models as asked for, of the arm that was chosen
-        together = metric.loss(test.errors(MeanModel(members)), spread=test.spread)
+        together = metric.loss(test.errors(MeanModel(members)), spread=test.spread, weights=test.weights)
         yield from compared(f"{_WHERE}, {last.models} {last.arm} models", last.loss, together, tolerance=tolerance)
         for number, (told, member) in enumerate(zip(last.singles, members, strict=True), start=1):
-            alone = metric.loss(test.errors(member), spread=test.spread)
+            alone = metric.loss(test.errors(member), spread=test.spread, weights=test.weights)
             yield from compared(f"{_WHERE}, model {number} alone", told, alone, tolerance=tolerance)
 
     return checked("ensemble's models", f"the saved models of the ensemble on {len(split.test)} test rows", look)

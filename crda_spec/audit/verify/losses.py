@@ -13,11 +13,12 @@ import numpy as np
 from crda_spec.audit.canonical import plain
 from crda_spec.audit.verify.checks import Check, Finding, Tolerance, checked, compared, named
 from crda_spec.data.folds import folds
+from crda_spec.errors import show
 from crda_spec.gate.interval import change_interval, units_of
-from crda_spec.gate.metrics import named_metric
+from crda_spec.gate.metrics import charged, named_metric
 from crda_spec.gate.score import LEVEL
 from crda_spec.gate.verdict import percent_change
-from crda_spec.records import Array, IntArray, RowLosses
+from crda_spec.records import Array, IntArray, RowLosses, Table, spread_of
 from crda_spec.seeds import stream
 
 FILE = "rows.csv"
@@ -32,6 +33,7 @@ class ScoredRows:
     fold: IntArray  # 0 where there is none
     groups: IntArray | None  # numbered from 1
     losses: RowLosses
+    weights: Array | None  # None where the file tells none
 
 
 def read_scored(folder: Path, part: str) -> ScoredRows:
@@ -43,28 +45,58 @@ def read_scored(folder: Path, part: str) -> ScoredRows:
         fold=np.array([int(line["gate_fold"] or 0) for line in lines], dtype=np.int64),
         groups=np.array([int(one) for one in groups], dtype=np.int64) if any(groups) else None,
         losses=RowLosses(plain=_numbers(lines, "plain_loss"), augmented=_numbers(lines, "augmented_loss")),
+        weights=_weights(lines),
     )
+
+
+def _weights(lines: Sequence[Mapping[str, str]]) -> Array | None:
+    """The weights; a ValueError names the first that is none."""
+    if not lines or "weight" not in lines[0]:
+        return None
+    weights = _numbers(lines, "weight")
+    wrong = np.flatnonzero(~(np.isfinite(weights) & (weights > 0.0)))
+    if len(wrong):
+        line = lines[int(wrong[0])]
+        message = f"{FILE}: {line['part']} row {line['row']} has the weight {show(line['weight'])}"
+        raise ValueError(message)
+    return weights
 
 
 def _numbers(lines: Sequence[Mapping[str, str]], name: str) -> Array:
     return np.array([float(line[name] or "nan") for line in lines], dtype=np.float64)
 
 
-def check_losses(folder: Path, record: Mapping[str, Any], y: Array | None, tolerance: Tolerance) -> Check:
+def check_losses(folder: Path, record: Mapping[str, Any], rows: Table | None, tolerance: Tolerance) -> Check:
     """The gate's folds as the seed draws them, their losses, both test losses and the interval between them.
 
-    y: (n,) the training rows' outcomes, for a metric that is relative to their variance; None: not at hand.
+    rows: the training rows of augmented.parquet, for their weights and for a metric that is relative to the variance of
+    their outcomes; None: not at hand.
     """
 
     def look() -> Iterator[Finding]:
         train = read_scored(folder, "train")
+        test = read_scored(folder, "test")
+        yield from _weighted(record, train, test, rows)
         yield from _drawn(record, train)
-        yield from _fold_losses(record, train, y, tolerance)
-        yield from _test_losses(record, read_scored(folder, "test"), tolerance)
+        yield from _fold_losses(record, train, None if rows is None else rows.y, tolerance)
+        yield from _test_losses(record, test, tolerance)
 
     return checked(
         "losses", "fold losses, test losses and interval from the losses of single rows", lambda: named(look())
     )
+
+
+def _weighted(record: Mapping[str, Any], train: ScoredRows, test: ScoredRows, rows: Table | None) -> Iterator[Finding]:
+    """The file tells weights if the record says that there are any, the same as the rows themselves."""
+    declared = record["data"].get("weights") is not None
+    if any((part.weights is not None) != declared for part in (train, test)):
+        yield Finding(where=FILE, what="lacks the rows' weights" if declared else "tells weights, but there are none")
+        return
+    if train.weights is None or rows is None or rows.weights is None or len(rows) != len(train.weights):
+        return
+    for at in np.flatnonzero(train.weights != rows.weights).tolist():
+        what = f"says {train.weights[at]:.17g}, augmented.parquet says {rows.weights[at]:.17g}"
+        yield Finding(where=f"{FILE}, line {at + 2}, 'weight'", what=what)
 
 
 def _drawn(record: Mapping[str, Any], train: ScoredRows) -> Iterator[Finding]:
@@ -95,9 +127,11 @@ def _fold_losses(
         yield Finding(where=f"{FILE}, line {at + 2}", what="has a loss that no fold measured, or lacks one")
     for fold in told["folds"]:
         held = train.fold == fold["fold"]
-        spread = float(np.var(y[held])) if y is not None else 1.0
+        weights = None if train.weights is None else train.weights[held]
+        spread = spread_of(y[held], weights) if y is not None else 1.0
         for arm in _ARMS:
-            found = named_metric(told["metric"]).mean(getattr(train.losses, arm)[held], spread=spread)
+            losses = getattr(train.losses, arm)[held]
+            found = named_metric(told["metric"]).mean(losses, spread=spread, weights=weights)
             where = f"record.json, verdict.folds.{fold['fold'] - 1}.{arm}"
             yield from compared(where, fold[arm], plain(found), tolerance=tolerance)
 
@@ -105,7 +139,7 @@ def _fold_losses(
 def _test_losses(record: Mapping[str, Any], test: ScoredRows, tolerance: Tolerance) -> Iterator[Finding]:
     told, losses = record["test"], test.losses
     metric = named_metric(told["metric"])
-    before, after = (metric.mean(getattr(losses, arm), spread=1.0) for arm in _ARMS)
+    before, after = (metric.mean(getattr(losses, arm), spread=1.0, weights=test.weights) for arm in _ARMS)
     if told["augmented"] is None:
         after = float("nan")
     elif metric.kind == "r2":  # the variance of the test rows is not in the folder: their ratio is
@@ -118,6 +152,7 @@ def _test_losses(record: Mapping[str, Any], test: ScoredRows, tolerance: Toleran
     interval = None
     if told["augmented"] is not None:
         units, rng = units_of(len(losses.plain), test.groups), stream(record["seed"], "bootstrap")
-        interval = change_interval(losses.plain, losses.augmented, units, metric, level=LEVEL, rng=rng)
+        both = (charged(losses.plain, test.weights), charged(losses.augmented, test.weights))
+        interval = change_interval(*both, units, metric, level=LEVEL, rng=rng)
     said = told["interval_percent"]
     yield from compared("record.json, test.interval_percent", said, plain(interval), tolerance=tolerance)

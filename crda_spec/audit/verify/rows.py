@@ -70,6 +70,7 @@ def read_ledger(folder: Path, record: Mapping[str, Any]) -> Ledger:
         row_ids=ids - 1,
         x=np.ascontiguousarray(numbers[:count, :-1]),
         y=np.ascontiguousarray(numbers[:count, -1]),
+        weights=None if data.get("weights") is None else real["weight"].copy(),
     )
     return Ledger(
         train=train,
@@ -108,6 +109,8 @@ def check_real_rows(ledger: Ledger, record: Mapping[str, Any], teacher: Teacher 
             yield Finding(where=FILE, what=what)
         noise = (train.y - real["prediction"]) / real["scale"]
         yield from _differing(ledger, "_crda_noise", real["noise"], noise, _EXACT, first=0)
+        if train.weights is None:
+            yield from _differing(ledger, "_crda_weight", real["weight"], np.ones(len(train)), _EXACT, first=0)
         if teacher is not None and record["abduction"]["residuals"] == "in_sample":
             said = teacher.predict(train.x)
             yield from _differing(ledger, "_crda_prediction", real["prediction"], said, tolerance, first=0)
@@ -161,9 +164,10 @@ def check_labels(
     told, made = record["counterfactuals"], ledger.made
 
     def look() -> Iterator[Finding]:
-        for name in ("retention", "weight"):
-            told_everywhere = np.full(len(ledger.y), float(told[name]))
-            yield from _differing(ledger, f"_crda_{name}", made[name], told_everywhere, _EXACT)
+        told_everywhere = np.full(len(ledger.y), float(told["retention"]))
+        yield from _differing(ledger, "_crda_retention", made["retention"], told_everywhere, _EXACT)
+        weight = ledger.real["weight"][np.maximum(ledger.source, 0)] * float(told["weight"])
+        yield from _differing(ledger, "_crda_weight", made["weight"], weight, _EXACT)
         yield from named(
             Finding(where=ledger.place(at, "_crda_licence"), what=f"says {show(one)}, not {show(told['licence'])}")
             for at, one in enumerate(ledger.licences)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,11 @@ def check_source(folder: Path, ledger: Ledger, record: Mapping[str, Any], split:
             return
         found = np.column_stack([ledger.train.x, ledger.train.y])
         expected = np.column_stack([split.train.x, split.train.y])
-        names = (*split.train.names, split.train.target.name)
+        names = [*split.train.names, split.train.target.name]
+        if split.train.weights is not None and ledger.train.weights is not None:
+            found = np.column_stack([found, ledger.train.weights])
+            expected = np.column_stack([expected, split.train.weights])
+            names.append("_crda_weight")
         wrong = np.argwhere(_EXACT.differ(found, expected))
         for at, column in wrong.tolist():
             what = f"is {found[at, column]:.17g}, but the data say {expected[at, column]:.17g}"
@@ -62,6 +66,7 @@ def _parts(folder: Path, record: Mapping[str, Any], split: Split, report: DataRe
     for number, (one, other) in enumerate(zip(found, expected, strict=False), start=2):
         if one[1:] != other[1:]:
             yield Finding(where=f"rows.csv, line {number}", what=f"says {show(one)}, the data make it {show(other)}")
+    yield from _weights(lines, split)
     first = max((int(line["gate_fold"]) for line in lines if line["gate_fold"]), default=0)
     for fold in record["verdict"]["folds"]:
         if fold["fold"] > first:
@@ -70,6 +75,16 @@ def _parts(folder: Path, record: Mapping[str, Any], split: Split, report: DataRe
         if held != fold["held_out_rows"]:
             what = f"puts {held} rows into fold {fold['fold']}, the record says {fold['held_out_rows']}"
             yield Finding(where="rows.csv", what=what)
+
+
+def _weights(lines: Sequence[Mapping[str, str]], split: Split) -> Iterator[Finding]:
+    """What rows.csv says each row weighs, against the data."""
+    parts = [part for part in (split.train, split.tuning, split.test) if part is not None]
+    expected = [weight for part in parts if part.weights is not None for weight in part.weights.tolist()]
+    for number, (line, weight) in enumerate(zip(lines, expected, strict=False), start=2):
+        if line.get("weight") != repr(weight):
+            what = f"says {show(line.get('weight'))}, the data say {weight!r}"
+            yield Finding(where=f"rows.csv, line {number}, 'weight'", what=what)
 
 
 def _trained(ledger: Ledger, record: Mapping[str, Any], train: Table) -> Iterator[Finding]:
@@ -98,7 +113,8 @@ def check_model(folder: Path, record: Mapping[str, Any], split: Split, *, tolera
         # What the other model lost on each row is in rows.csv alone.
         for name in ("plain", "augmented"):
             if (told := record["test"][name]) is not None:
-                mean = metric.mean(found if name == arm else getattr(losses, name), spread=split.test.spread)
+                rows = found if name == arm else getattr(losses, name)
+                mean = metric.mean(rows, spread=split.test.spread, weights=split.test.weights)
                 yield from compared(f"record.json, test.{name}", told, plain(mean), tolerance=tolerance)
         for at in np.flatnonzero(tolerance.differ(kept, found)).tolist():
             what = f"says {kept[at]:.17g}, the saved model loses {found[at]:.17g}"

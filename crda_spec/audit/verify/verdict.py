@@ -133,7 +133,7 @@ def rejudged(gate: Gate, folder: Path, record: Mapping[str, Any], folds: Sequenc
     if folds:
         told = record["verdict"]
         train = read_scored(folder, "train")
-        paired = paired_rows(folds, train.losses, train.groups)
+        paired = paired_rows(folds, train.losses, train.groups, train.weights)
         if gate.test.kind == "clustered" or (gate.test.kind == "wilcoxon" and gate.repeats > 1):
             other = measure(replace(gate, test=Wilcoxon()), paired, folds, seed=record["seed"])
             seen = _told_by_repeats(gate, told, other)

@@ -15,7 +15,7 @@ from crda_spec.counterfactual.partition import Choice, Partitioner
 from crda_spec.counterfactual.procedure import Procedure, augment, fit_augmented, settled_regressor
 from crda_spec.data.folds import folds
 from crda_spec.errors import Complaint, DataError
-from crda_spec.records import Array, Certificate, FeatureVerdict, IntArray, Table
+from crda_spec.records import Array, Certificate, FeatureVerdict, IntArray, Table, weighted_mean
 from crda_spec.regressors import Fitter
 from crda_spec.regressors.teachers import GateFolds
 from crda_spec.regressors.teachers.sharing import laid_out
@@ -69,7 +69,7 @@ class InnerFold:
         return self._fitter
 
     def losses(self, candidate: Procedure) -> tuple[float, float]:
-        """The plain and the augmented model's mean loss on the held-out rows."""
+        """The plain and the augmented model's mean loss on the held-out rows, weighted where rows are."""
         around = self.around
         if around is not None:
             around = laid_out(around, self.gate_folds, in_blocks=candidate.in_blocks)
@@ -97,7 +97,7 @@ class InnerFold:
                     costs = np.maximum(self.quantile * errors, (self.quantile - 1.0) * errors)
                 case _:
                     costs = errors**2
-            return float(np.mean(costs))
+            return weighted_mean(costs, self.held.weights)
 
 
 def inner_folds(

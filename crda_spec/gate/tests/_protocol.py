@@ -14,7 +14,11 @@ Alternative = Literal["less", "two-sided"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Paired:
-    """What both arms lost on the same held-out rows: a number a fold, and a number a row."""
+    """What both arms lost on the same held-out rows: a number a fold, and a number a row.
+
+    Where rows are weighted, a fold has its weighted mean, and a row its loss times its weight (mean 1 over all rows):
+    the mean of the rows' numbers then is the weighted mean, and rows are as exchangeable as without weights.
+    """
 
     plain: Array  # (k,) one loss a fold, repeats one after the other
     augmented: Array  # (k,)

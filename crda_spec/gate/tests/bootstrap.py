@@ -6,6 +6,9 @@ heavy-tailed losses get the reference distribution they have, not the normal one
 
 What it does not see: rows of one fold share their models, and folds share training rows. How far that moves its level
 is measured in benchmarks/gate_calibration.py.
+
+A weighted row comes as its difference times its relative weight, and is drawn as often as any other: a resample then
+has other weights too, as another sample of rows would.
 """
 
 from __future__ import annotations

@@ -27,8 +27,9 @@ class Sign:
         del rng
         return _p_value(paired.difference)
 
-    def least_p_value(self, difference: Array, ahead: int) -> float:
+    def least_p_value(self, difference: Array, ahead: int, *, enough: float) -> float:
         """The smallest p-value that `ahead` more folds can lead to: all of them win."""
+        del enough  # there is only one future to look at
         return _p_value(np.concatenate([difference, np.full(ahead, -1.0)]))
 
 

@@ -21,6 +21,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from crda_spec.gate.tests._protocol import Alternative, Paired
+from crda_spec.gate.tests.curtailment import least_p_value
 from crda_spec.records import Array
 
 
@@ -35,15 +36,9 @@ class Wilcoxon:
         del rng
         return float(np.mean([wilcoxon_p_value(difference, "less") for difference in paired.block_difference]))
 
-    def least_p_value(self, difference: Array, ahead: int) -> float:
-        """The smallest p-value that `ahead` more folds can lead to.
-
-        It is reached when all of them win by more than any fold so far: a win adds nothing to the losses' rank sum,
-        and the larger it is, the lower the ranks that are left to the losses. A fold without any difference would
-        leave the rank sum as it is and halve the number of sign patterns, so it can only raise the p-value.
-        """
-        beyond = 1.0 + float(np.max(np.abs(difference), initial=0.0))
-        return wilcoxon_p_value(np.concatenate([difference, -beyond * np.arange(1, ahead + 1)]), "less")
+    def least_p_value(self, difference: Array, ahead: int, *, enough: float) -> float:
+        """The smallest p-value that `ahead` more folds can lead to, or a bound below it, or one below `enough`."""
+        return least_p_value(difference, ahead, enough=enough)
 
 
 def wilcoxon_p_value(difference: Array, alternative: Alternative) -> float:

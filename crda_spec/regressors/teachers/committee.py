@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -9,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.optimize import nnls
 
-from crda_spec.records import Array, Table, Teacher
+from crda_spec.records import Array, Table, Teacher, relative, spread_of, weighted_mean
 from crda_spec.regressors._protocol import Regressor
 from crda_spec.regressors.fit import FittedModel, Fitter
 from crda_spec.regressors.teachers._protocol import GateFolds, Seat
@@ -62,25 +63,29 @@ class CommitteeTeacher:
 def stacking_weights(train: Table, out_of_fold: Sequence[Array]) -> list[float]:
     """The weights, none negative, of sum 1, whose mix of out-of-fold predictions errs least; equal when none does.
 
+    A row counts by its own weight: its equation is multiplied by the root of it, so that its squared error is by it.
+
     Target and predictions are standardised by the target first, so that its level cannot decide. A kind whose
     predictions are not all finite has run away and gets no weight, as long as another has not.
     """
     sane = [position for position, one in enumerate(out_of_fold) if np.isfinite(unseen_error(train, one))]
     sane = sane or list(range(len(out_of_fold)))
     weights = [0.0] * len(out_of_fold)
-    for position, weight in zip(sane, _solved(train.y, [out_of_fold[position] for position in sane]), strict=True):
+    for position, weight in zip(sane, _solved(train, [out_of_fold[position] for position in sane]), strict=True):
         weights[position] = weight
     return weights
 
 
-def _solved(y: Array, predictions: Sequence[Array]) -> list[float]:
+def _solved(train: Table, predictions: Sequence[Array]) -> list[float]:
     equal = [1.0 / len(predictions)] * len(predictions)
-    center, spread = float(y.mean()), float(y.std())
+    y, heft = train.y, relative(train.weights)
+    center, spread = weighted_mean(y, train.weights), math.sqrt(spread_of(y, train.weights))
     columns = np.column_stack(predictions)
     if len(predictions) == 1 or spread == 0.0 or not np.isfinite(columns).all():
         return equal
     try:
-        found, _ = nnls((columns - center) / spread, (y - center) / spread)
+        root = np.ones(len(y)) if heft is None else np.sqrt(heft)
+        found, _ = nnls(root[:, None] * ((columns - center) / spread), root * ((y - center) / spread))
     except RuntimeError:  # it gave up: no weights are better founded than equal ones
         return equal
     total = float(found.sum())

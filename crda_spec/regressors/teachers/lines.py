@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from crda_spec.data.folds import folds
-from crda_spec.records import Array, IntArray, Table, Teacher, TeacherFamily
+from crda_spec.records import Array, IntArray, Table, Teacher, TeacherFamily, weighted_mean
 from crda_spec.regressors.fit import FittedModel, Fitter, student_seed
 from crda_spec.regressors.teachers._protocol import GateFolds, Seat
 from crda_spec.regressors.teachers.blocks import Block
@@ -107,9 +107,9 @@ def weighed_teacher(kind: str, train: Table, lines: Sequence[Line], weights: Seq
 
 
 def unseen_error(train: Table, predicted: Array) -> float:
-    """The mean squared error of predictions for rows unseen; infinite for a model that has run away."""
+    """The (weighted) mean squared error of predictions for rows unseen; infinite for a model that has run away."""
     with np.errstate(over="ignore", invalid="ignore"):
-        error = float(np.mean((train.y - predicted) ** 2))
+        error = weighted_mean((train.y - predicted) ** 2, train.weights)
     return error if np.isfinite(error) else float("inf")
 
 
