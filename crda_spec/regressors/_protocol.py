@@ -24,7 +24,6 @@ class Design:
     validation_x: Array | None  # real rows set aside for early stopping; None when it is not used
     validation_y: Array | None
     validation_weight: Array | None = None  # of the rows set aside, or None when they all weigh the same
-    plain_rows: int | None = None  # how many of the rows the plain arm would train on; None: all of them
 
 
 @dataclass(frozen=True, slots=True)

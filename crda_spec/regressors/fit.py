@@ -122,7 +122,6 @@ def _design(
         validation_x=encoder.encode(watched_x) if len(watched_y) else None,
         validation_y=encoder.encode_target(watched_y) if len(watched_y) else None,
         validation_weight=heft[watched_from] if heft is not None and len(watched_y) else None,
-        plain_rows=len(train) - len(held),
     )
 
 

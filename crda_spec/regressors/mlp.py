@@ -43,37 +43,21 @@ class Mlp:
         trainer = Trainer(start, learning_rate=self.learning_rate_init, penalty=self.alpha, averaging=self.averaging)
         # Weights with mean 1 over all rows, not within a batch: a batch of light rows must make a small step.
         weight = None if design.weight is None else design.weight / design.weight.mean()
-        between, patience = self._looks(design)
+        patience = self.stopping.rounds if self.stopping is not None else _PATIENCE
         best, best_loss, waited = start, np.inf, 0
         for _ in range(self.max_iter):
             order = rng.permutation(len(design.y))
-            for first in range(0, len(order), between):
-                part = order[first : first + between]
-                loss = trainer.epoch(design.x, design.y, weight, part, self.batch_size)
-                if self.stopping is not None and design.validation_x is not None and design.validation_y is not None:
-                    with np.errstate(over="ignore", invalid="ignore"):
-                        error = trainer.network().predict(design.validation_x) - design.validation_y
-                        loss = _mean_square(error, design.validation_weight)
-                waited = 0 if loss < best_loss - self.tol else waited + 1
-                if loss < best_loss:
-                    best, best_loss = trainer.snapshot(), loss
-                if waited >= patience:
-                    return best
+            loss = trainer.epoch(design.x, design.y, weight, order, self.batch_size)
+            if self.stopping is not None and design.validation_x is not None and design.validation_y is not None:
+                with np.errstate(over="ignore", invalid="ignore"):
+                    error = trainer.network().predict(design.validation_x) - design.validation_y
+                    loss = _mean_square(error, design.validation_weight)
+            waited = 0 if loss < best_loss - self.tol else waited + 1
+            if loss < best_loss:
+                best, best_loss = trainer.snapshot(), loss
+            if waited >= patience:
+                break
         return best
-
-    def _looks(self, design: Design) -> tuple[int, int]:
-        """How many rows are trained on between two looks at the loss, and after how many vain looks training ends.
-
-        The plain arm looks after every pass. With synthetic rows a pass takes many more steps, so the augmented arm
-        looks after as many steps as the plain one; and to wait for as many passes, or for no more steps, would be too
-        long or too short. It waits for the geometric mean of the two (docs/recipes.md).
-        """
-        if self.stopping is None or design.validation_x is None:
-            return len(design.y), _PATIENCE if self.stopping is None else self.stopping.rounds
-        plain = len(design.y) if design.plain_rows is None else max(1, design.plain_rows)
-        between = min(len(design.y), -(-plain // self.batch_size) * self.batch_size)
-        looks = -(-len(design.y) // between)
-        return between, round(self.stopping.rounds * looks**0.5)
 
 
 def _mean_square(error: Array, weight: Array | None) -> float:
