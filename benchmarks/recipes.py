@@ -9,8 +9,8 @@ better, averaged over seeds, then over tables. For `mlp` and `xgb` (XGBoost):
 - `..._paper`: Algorithm 1 as written, leaks removed, no gate.
 - `..._distilled`: our recipe, no gate.
 - `..._distilled_gated`: the same with its gate; where the gate does not accept, the plain model is used: 0 %.
-- `..._plain_ensemble`: no augmentation, but ten models (the gate's plain fold models) in place of one: not one model
-  against one, but what the cost of a teacher would buy otherwise.
+- `..._plain_ensemble`: no augmentation, but ten models, each without a tenth of the rows, in place of one: not one
+  model against one, but what the cost of a teacher would buy otherwise.
 - `..._teacher`: the committee itself, many models of several kinds: what the student is taught.
 
 Each with `..._worst_table` (the largest mean change of a table), `..._geometric` (the geometric mean over tables),
@@ -46,23 +46,12 @@ from crda_spec.gate.gate import repeats_of
 from crda_spec.gate.verdict import judge
 from crda_spec.gate.work import GateRun, fit_singles, run_folds, shared_models
 from crda_spec.pipeline import Plan
-from crda_spec.records import Array, Predictor
-from crda_spec.regressors.teachers.sharing import ModelKey
+from crda_spec.regressors import Fitter
+from crda_spec.regressors.teachers import CrossfitTeacher
 
 KINDS = {"mlp": "mlp", "xgb": "xgboost"}
 KEPT = RESULTS / "recipes.jsonl"
 Figures = dict[str, float]
-
-
-class Mean:
-    """The mean of several models, as one predictor."""
-
-    def __init__(self, members: Sequence[Predictor]) -> None:
-        self._members = members
-
-    def predict(self, x: Array) -> Array:
-        """x: (m, d). Returns (m,)."""
-        return np.mean([member.predict(x) for member in self._members], axis=0)
 
 
 def planned(bench: Bench, regressor: str, recipe: str, seed: int, rows: int, **more: object) -> Plan:
@@ -95,22 +84,24 @@ def distilled(plan: Plan, *, gated: bool) -> Figures:
     """Our recipe as the pipeline runs it, its teacher, and ten plain models; the gate on request."""
     split, _ = plan.load()
     train, procedure, seed = split.train, plan.procedure, plan.seed
-    repeat = repeats_of(plan.gate, train, seed=seed)[0]
-    models = shared_models(procedure, train, repeat)
+    repeats = repeats_of(plan.gate, train, seed=seed)
+    models = shared_models(procedure, train, repeats[0])
     assert models is not None
     fit_singles(models, jobs=1, advance=lambda: None)
     augmentation = augment(procedure, train, seed=seed, index=(0,), around=models.around(None))
-    plain_members = [models.models[ModelKey(models.whole.seat, (number,))] for number in models.numbers]
+    fitter = Fitter(procedure.regressor, procedure.fill)
     arms = {
         "distilled": fit_augmented(augmentation, train, seed=seed, index=(0,)),
-        "plain_ensemble": Mean(plain_members),
+        "plain_ensemble": CrossfitTeacher(10).teach(train, fitter, augmentation.plain, seed=seed, index=(0,)),
         "teacher": augmentation.teacher,
     }
     plain = np.mean(split.test.errors(augmentation.plain) ** 2)
     found = {name: float(100 * (np.mean(split.test.errors(arm) ** 2) / plain - 1)) for name, arm in arms.items()}
     if gated:
         done = GateRun([])
-        run_folds(procedure, train, repeat, gate=plan.gate, models=models, workers=1, advance=lambda: None, to=done)
+        for repeat in repeats:
+            own = models if repeat.number == 0 else shared_models(procedure, train, repeat)
+            run_folds(procedure, train, repeat, gate=plan.gate, models=own, workers=1, advance=lambda: None, to=done)
         verdict = judge(plan.gate, done.outcomes, train, seed=seed)
         found["accepted"] = float(verdict.accepted)
         found["distilled_gated"] = found["distilled"] if verdict.accepted else 0.0

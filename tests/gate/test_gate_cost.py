@@ -47,15 +47,15 @@ def counted(procedure):
 
 
 @pytest.mark.parametrize(
-    ("recipe", "regressor", "fits", "most"),
+    ("recipe", "regressor", "folds", "fits", "most"),
     [
-        ("paper", "mlp", 20, 2.5),
-        ("paper", "xgboost", 20, 2.5),
-        ("distilled", "mlp", 56, 7.0),
-        ("distilled", "xgboost", 56, 7.0),
+        ("paper", "mlp", (10, 1), 20, 2.5),
+        ("paper", "xgboost", (10, 1), 20, 2.5),
+        ("distilled", "mlp", (7, 2), 70, 7.0),
+        ("distilled", "xgboost", (7, 2), 70, 7.0),
     ],
 )
-def test_the_default_gate_costs_no_more_than_promised(tmp_path, recipe, regressor, fits, most):
+def test_the_default_gate_costs_no_more_than_promised(tmp_path, recipe, regressor, folds, fits, most):
     """Plain 10-fold cross-validation is 10 fits. What a run fits beside its gate is counted in a run without one."""
     file = tmp_path / "spec.yaml"
     file.write_text(SPEC.format(recipe=recipe, regressor=regressor))
@@ -67,8 +67,8 @@ def test_the_default_gate_costs_no_more_than_promised(tmp_path, recipe, regresso
         done[enabled], verdicts[enabled] = sum(len(model.rows) for model in models), result.verdict
         assert result.fits == done[enabled]  # what the record tells is what was fitted
     assert verdicts[False].decision == "ungated"
-    assert len(verdicts[True].folds) == 10
+    assert len(verdicts[True].folds) == folds[0] * folds[1]
     # Where fold models are shared, the plain ones are fitted with the teacher's; they are the gate's all the same.
-    shared = 10 if plan.procedure.shared_seats else 0
+    shared = folds[0] if plan.procedure.shared_seats else 0
     assert verdicts[True].fits == done[True] - done[False] + shared == fits
     assert fits <= most * 10
