@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from crda_spec.cli.options import AsJson, Overrides, SpecFile
 from crda_spec.cli.places import place_of
+from crda_spec.cli.plan_time import time_content, time_lines
 from crda_spec.cli.plan_tuning import tuning_content, tuning_lines
 from crda_spec.errors import CrdaError
 
@@ -108,6 +109,7 @@ def _content(spec: RunSpec, draft: Draft) -> dict[str, Any]:
             "ensemble": outlook.fits_of_ensemble,
             "report": int(spec.output.diagnostics),
         },
+        **time_content(outlook.time),
     }
 
 
@@ -154,6 +156,8 @@ def _lines(content: dict[str, Any]) -> Iterator[str]:
     yield f"Plan of {content['name']}"
     aside = f", {rows['tuning']} to tune" if "tuning" in rows else ""
     yield f"  rows: {rows['train']} to train, {rows['test']} to test{aside}, {rows['synthetic']} to make"
+    for line, indent in time_lines(content.get("time")):
+        yield from _wrapped(line, first=indent)
     yield f"  what may move: decided by {content['decided_by']}"
     if content["licence"] in _LICENCES:
         yield from _wrapped(_LICENCES[content["licence"]], first=4)

@@ -54,6 +54,7 @@ from crda_spec.records.rows import (
     read_only,
 )
 from crda_spec.records.synthetic import NOBODY, Action, Counterfactuals, Licence, Licensed, Movement, ResidualDraw
+from crda_spec.records.time import Clock, FoldSpan, Span, TimeOrder
 from crda_spec.records.tuning import StoppedBy, Study, Trial, TrialState
 from crda_spec.records.verdict import (
     DataReport,
@@ -73,6 +74,7 @@ __all__ = [
     "Arm",
     "Array",
     "Certificate",
+    "Clock",
     "Cloud",
     "Column",
     "ColumnType",
@@ -94,6 +96,7 @@ __all__ = [
     "FeatureStatus",
     "FeatureVerdict",
     "FoldResult",
+    "FoldSpan",
     "HeldOut",
     "IntArray",
     "JointEvidence",
@@ -116,6 +119,7 @@ __all__ = [
     "RunResult",
     "Sensitivity",
     "SourceLine",
+    "Span",
     "Split",
     "StoppedBy",
     "Study",
@@ -124,6 +128,7 @@ __all__ = [
     "TeacherFamily",
     "TestScore",
     "TestedStatement",
+    "TimeOrder",
     "Trial",
     "TrialState",
     "Verdict",

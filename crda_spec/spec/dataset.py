@@ -164,9 +164,11 @@ DuplicatesRule = Annotated[DuplicatesError | DuplicatesKeep | DuplicatesDrop, Fi
 
 
 class FractionSplit(Strict):
-    """A random part of the rows (or groups) is the test set."""
+    """A random part of the rows (or groups) is the test set; with `dataset.time`, the latest part."""
 
-    kind: Literal["fraction"] = Field(description="A seeded random part of the rows (or groups) is the test set.")
+    kind: Literal["fraction"] = Field(
+        description="A seeded random part of the rows (or groups) is the test set; with dataset.time, the latest part."
+    )
     test: Fraction = Field(0.2, description="The part of the rows that is held out.")
 
 
@@ -196,7 +198,9 @@ class Dataset(Strict):
     features: tuple[ColumnName, ...] | None = Field(
         None,
         min_length=1,
-        description="The columns to predict from; when left out, all but the target, the groups and the split column.",
+        description=(
+            "The columns to predict from; when left out, all but the target, the groups, the time and the split column."
+        ),
     )
     columns: dict[str, ColumnContract] = Field(
         default_factory=dict, description="Contracts of columns, by name; what is left out is inferred and recorded."
@@ -205,6 +209,14 @@ class Dataset(Strict):
     duplicates: DuplicatesRule = Field(DuplicatesError(kind="error"), description="What to do about repeated rows.")
     groups: ColumnName | None = Field(
         None, description="A column whose equal values bind rows together: a group never straddles a split or a fold."
+    )
+    time: ColumnName | None = Field(
+        None,
+        description=(
+            "A column that orders the rows: numbers, or ISO dates and timestamps. A fraction split then holds out the "
+            "latest rows, and every fold of the gate is scored on rows later than all it was fitted on. It is no "
+            "feature unless it is listed in `features`, and then it has to be numeric."
+        ),
     )
     sample: int | None = Field(None, ge=2, description="Use only a seeded random sample of this many rows.")
     split: SplitRule = Field(FractionSplit(kind="fraction"), description="How the test rows are set aside.")

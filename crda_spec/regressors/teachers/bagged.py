@@ -118,4 +118,5 @@ def _bag_table(train: Table, rows: IntArray) -> Table:
         x=bag.x,
         y=bag.y,
         groups=rows.copy() if bag.groups is None else bag.groups,
+        times=bag.times,
     )
