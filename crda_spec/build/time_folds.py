@@ -63,9 +63,9 @@ def _teacher(spec: RunSpec, first: _Part) -> Iterator[Complaint]:
     else:
         return
     if first.times < needed:
-        hint = "use fewer gate folds"
+        hint, more = "use fewer gate folds", " or more" if needed == 2 else ""
         hint += f", or at most {first.times} teacher folds" if 2 <= first.times < needed else ""
-        yield _too_few(f"{who}, which leaves out {needed} blocks of time or more in turn,", needed, first, path, hint)
+        yield _too_few(f"{who}, which leaves out {needed} blocks of time{more} in turn,", needed, first, path, hint)
 
 
 def _searches(spec: RunSpec, part: _Part) -> Iterator[Complaint]:
