@@ -219,6 +219,13 @@ def test_a_second_source_needs_no_time(tmp_path):
             "use repeats: 1",
             id="repeats-of-blocks",
         ),
+        pytest.param(
+            ("output.ensemble=3", "regressor={kind: xgboost, subsample: 1, colsample_bytree: 1}"),
+            "output.ensemble: 3 models on the same rows would be the same model: with subsample 1, colsample_bytree 1 "
+            "'xgboost' draws nothing, and of rows in the order of time it watches the latest; leave it at 1, or use a "
+            "regressor that draws: catboost, mlp, random_forest, xgboost with subsample < 1",
+            id="ensemble",
+        ),
     ],
 )
 def test_too_few_times_are_counted_before_anything_is_fitted(tmp_path, overrides, expected):
