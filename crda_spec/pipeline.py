@@ -24,12 +24,13 @@ from crda_spec.counterfactual.procedure import (
     settle,
     student_seed,
 )
-from crda_spec.data.folds import folds
 from crda_spec.errors import Complaint, DataError
+from crda_spec.gate.around import around_all, around_tuning
 from crda_spec.gate.ensemble import Asked, ensemble_fits, with_ensemble
-from crda_spec.gate.gate import FoldOutcome, Gate, Repeat, repeats_of
+from crda_spec.gate.gate import FoldOutcome, Gate, Repeat, fold_numbers, repeats_of
 from crda_spec.gate.inspection import inspect
 from crda_spec.gate.score import score, scored_rows
+from crda_spec.gate.timing import time_order
 from crda_spec.gate.verdict import abstain, judge, row_losses
 from crda_spec.gate.work import GateRun, fit_singles, fits_foreseen, fits_stopped, run_folds, shared_models, workers_for
 from crda_spec.records import (
@@ -42,15 +43,14 @@ from crda_spec.records import (
     Sensitivity,
     Split,
     Table,
+    TimeOrder,
     Verdict,
     VerdictReason,
     read_only,
 )
 from crda_spec.regressors.fit import watched_rows, watches_synthetic
 from crda_spec.regressors.teachers import FoldModels
-from crda_spec.regressors.teachers.sharing import gate_folds
 from crda_spec.scm.sensitivity import sensitivity
-from crda_spec.seeds import stream
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +84,7 @@ class Outlook:
     tuning_rows: int = 0  # training rows that are spent on searches
     fits_to_tune: int = 0  # models that these searches fit, before anything else
     fits_of_ensemble: int = 0  # models beside one, should the gate accept
+    time: TimeOrder | None = None  # which time each fold will be fitted and scored on; None when rows have no order
 
 
 def foresee(plan: Plan) -> Outlook:
@@ -106,10 +107,11 @@ def foresee(plan: Plan) -> Outlook:
         fits_per_fold=max(in_folds),
         fits_unshared=to_tune + on_all + times * sum(in_folds) + more,
         fits_on_all=on_all,
-        fits_at_most=fits_foreseen(procedure, gate) + to_tune + more,
+        fits_at_most=fits_foreseen(procedure, gate, in_time=train.times is not None) + to_tune + more,
         tuning_rows=0 if split.tuning is None else len(split.tuning),
         fits_to_tune=to_tune,
         fits_of_ensemble=more,
+        time=time_order(split, repeats_of(gate, train, seed=plan.seed)[0] if gate.enabled else None),
     )
 
 
@@ -164,7 +166,7 @@ def run(plan: Plan, *, progress: Progress) -> RunResult:
         with clock.stage("fit the fold models", 1 + len(models.singles())) as step:
             fit_singles(models, jobs=plan.jobs, advance=step.advance)
     with clock.stage("abduct, partition, act, predict"), threadpool_limits(limits=1):
-        around = gate_folds(held, len(train), None) if models is None else models.around(None)
+        around = around_all(repeats[0], len(train)) if models is None else models.around(None)
         augmentation = augment(plan.procedure, train, seed=seed, index=whole, make_rows=not refuted, around=around)
     outcomes: list[FoldOutcome] = []
     extra = 0 if models is None else models.fits
@@ -179,7 +181,7 @@ def run(plan: Plan, *, progress: Progress) -> RunResult:
         outcomes, verdict, pairs = _gate(plan, train, repeats, augmentation, models, clock)
         extra += pairs
     with clock.stage("refit and score"), threadpool_limits(limits=1):
-        result = _finish(plan, split, report, augmentation, verdict, outcomes, _fold_numbers(len(train), held))
+        result = _finish(plan, split, report, augmentation, verdict, outcomes, fold_numbers(len(train), held))
     if models is not None:
         result = replace(result, fits=result.fits + extra, spared_fits=result.spared_fits - extra)
         result = replace(result, fit_seconds=result.fit_seconds + models.seconds)
@@ -192,7 +194,8 @@ def run(plan: Plan, *, progress: Progress) -> RunResult:
         with clock.stage("fit the ensemble", ensemble_fits(plan.models, augmented=verdict.uses_augmented)) as step:
             result = with_ensemble(result, augmentation, asked, advance=step.advance)
     promise = _sensitivity(train, augmentation, verdict)
-    return replace(result, falsification=falsification, sensitivity=promise, timings=clock.seconds)
+    order = time_order(split, repeats[0] if held else None)
+    return replace(result, falsification=falsification, sensitivity=promise, timings=clock.seconds, time=order)
 
 
 def _tuned_first(plan: Plan, rows: Table | None, clock: _Clock) -> Settled:
@@ -203,10 +206,7 @@ def _tuned_first(plan: Plan, rows: Table | None, clock: _Clock) -> Settled:
     if rows is None:
         return Settled(procedure=plan.procedure)
     with clock.stage("tune on the rows set aside"), threadpool_limits(limits=1):
-        units = len(rows) if rows.groups is None else len(np.unique(rows.groups))
-        count = min(plan.gate.folds, units)
-        held = folds(len(rows), count, rng=stream(plan.seed, "tuning-gate-folds"), groups=rows.groups)
-        around = gate_folds(held, len(rows), None)
+        around = around_tuning(plan.gate, rows, seed=plan.seed)
         settled = settle(plan.procedure, rows, seed=plan.seed, index=(0,), around=around)
     return replace(settled, studies=tuple(replace(study, set_aside=True) for study in settled.studies))
 
@@ -218,13 +218,6 @@ def _sensitivity(train: Table, augmentation: Augmentation, verdict: Verdict) -> 
         return None
     gain = float(np.mean([fold.plain - fold.augmented for fold in folds_]))
     return sensitivity(train, made, augmentation.certificate, gain=gain) if gain > 0 else None
-
-
-def _fold_numbers(rows: int, held: Sequence[IntArray]) -> IntArray:
-    numbers = np.zeros(rows, dtype=np.int64)
-    for number, positions in enumerate(held, start=1):
-        numbers[positions] = number
-    return read_only(numbers)
 
 
 def _gate(
@@ -258,14 +251,14 @@ def _gate(
                 advance=step.advance,
                 to=done,
             )
-    plain = 0 if models is None else models.plain_fits()
+    plain, timed = 0 if models is None else models.plain_fits(), train.times is not None
     verdict = judge(
         plan.gate,
         done.outcomes,
         train,
         seed=plan.seed,
         shared=plain + done.pair_fits,
-        stopped_fits=fits_stopped(plan.procedure, plan.gate, len(done.outcomes), done.pair_fits),
+        stopped_fits=fits_stopped(plan.procedure, plan.gate, len(done.outcomes), done.pair_fits, in_time=timed),
     )
     return done.outcomes, verdict, done.pair_fits
 

@@ -129,6 +129,7 @@ def make_record(
         "fits": result.fits,
         "spared_fits": result.spared_fits,
         "watch": result.watch,
+        **({} if result.time is None else {"time": plain(result.time)}),
     }
 
 

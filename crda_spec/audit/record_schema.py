@@ -33,6 +33,7 @@ from crda_spec.records import (
     Sensitivity,
     TeacherFamily,
     TestScore,
+    TimeOrder,
     Verdict,
 )
 
@@ -48,7 +49,7 @@ def record_schema() -> Schema:
     certificate = certificate_schema()
     defs |= {f"Certificate{name}": _renamed(part) for name, part in certificate["$defs"].items()}
     body = {key: _renamed(part) for key, part in certificate.items() if key not in ("$schema", "title", "$defs")}
-    return {
+    schema = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "crda-spec record v1",
         **closed_object(
@@ -60,8 +61,10 @@ def record_schema() -> Schema:
             **_findings(defs),
             **_tail(),
         ),
-        "$defs": {"Certificate": body, **dict(sorted(defs.items()))},
     }
+    # The one key that is not always there: a record of rows without an order says nothing of time.
+    schema["properties"]["time"] = {**_of(TimeOrder, defs), "description": _doc(TimeOrder)}
+    return {**schema, "$defs": {"Certificate": body, **dict(sorted(defs.items()))}}
 
 
 def record_schema_text() -> str:

@@ -44,6 +44,7 @@ from crda_spec.records import (
     Teacher,
     TeacherFamily,
     TestScore,
+    TimeOrder,
     Verdict,
 )
 
@@ -179,6 +180,7 @@ def _result(folder: Path, record: dict[str, Any]) -> RunResult:
         watch=record["watch"],
         studies=read_studies(folder),
         ensemble=_optional(Ensemble, record.get("ensemble")),  # older records know no ensembles
+        time=_optional(TimeOrder, record.get("time")),  # only where rows have an order
     )
 
 

@@ -24,10 +24,15 @@ from crda_spec.records import (
     IntArray,
     RowLosses,
     RunResult,
+    Split,
     Table,
+    TimeOrder,
 )
 
 ROWS_HEAD = ("source", "row", "part", "gate_fold", "group", "plain_loss", "augmented_loss")
+TIME = "time"  # one column more, where rows have an order
+FOLDS_HEAD = ("fold", "train_rows", "held_out_rows", "synthetic_rows", "plain", "augmented", "perturbed")
+SPANS = ("trained_from", "trained_to", "held_out_from", "held_out_to")
 LEDGER = (
     "_crda_synthetic",
     "_crda_source_row",
@@ -218,20 +223,21 @@ def rows_csv(result: RunResult) -> str:
     """Which rows were trained on, in which gate fold each was held out, and which were spent on tuning or tests.
 
     Rows of equal group stay together. A held-out row's losses are what it cost either model, the mean over the gate's
-    repeats: fold losses, intervals and test losses can be computed from them. Where rows are weighted, a last column
-    tells by how much.
+    repeats: fold losses, intervals and test losses can be computed from them. Where rows are weighted, a column tells
+    by how much. Where rows have an order, the last column says when each was; the earliest are in no gate fold.
     """
     sink = io.StringIO()
     writer = csv.writer(sink, lineterminator="\n")
     data, split = result.data, result.split
-    writer.writerow(ROWS_HEAD if data.weights is None else (*ROWS_HEAD, "weight"))
+    head = ROWS_HEAD if data.weights is None else (*ROWS_HEAD, "weight")
+    writer.writerow(head if split.clock is None else (*head, TIME))
     source = harmless(data.source)
     folds = [fold or "" for fold in result.gate_fold.tolist()]
-    writer.writerows(_part(source, "train", split.train, folds, result.gate_losses))
+    writer.writerows(_timed(_part(source, "train", split.train, folds, result.gate_losses), split, split.train))
     if split.tuning is not None:
-        writer.writerows(_part(source, "tuning", split.tuning))
+        writer.writerows(_timed(_part(source, "tuning", split.tuning), split, split.tuning))
     tested = harmless(data.test_source or data.source)
-    writer.writerows(_part(tested, "test", split.test, losses=result.test_losses))
+    writer.writerows(_timed(_part(tested, "test", split.test, losses=result.test_losses), split, split.test))
     return sink.getvalue()
 
 
@@ -252,17 +258,30 @@ def _part(
         yield source, row, part, fold, group, *told
 
 
+def _timed(lines: Iterator[Sequence[object]], split: Split, rows: Table | HeldOut) -> Iterator[Sequence[object]]:
+    """The same lines with the moment of each row at their end, where rows have an order and the moment is known."""
+    if split.clock is None:
+        yield from lines
+        return
+    moments = [""] * len(rows) if rows.times is None else [split.clock.moments[at] for at in rows.times.tolist()]
+    for line, moment in zip(lines, moments, strict=True):
+        yield *line, moment
+
+
 def _told(numbers: Array) -> list[str]:
     return ["" if math.isnan(number) else repr(number) for number in numbers.tolist()]
 
 
-def folds_csv(folds: Sequence[FoldResult]) -> str:
-    """The paired losses of the gate, one line a fold."""
+def folds_csv(folds: Sequence[FoldResult], order: TimeOrder | None = None) -> str:
+    """The paired losses of the gate, one line a fold, with the time it was fitted and scored on where there is one."""
+    spans = {} if order is None else {one.fold: one for one in order.folds}
     sink = io.StringIO()
     writer = csv.writer(sink, lineterminator="\n")
-    writer.writerow(["fold", "train_rows", "held_out_rows", "synthetic_rows", "plain", "augmented", "perturbed"])
+    writer.writerow(FOLDS_HEAD if order is None else (*FOLDS_HEAD, *SPANS))
     for fold in folds:
         perturbed = harmless("; ".join(fold.perturbed))
         counts = (fold.fold, fold.train_rows, fold.held_out_rows, fold.synthetic_rows)
-        writer.writerow([*counts, repr(fold.plain), repr(fold.augmented), perturbed])
+        at = spans.get(fold.fold)
+        span = () if at is None else (at.trained.first, at.trained.last, at.held_out.first, at.held_out.last)
+        writer.writerow([*counts, repr(fold.plain), repr(fold.augmented), perturbed, *span])
     return sink.getvalue()

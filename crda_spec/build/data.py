@@ -11,6 +11,7 @@ import numpy as np
 
 from crda_spec.build.perturbation import policy_complaints
 from crda_spec.build.settings import settings_of
+from crda_spec.build.time_folds import time_complaints, with_time_notes
 from crda_spec.data.assemble import Assembled, assemble
 from crda_spec.data.contract import Assembly, ColumnRule
 from crda_spec.data.rows import counted
@@ -55,11 +56,12 @@ def build_loader(spec: RunSpec, source: Source, folder: Path) -> Callable[[], tu
         assembly = _assembly(spec.dataset)
         assembled = assemble(source.read(), assembly, seed=spec.seed)
         split, report = _split(spec, assembled, assembly, folder)
+        split, report = replace(split, clock=assembled.clock), with_time_notes(split, report)
         if spec.tune.on.kind == "split":
-            split = set_aside(split, spec.tune.on.fraction, seed=spec.seed)
+            split = replace(set_aside(split, spec.tune.on.fraction, seed=spec.seed), clock=split.clock)
         complaints = [
             *policy_complaints(spec, split.train),
-            *_fold_complaints(spec, split.train, split.tuning),
+            *(_fold_complaints if split.clock is None else time_complaints)(spec, split.train, split.tuning),
             *_factor_complaints(spec, split.train),
         ]
         if complaints:
@@ -87,6 +89,7 @@ def _assembly(dataset: Dataset) -> Assembly:
         duplicates=dataset.duplicates.kind,
         groups=dataset.groups,
         weights=dataset.weights,
+        time=dataset.time,
         sample=dataset.sample,
         exclude=(dataset.split.column,) if isinstance(dataset.split, ColumnSplit) else (),
     )
@@ -106,7 +109,8 @@ def _split(spec: RunSpec, assembled: Assembled, assembly: Assembly, folder: Path
         raw = second.read()
     except DataError as error:
         raise DataError(one.moved("dataset.source", "dataset.split.source") for one in error.complaints) from error
-    test = assemble(raw, assembly, seed=spec.seed, like=assembled)
+    # Nothing is ordered by the test rows' time, so a second source need not tell it.
+    test = assemble(raw, replace(assembly, time=None), seed=spec.seed, like=assembled)
     report = replace(
         assembled.report,
         test_source=test.report.source,

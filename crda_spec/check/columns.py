@@ -22,7 +22,7 @@ def feature_names(dataset: Dataset, header: Sequence[str]) -> tuple[str, ...]:
     """The declared features, or all columns that have no other role."""
     if dataset.features is not None:
         return dataset.features
-    other = {dataset.target, dataset.groups, dataset.weights, split_column(dataset)}
+    other = {dataset.target, dataset.groups, dataset.weights, dataset.time, split_column(dataset)}
     return tuple(name for name in header if name not in other)
 
 
@@ -91,6 +91,8 @@ def name_complaints(dataset: Dataset, header: Sequence[str]) -> Iterator[Complai
         named.append(("dataset.groups", dataset.groups))
     if dataset.weights is not None:
         named.append(("dataset.weights", dataset.weights))
+    if dataset.time is not None:
+        named.append(("dataset.time", dataset.time))
     column = split_column(dataset)
     if column is not None:
         named.append(("dataset.split.column", column))

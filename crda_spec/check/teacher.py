@@ -32,7 +32,8 @@ def teacher_complaints(parts: Mapping[str, Any]) -> Iterator[Complaint]:
     if "gate" in parts and "partition" in parts:
         yield from _gate_folds(teacher, parts["partition"].residuals, parts["gate"].folds)
     if "regressor" in parts:
-        yield from _repeats(teacher, parts["regressor"].kind)
+        in_time = "dataset" in parts and parts["dataset"].time is not None
+        yield from _repeats(teacher, parts["regressor"].kind, in_time=in_time)
 
 
 def _members(members: tuple[Any, ...], student: Any) -> Iterator[Complaint]:  # noqa: ANN401 - the spec's union
@@ -74,10 +75,13 @@ def _gate_folds(teacher: Any, screened: str, gate: int) -> Iterator[Complaint]: 
     yield Complaint(code="too-few-folds", path="gate.folds", what=what, hint=hint)
 
 
-def _repeats(teacher: Any, regressor: str) -> Iterator[Complaint]:  # noqa: ANN401 - the spec's union
-    repeated = teacher.kind == "crossfit" and teacher.repeats > 1 and isinstance(teacher.folds, str)
+def _repeats(teacher: Any, regressor: str, *, in_time: bool) -> Iterator[Complaint]:  # noqa: ANN401 - the spec's union
+    """in_time: the teacher's folds are blocks of time, which no repeat draws anew."""
+    repeated = teacher.kind == "crossfit" and teacher.repeats > 1 and (isinstance(teacher.folds, str) or in_time)
     if not repeated or regressor not in SEEDLESS:
         return
     what = f"{teacher.repeats} repeats on the same folds give the same models: {show(regressor)} draws nothing"
-    hint = "use repeats: 1, or a number of teacher folds, which are drawn anew for each repeat"
+    hint = "use repeats: 1" + (
+        "" if in_time else ", or a number of teacher folds, which are drawn anew for each repeat"
+    )
     yield Complaint(code="repeats-nothing", path=f"{_PATH}.repeats", what=what, hint=hint)

@@ -70,7 +70,7 @@ def finish_run(result: RunResult, *, spec: RunSpec, draft: Draft, folder: Path) 
         "certificate.json": canonical_json(certificate_record(result.certificate)).encode(),
         "augmented.parquet": augmented_parquet(result),
         "ledger.parquet": ledger_parquet(result),
-        "folds.csv": folds_csv(result.verdict.folds).encode(),
+        "folds.csv": folds_csv(result.verdict.folds, result.time).encode(),
         "rows.csv": rows_csv(result).encode(),
         "graph.svg": svg.encode(),
         **tuning_files(result.studies),

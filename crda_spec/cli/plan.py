@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from crda_spec.cli.options import AsJson, Overrides, SpecFile
 from crda_spec.cli.places import place_of
+from crda_spec.cli.plan_gate import fits_line, gate_line, settings_line
+from crda_spec.cli.plan_time import time_content, time_lines
 from crda_spec.cli.plan_tuning import tuning_content, tuning_lines
 from crda_spec.errors import CrdaError
 
@@ -109,6 +111,7 @@ def _content(spec: RunSpec, draft: Draft) -> dict[str, Any]:
             "ensemble": outlook.fits_of_ensemble,
             "report": int(spec.output.diagnostics),
         },
+        **time_content(outlook.time),
     }
 
 
@@ -157,6 +160,8 @@ def _lines(content: dict[str, Any]) -> Iterator[str]:
     yield f"  rows: {rows['train']} to train, {rows['test']} to test{aside}, {rows['synthetic']} to make"
     if "weights" in content:
         yield from _wrapped(f"weights: each row counts as '{content['weights']}' says, in fits and scores", first=2)
+    for line, indent in time_lines(content.get("time")):
+        yield from _wrapped(line, first=indent)
     yield f"  what may move: decided by {content['decided_by']}"
     if content["licence"] in _LICENCES:
         yield from _wrapped(_LICENCES[content["licence"]], first=4)
@@ -181,18 +186,7 @@ def _lines(content: dict[str, Any]) -> Iterator[str]:
         cost = f"{fits['ensemble']} of the fits below, or {many - 1} if the gate does not accept"
         yield from _wrapped(f"ensemble: the mean of {many} models is handed over; {cost}", first=2)
     report = ", and 1 for the report" if fits["report"] else ""
-    yield f"  fits: at most {_fits(fits, content['gate']['folds'])}{report}"
-
-
-def _fits(fits: Mapping[str, int], folds: int) -> str:
-    """How many models are fitted, and where: `67 instead of 122, because ...`."""
-    if fits["at_most"] < fits["unshared"]:
-        return f"{fits['at_most']} instead of {fits['unshared']}, because teacher and gate share fold models"
-    on_all = "" if fits["on_all"] == fits["per_fold"] else f"{fits['on_all']} "
-    first = f"{fits['to_tune']} to tune, " if fits["to_tune"] else ""
-    where = f"{first}{fits['per_fold']} in each of {folds} folds and {on_all}on all rows"
-    more = f", {fits['ensemble']} for the ensemble" if fits["ensemble"] else ""
-    return f"{fits['at_most']} ({where}{more})"
+    yield f"  fits: at most {fits_line(fits, content['gate']['folds'])}{report}"
 
 
 def _alike(features: Iterable[dict[str, Any]]) -> list[list[dict[str, Any]]]:
@@ -267,7 +261,7 @@ def _tests(content: dict[str, Any]) -> Iterator[str]:
         yield from _wrapped(f"test of the graph: {test}{against}{then}", first=2)
     for name, said in (("search", "discovery"), ("screen", "screen"), ("gate", "gate")):
         if content[said] is not None:
-            told = _gate(content[said]) if name == "gate" else _settings(content[said])
+            told = gate_line(content[said]) if name == "gate" else settings_line(content[said])
             yield from _wrapped(f"{name}: {told}", first=2)
 
 
@@ -277,27 +271,6 @@ def _claims(*, tested: int, implied: int) -> str:
         all_ = f"of the {implied} independencies that the graph implies"
         return f"{all_}, the {tested} nearest the target (the others are not tested)"
     return f"the {implied} independencies that the graph implies" if implied != 1 else "the 1 independence it implies"
-
-
-def _gate(gate: Mapping[str, Any]) -> str:
-    """The gate's settings but for those that ask for nothing."""
-    if not gate["enabled"]:
-        return "UNGATED: switched off, nobody will test whether augmentation helps"
-    idle = {"enabled": True, "min_effect": 0.0, "stop": "never", "repeats": 1}
-    names = list(gate["candidates"])
-    told = {key: value for key, value in gate.items() if not key.startswith("candidate") and idle.get(key, "") != value}
-    among = f", chosen among declared, {', '.join(names)} on {gate['candidate_folds']} inner folds" if names else ""
-    return _settings(told) + among
-
-
-def _settings(chosen: Mapping[str, Any]) -> str:
-    """A member of a family and its settings: `wilcoxon, folds 10, alpha 0.05`."""
-    settings = (
-        f"{key} {value:g}" if isinstance(value, float) else f"{key} {value}"
-        for key, value in chosen.items()
-        if key not in ("kind", "knowledge", "methods") and value is not None
-    )
-    return ", ".join((str(chosen["kind"]), *settings)).replace("_", " ")
 
 
 def _items(sentences: Iterable[str]) -> Iterator[str]:

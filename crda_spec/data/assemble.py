@@ -12,18 +12,18 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from crda_spec.data.cells import Cells, ObjectArray, UnsupportedCellsError, label_of, read_cells
-from crda_spec.data.contract import Assembly, CheckedColumn, ColumnCheck, ColumnRule, rule_of
-from crda_spec.data.copies import copy_codes, find_copies, merge_groups
+from crda_spec.data.contract import Assembly, CheckedColumn, ColumnCheck, ColumnRule, row_number_complaints, rule_of
+from crda_spec.data.copies import copy_codes, copy_complaints, find_copies, merge_groups
+from crda_spec.data.moments import NO_TIME, Moments, read_moments
 from crda_spec.data.names import resolve_names
 from crda_spec.data.raw import RawTable
 from crda_spec.data.rows import counted, listed
 from crda_spec.data.weights import read_weights
 from crda_spec.errors import Complaint, DataError, Place
-from crda_spec.records import Array, DataReport, IntArray, Table
+from crda_spec.records import Array, Clock, DataReport, IntArray, Table
 from crda_spec.seeds import stream
 
 _SMALLEST_SPREAD = 1e-100  # squares of smaller numbers underflow
-_COUNTS_ROWS = 20  # with fewer rows, consecutive numbers may well be chance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -35,6 +35,7 @@ class Assembled:
     extra: Mapping[str, ObjectArray]  # the excluded columns, one value per row of the table
     group_names: tuple[str, ...] = ()  # of each group number, for messages
     joined: Mapping[int, int] = field(default_factory=dict)  # where copies bind groups: number -> the one it has now
+    clock: Clock | None = None  # what the rows' times count in; None when they have no order
 
 
 def assemble(raw: RawTable, assembly: Assembly, *, seed: int, like: Assembled | None = None) -> Assembled:
@@ -70,7 +71,9 @@ def assemble(raw: RawTable, assembly: Assembly, *, seed: int, like: Assembled | 
         weights=assembly.weights,
     )
     extra = {name: cells.plain()[keep] for name, cells in work.excluded.items()}
-    return Assembled(table=table, report=report, extra=extra, group_names=group_names, joined=work.joined)
+    return Assembled(
+        table=table, report=report, extra=extra, group_names=group_names, joined=work.joined, clock=work.clock
+    )
 
 
 def _sample(rows: int, size: int, seed: int, notes: list[str]) -> IntArray:
@@ -95,6 +98,7 @@ class _Work:
         self.excluded: dict[str, Cells] = {}
         self.groups: Cells | None = None
         self.weights: Array | None = None
+        self.times: Moments | None = None
         self.joined: dict[int, int] = {}
         self.missing: dict[str, int] = {}  # missing cells, by column
 
@@ -118,7 +122,7 @@ class _Work:
             if name not in declared:
                 self.checked[name] = checked
         if self.like is None:
-            self._check_row_numbers()
+            self.complaints += row_number_complaints(self.raw, [self.checked[name] for name in self.features])
         target = self.checked[self.assembly.target]
         if not target.complaints and not target.column.is_numeric:
             what = f"the target '{target.column.name}' is a {target.column.type}, but only numbers can be predicted"
@@ -132,19 +136,25 @@ class _Work:
         if self.assembly.weights is not None:
             self.weights, wrong = read_weights(self.raw, self.assembly.weights)
             self.complaints.extend(wrong)
+        if self.assembly.time is not None:
+            self._read_times(self.assembly.time)
 
-    def _check_row_numbers(self) -> None:
-        """An undeclared integer feature that counts the rows is an identifier, and would be free to move."""
-        for name in self.features:
-            checked = self.checked[name]
-            values = checked.values
-            if checked.complaints or checked.column.type != "integer" or not checked.column.inferred:
-                continue
-            distinct = np.unique(values)
-            if len(values) >= _COUNTS_ROWS and len(distinct) == len(values) == distinct[-1] - distinct[0] + 1:
-                what = f"column '{name}' looks like a row number: {distinct[0]:g} to {distinct[-1]:g}, each once"
-                hint = "leave it out of dataset.features, or declare its type: integer"
-                self.complain("identifier", f"dataset.columns.{name}", what, hint)
+    def _read_times(self, name: str) -> None:
+        """The moment of each row. As a feature the column has to be of numbers: a label of a moment is no quantity."""
+        found = read_moments(self.raw, name)
+        if isinstance(found, Moments):
+            self.times = found
+        else:
+            self.complaints.append(found)
+        seen = self.checked.get(name)
+        if seen is not None and not seen.complaints and not seen.column.is_numeric:
+            what = f"the time column '{name}' is listed among the features, but is a {seen.column.type}"
+            self.complain("time-not-numeric", "dataset.features", what, "remove it from the list, or write numbers")
+
+    @property
+    def clock(self) -> Clock | None:
+        """The moments that times count in."""
+        return None if self.times is None else Clock(column=str(self.assembly.time), moments=self.times.labels)
 
     def _rule(self, name: str) -> tuple[ColumnRule, bool]:
         """The rule of a column and whether it comes from the training table."""
@@ -180,6 +190,9 @@ class _Work:
             if name not in self.checked:
                 hint = "repair the cells, or set dataset.missing to kind: drop"
                 self._complain_missing(name, np.flatnonzero(~cells.present), hint)
+        if self.times is not None and self.assembly.time not in self.checked:
+            hint = "a time is never imputed: repair the cells, or set dataset.missing to kind: drop"
+            self._complain_missing(str(self.assembly.time), np.flatnonzero(self.times.codes == NO_TIME), hint)
 
     def _complain_missing(self, name: str, positions: IntArray, hint: str) -> None:
         if len(positions):
@@ -196,6 +209,8 @@ class _Work:
                 usable[checked.missing] = False
             for cells in (*self.excluded.values(), *([] if self.groups is None else [self.groups])):
                 usable &= cells.present
+            if self.times is not None:
+                usable &= self.times.codes != NO_TIME
         if not usable.any():
             what = f"no row is left: each of the {len(usable)} rows has a missing value"
             self.complain("no-rows", "dataset.missing", what, "leave sparse columns out of dataset.features")
@@ -217,7 +232,11 @@ class _Work:
                 self.complain("no-rows", "dataset.duplicates", what)
                 self.stop_at_complaints()
             return keep[stay], None if groups is None else groups[stay], names
-        self._complain_copies(keep, own, first, foreign)
+        tolerated = self.assembly.duplicates == "keep"
+        timed = self.times is not None
+        self.complaints += copy_complaints(
+            self.raw, keep, own if not tolerated else own[:0], first, foreign, timed=timed
+        )
         self.stop_at_complaints()
         if groups is not None and len(own):
             merged = merge_groups(groups, first)
@@ -235,27 +254,6 @@ class _Work:
             return keep, codes, names
         return keep, groups, names
 
-    def _complain_copies(self, keep: IntArray, own: IntArray, first: IntArray, foreign: IntArray) -> None:
-        path = "dataset.duplicates"
-        if len(own) and self.assembly.duplicates == "error":
-            verb = "copies" if len(own) == 1 else "copy"
-            pairs = ", ".join(f"row {keep[row] + 1} copies row {keep[first[row]] + 1}" for row in own[:5].tolist())
-            line = self.raw.line_of(int(keep[own[0]]))
-            where = "" if line is None else f" (the first on line {line})"
-            more = f" and {len(own) - 5} more" if len(own) > 5 else ""
-            copied = f"{counted(len(own), 'row')} {verb} an earlier row in every feature and the target"
-            self.complain(
-                "duplicates",
-                path,
-                f"{copied}{where}: {pairs}{more}",
-                "set dataset.duplicates to kind: keep or kind: drop",
-            )
-        if len(foreign):
-            verb = "copies" if len(foreign) == 1 else "copy"
-            what = f"{counted(len(foreign), 'test row')} {verb} a training row: {listed(self.raw, keep[foreign])}"
-            hint = "a copy may not straddle the split: set dataset.duplicates to kind: drop"
-            self.complain("copies-straddle", path, what, hint)
-
     def _groups(self, keep: IntArray) -> tuple[IntArray | None, tuple[str, ...]]:
         """Group numbers by first appearance, those of the training table first, and the groups' names."""
         if self.groups is None:
@@ -268,7 +266,10 @@ class _Work:
 
     def _matrix(self, keep: IntArray) -> Array:
         names = (*self.features, self.assembly.target)
-        return np.column_stack([self.checked[name].values[keep] for name in names])
+        columns = [self.checked[name].values[keep] for name in names]
+        if self.times is not None:  # the same values at another time are another observation, and no copy
+            columns.append(self.times.codes[keep].astype(np.float64))
+        return np.column_stack(columns)
 
     def table(self, keep: IntArray, groups: IntArray | None) -> Table:
         """The rows at these positions."""
@@ -281,6 +282,7 @@ class _Work:
             y=self.checked[self.assembly.target].values[keep].astype(np.float64),
             groups=groups,
             weights=None if self.weights is None else self.weights[keep],
+            times=None if self.times is None else self.times.codes[keep],
         )
 
     def check_table(self, table: Table) -> None:

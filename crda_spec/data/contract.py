@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -21,6 +21,7 @@ Value = bool | int | float | str
 
 
 _LARGEST = 1e100  # squares of larger numbers, and sums of them, overflow
+_COUNTS_ROWS = 20  # with fewer rows, consecutive numbers may well be chance
 _REPAIR = "repair the cells, or change the column's contract"
 
 
@@ -66,6 +67,7 @@ class Assembly:
     weights: str | None = None  # the column that says how much each row counts
     sample: int | None = None
     exclude: tuple[str, ...] = ()  # columns that are read but are no features, such as the split column
+    time: str | None = None  # the column that orders the rows; a feature only when it is listed among them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -273,6 +275,20 @@ class ColumnCheck:
             )
             hint = "leave it out of dataset.features, or declare its type: category"
             self._complain("identifier", what, hint)
+
+
+def row_number_complaints(raw: RawTable, features: Sequence[CheckedColumn]) -> Iterator[Complaint]:
+    """An undeclared integer feature that counts the rows is an identifier, and would be free to move."""
+    for checked in features:
+        name, values = checked.column.name, checked.values
+        if checked.complaints or checked.column.type != "integer" or not checked.column.inferred:
+            continue
+        distinct = np.unique(values)
+        if len(values) >= _COUNTS_ROWS and len(distinct) == len(values) == distinct[-1] - distinct[0] + 1:
+            what = f"column '{name}' looks like a row number: {distinct[0]:g} to {distinct[-1]:g}, each once"
+            hint = "leave it out of dataset.features, or declare its type: integer"
+            place = Place(file=raw.description)
+            yield Complaint(code="identifier", path=f"dataset.columns.{name}", place=place, what=what, hint=hint)
 
 
 def _codes(labels: ObjectArray, known: tuple[str, ...]) -> Array:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pandas as pd
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from crda_spec.data.raw import RawTable
+from crda_spec.data.rows import counted, listed
+from crda_spec.errors import Complaint, Place
 from crda_spec.records import Array, IntArray
 
 
@@ -39,3 +44,29 @@ def merge_groups(groups: IntArray, first: IntArray) -> IntArray:
     smallest = np.full(part.max() + 1, size, dtype=np.int64)
     np.minimum.at(smallest, part, np.arange(size))
     return smallest[part][groups]
+
+
+def copy_complaints(
+    raw: RawTable, keep: IntArray, own: IntArray, first: IntArray, foreign: IntArray, *, timed: bool
+) -> Iterator[Complaint]:
+    """Copies that may not be there.
+
+    keep: (n,) positions of the rows in their source.  own, foreign: which of these rows copy an earlier one of them,
+    or a training row.  first: (n,) the row that each copies.  timed: copies agree in their time as well.
+    """
+    path, place = "dataset.duplicates", Place(file=raw.description)
+    if len(own):
+        verb = "copies" if len(own) == 1 else "copy"
+        pairs = ", ".join(f"row {keep[row] + 1} copies row {keep[first[row]] + 1}" for row in own[:5].tolist())
+        line = raw.line_of(int(keep[own[0]]))
+        where = "" if line is None else f" (the first on line {line})"
+        more = f" and {len(own) - 5} more" if len(own) > 5 else ""
+        cells = "every feature, the target and the time" if timed else "every feature and the target"
+        what = f"{counted(len(own), 'row')} {verb} an earlier row in {cells}{where}: {pairs}{more}"
+        hint = "set dataset.duplicates to kind: keep or kind: drop"
+        yield Complaint(code="duplicates", path=path, place=place, what=what, hint=hint)
+    if len(foreign):
+        verb = "copies" if len(foreign) == 1 else "copy"
+        what = f"{counted(len(foreign), 'test row')} {verb} a training row: {listed(raw, keep[foreign])}"
+        hint = "a copy may not straddle the split: set dataset.duplicates to kind: drop"
+        yield Complaint(code="copies-straddle", path=path, place=place, what=what, hint=hint)

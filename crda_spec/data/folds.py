@@ -1,4 +1,7 @@
-"""Folds: every row is held out exactly once, and a group is never torn."""
+"""Folds: every row is held out exactly once, and a group is never torn.
+
+Where rows have an order in time, folds that score something run forward (`timeorder.py`).
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,44 @@ import heapq
 import numpy as np
 
 from crda_spec.data.rows import counted
+from crda_spec.data.timeorder import count_pieces, forward_folds, time_blocks
 from crda_spec.errors import Complaint, DataError
-from crda_spec.records import IntArray
+from crda_spec.records import IntArray, Table
+
+
+def scoring_folds(rows: Table, k: int, *, rng: np.random.Generator) -> tuple[tuple[IntArray, IntArray], ...]:
+    """For each of k folds the rows to train on and the rows to score, all of them later where rows have an order.
+
+    rng: who draws the folds of rows without an order; with one, nothing is drawn.
+    """
+    if rows.times is not None:
+        _require_pieces(rows, rows.times, k + 1, f"{k} folds that run forward")
+        return forward_folds(rows.times, k, rows.groups)
+    held = folds(len(rows), k, rng=rng, groups=rows.groups)
+    return tuple((np.setdiff1d(np.arange(len(rows)), fold), fold) for fold in held)
+
+
+def left_out_folds(rows: Table, k: int, *, rng: np.random.Generator) -> tuple[IntArray, ...]:
+    """What is left out in turn so that every row has a model that has not seen it: blocks where rows have an order.
+
+    Such a model may have seen later rows than those it leaves out. It scores nothing, so nobody is told a prediction
+    that the past could not make: whoever holds rows out has done so before, and they are not among these.
+    """
+    if rows.times is not None:
+        _require_pieces(rows, rows.times, k, f"{k} blocks of time")
+        return time_blocks(rows.times, k, rows.groups)
+    return folds(len(rows), k, rng=rng, groups=rows.groups)
+
+
+def _require_pieces(rows: Table, times: IntArray, needed: int, what: str) -> None:
+    found = count_pieces(times, rows.groups)
+    if found >= needed:
+        return
+    have = "have" if rows.groups is None else "can, groups kept whole, be parted into"
+    told = f"{what} need at least {needed} different times, but the {counted(len(rows), 'row')} at hand {have} {found}"
+    raise DataError(
+        Complaint(code="too-few-times", path="dataset.time", what=told, hint="use fewer folds, or more data")
+    )
 
 
 def folds(n: int, k: int, *, rng: np.random.Generator, groups: IntArray | None = None) -> tuple[IntArray, ...]:

@@ -30,6 +30,7 @@ def resolve_names(raw: RawTable, assembly: Assembly, wanted: tuple[str, ...] | N
         for code, path, what, hint in _conflicts(assembly, assembly.features or ())
     ]
     reserved = {assembly.target, assembly.groups, assembly.weights, *assembly.exclude}
+    reserved = {assembly.target, assembly.groups, assembly.time, *assembly.exclude}
     features = wanted if wanted is not None else tuple(name for name in known if name not in reserved)
     if not features and not found:
         what = f"no feature is left: the table has only {', '.join(repr(name) for name in known)}"
@@ -53,6 +54,7 @@ def _named(assembly: Assembly, wanted: tuple[str, ...] | None) -> list[tuple[str
     named += [(f"dataset.columns.{name}", name) for name in assembly.columns]
     named += [("dataset.groups", assembly.groups)] if assembly.groups is not None else []
     named += [("dataset.weights", assembly.weights)] if assembly.weights is not None else []
+    named += [("dataset.time", assembly.time)] if assembly.time is not None else []
     return named + [("dataset.split.column", name) for name in assembly.exclude]
 
 
@@ -93,4 +95,7 @@ def _conflicts(assembly: Assembly, features: tuple[str, ...]) -> list[tuple[str,
             for names, part in others
             if assembly.weights in names
         ]
+    if assembly.time is not None and assembly.time in (target, assembly.groups, *assembly.exclude):
+        what = f"the time column '{assembly.time}' is also the target, the groups or the split column"
+        found.append(("time-has-two-parts", "dataset.time", what, "choose another column"))
     return found

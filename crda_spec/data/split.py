@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from crda_spec.data.cells import ObjectArray, label_of
 from crda_spec.data.rows import counted
+from crda_spec.data.timeorder import count_pieces, latest
 from crda_spec.errors import Complaint, DataError, did_you_mean, show
 from crda_spec.records import HeldOut, IntArray, Split, Table
 from crda_spec.seeds import integer_seed, stream
@@ -19,6 +20,8 @@ _LEAST_TRAIN = 2
 def split_fraction(table: Table, test: float, *, seed: int) -> Split:
     """A seeded random part of the rows is the test set; a group goes to one side whole.
 
+    Where rows have an order, the latest are the test set instead, and rows of equal time go to one side whole too.
+
     The groups are shuffled and the first ones are held out, as many as bring the number of test rows nearest to
     `test` times all rows. Without groups every row is its own group.
     """
@@ -28,6 +31,8 @@ def split_fraction(table: Table, test: float, *, seed: int) -> Split:
     wanted = int(np.floor(test * n + 0.5))
     if wanted < 1 or n - wanted < _LEAST_TRAIN:
         raise DataError(_bad_fraction(n, test, wanted))
+    if table.times is not None:
+        return _split_latest(table, table.times, wanted)
     if len(sizes) < 2:
         what = f"the {n} rows form 1 group, which cannot be both trained on and tested on"
         raise DataError(Complaint(code="one-group", path="dataset.split", what=what, hint="use finer groups"))
@@ -38,17 +43,57 @@ def split_fraction(table: Table, test: float, *, seed: int) -> Split:
     return _split(table, marked, f"the groups are too large: {int(marked.sum())} of {n} rows went to the test set")
 
 
+def _split_latest(table: Table, times: IntArray, wanted: int) -> Split:
+    marked = np.zeros(len(table), dtype=bool)
+    if count_pieces(times, table.groups) < 2:
+        raise DataError(_one_piece(times, "dataset.split"))
+    marked[latest(times, wanted, table.groups)] = True
+    return _split(
+        table, marked, f"time can be cut at few places: {int(marked.sum())} of {len(table)} rows are test rows"
+    )
+
+
+def _one_piece(times: IntArray, path: str) -> Complaint:
+    moments = len(np.unique(times))
+    what = f"the {len(times)} rows have {counted(moments, 'different time')}, so none of them is earlier than another"
+    if moments > 1:
+        what = f"the {len(times)} rows cannot be cut in time: at every moment some group has rows before and after it"
+    return Complaint(
+        code="one-piece", path=path, what=what, hint="use finer times or groups, or leave out dataset.time"
+    )
+
+
 def set_aside(split: Split, fraction: float, *, seed: int) -> Split:
-    """Takes a seeded part of the training rows for tuning, and for nothing else; a group goes to one side whole."""
+    """Takes a seeded part of the training rows for tuning, and for nothing else; a group goes to one side whole.
+
+    Where rows have an order, it is the earliest part: what is found there has then seen no row that is as late as one
+    that the gate holds out.
+    """
+    if split.train.times is not None:
+        return _set_aside_earliest(split, split.train.times, fraction)
     try:
         parts = split_fraction(split.train, fraction, seed=integer_seed(seed, "tuning-split"))
     except DataError as error:
-        rows = counted(len(split.train), "training row")
-        what = f"{fraction:g} of {rows} cannot be set aside for tuning"
-        hint = "use another fraction, or tune.on: {kind: folds}"
-        raise DataError(Complaint(code="empty-split", path="tune.on.fraction", what=what, hint=hint)) from error
+        raise DataError(_nothing_aside(split, fraction)) from error
     positions = np.flatnonzero(np.isin(split.train.row_ids, parts.test.row_ids)).astype(np.int64)
     return Split(train=parts.train, test=split.test, tuning=split.train.take(positions))
+
+
+def _set_aside_earliest(split: Split, times: IntArray, fraction: float) -> Split:
+    train = split.train
+    kept = np.empty(0, dtype=np.int64)
+    if count_pieces(times, train.groups) > 1:
+        kept = latest(times, len(train) * (1.0 - fraction), train.groups)
+    aside = np.setdiff1d(np.arange(len(train)), kept)
+    if len(kept) < _LEAST_TRAIN:
+        raise DataError(_nothing_aside(split, fraction))
+    return Split(train=train.take(kept), test=split.test, tuning=train.take(aside))
+
+
+def _nothing_aside(split: Split, fraction: float) -> Complaint:
+    what = f"{fraction:g} of {counted(len(split.train), 'training row')} cannot be set aside for tuning"
+    hint = "use another fraction, or tune.on: {kind: folds}"
+    return Complaint(code="empty-split", path="tune.on.fraction", what=what, hint=hint)
 
 
 def split_by_values(

@@ -11,11 +11,11 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from crda_spec.counterfactual.procedure import Procedure, augment, fit_augmented
-from crda_spec.data.folds import folds
+from crda_spec.data.folds import folds, scoring_folds
 from crda_spec.errors import Complaint, DataError
 from crda_spec.gate.metrics import MSE, Metric
 from crda_spec.gate.tests import Alternative, PairedTest, Wilcoxon
-from crda_spec.records import Array, FoldResult, IntArray, Study, Table, spread_of
+from crda_spec.records import Array, FoldResult, IntArray, Study, Table, read_only, spread_of
 from crda_spec.regressors.teachers import GateFolds
 from crda_spec.seeds import integer_seed, stream
 
@@ -49,10 +49,18 @@ class Repeat:
     number: int  # from 0
     held: tuple[IntArray, ...]
     seed: int
+    seen: tuple[IntArray, ...] | None = None  # what each fold trains on, where folds run forward; None: all other rows
 
 
 def repeats_of(gate: Gate, train: Table, *, seed: int) -> tuple[Repeat, ...]:
-    """The gate's divisions of the rows. The first has the run's own seed: its models serve the teacher too."""
+    """The gate's divisions of the rows. The first has the run's own seed: its models serve the teacher too.
+
+    Where rows have an order, the folds run forward in time, and there is one division: time flows only once.
+    """
+    if train.times is not None:
+        parts = scoring_folds(train, gate.folds, rng=stream(seed, "gate-folds"))
+        seen, held = zip(*parts, strict=True)
+        return (Repeat(number=0, seed=seed, held=held, seen=seen),)
     seeds = [seed, *(integer_seed(seed, "gate-repeat", number) for number in range(1, gate.repeats))]
     return tuple(
         Repeat(number=number, seed=own, held=_held(train, gate.folds, seed=own)) for number, own in enumerate(seeds)
@@ -61,6 +69,15 @@ def repeats_of(gate: Gate, train: Table, *, seed: int) -> tuple[Repeat, ...]:
 
 def _held(train: Table, count: int, *, seed: int) -> tuple[IntArray, ...]:
     return folds(len(train), count, rng=stream(seed, "gate-folds"), groups=train.groups)
+
+
+def fold_numbers(rows: int, held: Sequence[IntArray]) -> IntArray:
+    """(rows,) the fold, counted from 1, that holds each row out; 0 where none does."""
+    numbers = np.zeros(rows, dtype=np.int64)
+    for number, positions in enumerate(held, start=1):
+        numbers[positions] = number
+    read_only(numbers)
+    return numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -86,18 +103,20 @@ def run_fold(
     metric: Metric,
     seed: int,
     around: GateFolds | None = None,
+    seen: IntArray | None = None,
 ) -> FoldOutcome:
     """Fold `number` (from 1): the whole procedure on the other rows, both arms scored on the held-out ones.
 
     A fold's loss is the mean loss of its rows, weighted where rows are.
 
+    seen: the rows to train on, where these are not all others: in a fold that runs forward, the earlier ones.
     around: the gate's other folds, and models that have not seen this one (`teachers/sharing.py` proves it).
     """
     index = (number,)
-    seen = train.take(np.setdiff1d(np.arange(len(train)), held))
+    rows = train.take(np.setdiff1d(np.arange(len(train)), held) if seen is None else seen)
     with threadpool_limits(limits=1):  # the same bytes on any machine, and no fight between workers
-        augmentation = augment(procedure, seen, seed=seed, index=index, around=around)
-        augmented = fit_augmented(augmentation, seen, seed=seed, index=index)
+        augmentation = augment(procedure, rows, seed=seed, index=index, around=around)
+        augmented = fit_augmented(augmentation, rows, seed=seed, index=index)
         x, y, weights = train.x[held], train.y[held], None if train.weights is None else train.weights[held]
         plain_errors = y - augmentation.plain.predict(x)
         augmented_errors = plain_errors if augmented is augmentation.plain else y - augmented.predict(x)
@@ -107,7 +126,7 @@ def run_fold(
     made = augmentation.counterfactuals
     result = FoldResult(
         fold=number,
-        train_rows=len(seen),
+        train_rows=len(rows),
         held_out_rows=len(held),
         plain=plain_loss,
         augmented=augmented_loss,

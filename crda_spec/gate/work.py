@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 from joblib import Parallel, cpu_count, delayed
 
 from crda_spec.counterfactual.procedure import Procedure
+from crda_spec.gate.around import around_fold
 from crda_spec.gate.gate import FoldOutcome, Gate, Repeat, certain, run_fold
-from crda_spec.records import IntArray, Table
+from crda_spec.records import Table
 from crda_spec.regressors.teachers import FoldModels, GateFolds
-from crda_spec.regressors.teachers.sharing import FoldFitting, ModelKey, gate_folds, shared_fits
+from crda_spec.regressors.teachers.sharing import FoldFitting, ModelKey, shared_fits
 
 _WORTH_WORKERS = 8.0  # seconds of fits, below which starting worker processes costs more than it saves
 
@@ -24,7 +25,7 @@ Advance = Callable[[], None]
 def shared_models(procedure: Procedure, train: Table, repeat: Repeat) -> FoldModels | None:
     """The place of the models that serve teacher and gate, still empty; None when nothing can be shared."""
     seats = procedure.shared_seats
-    if not seats:
+    if not seats or train.times is not None:
         return None
     fitting = FoldFitting(
         regressor=procedure.regressor,
@@ -79,6 +80,12 @@ def run_folds(
     held, numbers = repeat.held, list(range(1, len(repeat.held) + 1))
     size = workers if workers == 1 or gate.stop == "certain" else len(held)
     used: list[int] = []
+
+    def around(number: int) -> GateFolds:
+        if models is not None:
+            return models.around(number)
+        return around_fold(repeat, len(train), number, in_blocks=procedure.in_blocks)
+
     for block in (numbers[start : start + size] for start in range(0, len(held), size)):
         if to.is_certain(gate):
             break
@@ -92,7 +99,8 @@ def run_folds(
                 number,
                 metric=gate.metric,
                 seed=repeat.seed,
-                around=_around(procedure, models, held, len(train), number),
+                around=around(number),
+                seen=None if repeat.seen is None else repeat.seen[number - 1],
             )
             for number in block
         )
@@ -114,9 +122,9 @@ def _numbered(outcome: FoldOutcome, fold: int) -> FoldOutcome:
     return replace(outcome, result=replace(outcome.result, fold=fold), studies=studies)
 
 
-def fits_foreseen(procedure: Procedure, gate: Gate) -> int:
-    """What a run fits at most, models that serve several folds counted once."""
-    if not procedure.shared_seats:
+def fits_foreseen(procedure: Procedure, gate: Gate, *, in_time: bool = False) -> int:
+    """What a run fits at most, models that serve several folds counted once; none does where folds run forward."""
+    if in_time or not procedure.shared_seats:
         in_gate = gate.repeats * sum(procedure.fits_in_folds(gate.folds))
         return procedure.fits(gate.folds) + (in_gate if gate.enabled else 0)
     singles, pairs = shared_fits(procedure.shared_seats, gate.folds, in_blocks=procedure.in_blocks)
@@ -125,10 +133,10 @@ def fits_foreseen(procedure: Procedure, gate: Gate) -> int:
     return base + (gate.repeats * (pairs + gate.folds) + (gate.repeats - 1) * gate.folds if gate.enabled else 0)
 
 
-def fits_stopped(procedure: Procedure, gate: Gate, run: int, pair_fits: int) -> int:
+def fits_stopped(procedure: Procedure, gate: Gate, run: int, pair_fits: int, *, in_time: bool = False) -> int:
     """What the folds that were not run would have fitted, had every one of them something to move."""
     ahead = gate.folds * gate.repeats - run
-    if not procedure.shared_seats:
+    if in_time or not procedure.shared_seats:
         each = procedure.fits_in_folds(gate.folds) * gate.repeats
         return sum(each[run:])
     _, pairs = shared_fits(procedure.shared_seats, gate.folds, in_blocks=procedure.in_blocks)
@@ -144,14 +152,6 @@ def workers_for(jobs: int | None, tasks: int, expected: float) -> int:
     if jobs is not None:
         return min(jobs, tasks)
     return min(cpu_count(), tasks) if expected > _WORTH_WORKERS else 1
-
-
-def _around(
-    procedure: Procedure, models: FoldModels | None, held: Sequence[IntArray], rows: int, number: int
-) -> GateFolds:
-    if models is not None:
-        return models.around(number)
-    return gate_folds(held, rows, number, in_blocks=procedure.in_blocks)
 
 
 def _fit(models: FoldModels, keys: Sequence[ModelKey], *, workers: int, advance: Advance) -> None:

@@ -57,6 +57,7 @@ from crda_spec.records.rows import (
     weighted_mean,
 )
 from crda_spec.records.synthetic import NOBODY, Action, Counterfactuals, Licence, Licensed, Movement, ResidualDraw
+from crda_spec.records.time import Clock, FoldSpan, Span, TimeOrder
 from crda_spec.records.tuning import StoppedBy, Study, Trial, TrialState
 from crda_spec.records.verdict import (
     DataReport,
@@ -76,6 +77,7 @@ __all__ = [
     "Arm",
     "Array",
     "Certificate",
+    "Clock",
     "Cloud",
     "Column",
     "ColumnType",
@@ -97,6 +99,7 @@ __all__ = [
     "FeatureStatus",
     "FeatureVerdict",
     "FoldResult",
+    "FoldSpan",
     "HeldOut",
     "IntArray",
     "JointEvidence",
@@ -119,6 +122,7 @@ __all__ = [
     "RunResult",
     "Sensitivity",
     "SourceLine",
+    "Span",
     "Split",
     "StoppedBy",
     "Study",
@@ -127,6 +131,7 @@ __all__ = [
     "TeacherFamily",
     "TestScore",
     "TestedStatement",
+    "TimeOrder",
     "Trial",
     "TrialState",
     "Verdict",

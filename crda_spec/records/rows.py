@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
+from crda_spec.records.time import Clock
+
 if TYPE_CHECKING:  # `crda-spec validate` needs these records, and must not wait for numpy
     import numpy as np
     import numpy.typing as npt
@@ -76,9 +78,10 @@ class Table:
     y: Array  # (n,)
     groups: IntArray | None = None  # (n,) rows of equal number belong together
     weights: Array | None = None  # (n,) positive: how much each row counts; None: all the same
+    times: IntArray | None = None  # (n,) which of the `Clock`'s moments each row belongs to, where rows have an order
 
     def __post_init__(self) -> None:
-        for array in (self.row_ids, self.x, self.y, self.groups, self.weights):
+        for array in (self.row_ids, self.x, self.y, self.groups, self.weights, self.times):
             if array is not None:
                 read_only(array)
 
@@ -100,6 +103,7 @@ class Table:
             y=self.y[index],
             groups=None if self.groups is None else self.groups[index],
             weights=None if self.weights is None else self.weights[index],
+            times=None if self.times is None else self.times[index],
         )
 
     def positions(self, names: Sequence[str]) -> tuple[int, ...]:
@@ -147,6 +151,11 @@ class HeldOut:
         return self._rows.weights
 
     @property
+    def times(self) -> IntArray | None:
+        """When the held-out rows were, for whoever tells it."""
+        return self._rows.times
+
+    @property
     def spread(self) -> float:
         """The (weighted) variance of the held-out targets, one number, for a score that is relative to it."""
         return spread_of(self._rows.y, self._rows.weights)
@@ -163,6 +172,7 @@ class Split:
     train: Table
     test: HeldOut
     tuning: Table | None = None  # rows that are spent on searches and are no longer among the training rows
+    clock: Clock | None = None  # what `times` count in; None when rows have no order
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

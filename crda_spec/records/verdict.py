@@ -11,6 +11,7 @@ from crda_spec.records.diagnostics import Diagnostics
 from crda_spec.records.ensemble import Ensemble
 from crda_spec.records.rows import Abduction, Array, IntArray, Predictor, Split, Teacher
 from crda_spec.records.synthetic import Counterfactuals, Movement
+from crda_spec.records.time import TimeOrder
 from crda_spec.records.tuning import Study
 
 
@@ -155,6 +156,7 @@ class RunResult:
 
     ensemble: Ensemble | None = None  # None when one model is handed over
     members: tuple[Predictor, ...] = ()  # of the ensemble that is handed over, `model` first; none without one
+    time: TimeOrder | None = None  # None when rows have no order
 
     @property
     def cost(self) -> str:

@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from crda_spec.data.timeorder import count_pieces, latest
 from crda_spec.records import Array, Counterfactuals, IntArray, Table, relative
 from crda_spec.regressors._protocol import Design, Estimator, Regressor, Stopping
 from crda_spec.regressors.encoding import Encoder, Fill, fit_encoder
@@ -134,7 +135,15 @@ def watches_synthetic(extra: Counterfactuals, held: IntArray, watch: Watch) -> b
 
 
 def watched_rows(train: Table, stopping: Stopping | None, *, seed: int) -> IntArray:
-    """A seeded part of the rows, whole groups only; none when the model does not stop early or rows are too few."""
+    """A seeded part of the rows, whole groups only; none when the model does not stop early or rows are too few.
+
+    Where rows have an order it is their latest part: a model is stopped where it foretells best, not where it best
+    fills gaps between neighbours in time.
+    """
+    if stopping is not None and train.times is not None:
+        if count_pieces(train.times, train.groups) < _LEAST_UNITS:
+            return np.empty(0, dtype=np.int64)
+        return latest(train.times, stopping.validation * len(train), train.groups)
     member = np.arange(len(train)) if train.groups is None else np.unique(train.groups, return_inverse=True)[1]
     sizes = np.bincount(member)
     if stopping is None or len(sizes) < _LEAST_UNITS:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from crda_spec.data.folds import folds
+from crda_spec.data.folds import scoring_folds
 from crda_spec.data.rows import counted
 from crda_spec.errors import Complaint, DataError
 from crda_spec.records import IntArray, Study, Table, Trial, weighted_mean
@@ -42,28 +42,30 @@ class Tuned:
 def tune(
     regressor: Regressor, search: RandomSearch, train: Table, *, fill: Fill, seed: int, index: tuple[int, ...]
 ) -> Tuned:
-    """The settings with the least mean squared error over the folds; the first of equals."""
+    """The settings with the least mean squared error over the folds; the first of equals.
+
+    Where rows have an order, the folds run forward: settings are wanted that foretell later rows.
+    """
     draws = stream(seed, "tune", *index).random((search.trials, len(search.space)))
-    held = folds(len(train), search.folds, rng=stream(seed, "tune-folds", *index), groups=train.groups)
+    parts = scoring_folds(train, search.folds, rng=stream(seed, "tune-folds", *index))
     fits, seconds = 0, 0.0
     trials: list[Trial] = []
     for number, quantiles in enumerate(draws, start=1):
         chosen = {name: prior.at(float(u)) for (name, prior), u in zip(search.space.items(), quantiles, strict=True)}
         fitter = Fitter(_with(regressor, chosen), fill)
         losses = tuple(
-            _loss(fitter, train, rows, seed=integer_seed(seed, "tune-fit", *index, fold))
-            for fold, rows in enumerate(held)
+            _loss(fitter, train, seen, held, seed=integer_seed(seed, "tune-fit", *index, fold))
+            for fold, (seen, held) in enumerate(parts)
         )
         fits, seconds = fits + fitter.fits, seconds + fitter.seconds
         failed = not np.isfinite(losses).all()  # a trial that ran away never wins
         trials.append(Trial(number=number, values=chosen, losses=losses, state="failed" if failed else "complete"))
-    return _tuned(regressor, search, train, trials, [len(rows) for rows in held], (fits, seconds), index)
+    return _tuned(regressor, search, train, trials, [len(held) for _, held in parts], (fits, seconds), index)
 
 
-def _loss(fitter: Fitter, train: Table, held: IntArray, *, seed: int) -> float:
+def _loss(fitter: Fitter, train: Table, seen: IntArray, held: IntArray, *, seed: int) -> float:
     """The (weighted) mean squared error on rows that the model has not seen."""
-    rest = np.setdiff1d(np.arange(len(train)), held)
-    model = fitter.fit(train.take(rest), seed=seed)
+    model = fitter.fit(train.take(seen), seed=seed)
     unseen = train.take(held)
     with np.errstate(over="ignore", invalid="ignore"):
         return weighted_mean((unseen.y - model.predict(unseen.x)) ** 2, unseen.weights)

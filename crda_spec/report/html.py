@@ -31,6 +31,7 @@ from crda_spec.report.sentences import (
     rows_sentence,
     score_sentences,
 )
+from crda_spec.report.time_words import fold_time_sentences, held_out_spans, time_sentences
 from crda_spec.report.tuning_page import tuning_parts
 from crda_spec.report.wording import change, in_unit, number, percent, setting, share, shown
 
@@ -75,7 +76,7 @@ def render_html(result: RunResult, *, name: str, description: str, record_json: 
     record_json and spec_yaml are shown as text, folded away.
     """
     score, made = result.score, result.counterfactuals
-    folds, metric = result.verdict.folds, result.verdict.metric
+    folds, metric, spans = result.verdict.folds, result.verdict.metric, held_out_spans(result)
     weighted, train_rows = result.data.weights is not None, len(result.split.train)
     page = rendered(
         "report.html.j2",
@@ -92,7 +93,7 @@ def render_html(result: RunResult, *, name: str, description: str, record_json: 
         decision=DECISIONS[result.verdict.decision],
         handed_over=handed_over(result),
         tiles=tuple(_tiles(result)),
-        data_sentence=data_sentence(result),
+        data_sentence=" ".join((data_sentence(result), *time_sentences(result.time))),
         partition_sentence=partition_sentence(result),
         licence_sentence=licence_sentence(result),
         nothing_made=nothing_sentence(result.verdict),
@@ -104,8 +105,9 @@ def render_html(result: RunResult, *, name: str, description: str, record_json: 
         turning=turning_sentences(result),
         loss=f"{'weighted ' if weighted else ''}{loss_unit(metric, result.split.train.target)}",
         gate_figure=fold_slopes(folds, metric) if folds else "",
-        folds=tuple(_fold(fold) for fold in folds),
-        mean=_mean(folds) if folds else (),
+        folds=tuple((*_fold(fold), *([spans.get(fold.fold, "")] if spans else [])) for fold in folds),
+        mean=(*_mean(folds), *([""] if spans else [])) if folds else (),
+        fold_times=fold_time_sentences(result.time),
         score_sentences=score_sentences(result),
         score_figure="" if score.interval_percent is None or score.change_percent is None else score_interval(score),
         ensemble_rows=() if result.ensemble is None else ensemble_rows(result.ensemble),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from crda_spec.records import FeatureVerdict, FoldResult, RunResult
 from crda_spec.report.blocks import MOST_ROWS, Grid, Line, Section
@@ -22,6 +22,7 @@ from crda_spec.report.sentences import (
     rows_sentence,
     score_sentences,
 )
+from crda_spec.report.time_words import fold_time_sentences, held_out_spans, time_sentences
 from crda_spec.report.tuning_page import tuning_blocks
 from crda_spec.report.wording import MOVEMENT_WORDS, STATUS_WORDS, change, listed, number, percent, shorten, shown
 
@@ -30,7 +31,11 @@ _LONGEST_REASON = 400  # the whole reason is in certificate.json
 
 def sections(result: RunResult) -> tuple[Section, ...]:
     """The summary, top to bottom: data, partition, falsification, action, gate, sensitivity, test, ensemble."""
-    data = (Line(f"{shown(result.data.source)}: {data_sentence(result)}"), *_notes(result.data.notes))
+    data = (
+        Line(f"{shown(result.data.source)}: {data_sentence(result)}"),
+        *(Line(text) for text in time_sentences(result.time)),
+        *_notes(result.data.notes),
+    )
     partition: tuple[Line | Grid, ...] = (
         Line(partition_sentence(result)),
         *(Line(text, "strong") for text in (licence_sentence(result),) if text),
@@ -134,7 +139,8 @@ def _gate(result: RunResult) -> tuple[Line | Grid, ...]:
     verdict = result.verdict
     blocks: list[Line | Grid] = []
     if verdict.folds:
-        blocks.append(_gate_grid(verdict.folds, verdict.metric))
+        blocks += [Line(text) for text in fold_time_sentences(result.time)]
+        blocks.append(_gate_grid(verdict.folds, verdict.metric, held_out_spans(result)))
     numbers = gate_sentence(verdict)
     if numbers:
         blocks.append(Line(f"{numbers}."))
@@ -142,9 +148,12 @@ def _gate(result: RunResult) -> tuple[Line | Grid, ...]:
     return tuple(blocks)
 
 
-def _gate_grid(folds: Sequence[FoldResult], metric: str) -> Grid:
-    """The paired fold losses and their means; the means stay when the table is cut."""
-    rows = [
+def _gate_grid(folds: Sequence[FoldResult], metric: str, spans: Mapping[int, str]) -> Grid:
+    """The paired fold losses and their means; the means stay when the table is cut.
+
+    spans: the time that each fold held out; empty when rows have no order.
+    """
+    rows: list[tuple[str, ...]] = [
         (str(fold.fold), number(fold.plain), number(fold.augmented), _moved(fold.plain, fold.augmented))
         for fold in folds
     ]
@@ -153,8 +162,14 @@ def _gate_grid(folds: Sequence[FoldResult], metric: str) -> Grid:
     hidden = len(rows) - MOST_ROWS
     kept = [*rows[:MOST_ROWS], ("mean", number(plain), number(augmented), _moved(plain, augmented))]
     losses = [*((fold.plain, fold.augmented) for fold in folds[:MOST_ROWS]), (plain, augmented)]
+    headers: tuple[str, ...] = ("fold", f"plain {metric.upper()}", f"augmented {metric.upper()}", "change %")
+    if spans:
+        headers = (*headers, "held out")
+        kept = [(*row, spans.get(fold.fold, "")) for row, fold in zip(kept[:-1], folds, strict=False)] + [
+            (*kept[-1], "")
+        ]
     return Grid(
-        headers=("fold", f"plain {metric.upper()}", f"augmented {metric.upper()}", "change %"),
+        headers=headers,
         rows=tuple(kept),
         numeric=(0, 1, 2, 3),
         toned=3,

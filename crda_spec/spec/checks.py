@@ -11,7 +11,7 @@ from crda_spec.spec.causal import Causal, EdgesGraph
 from crda_spec.spec.counterfactual import Counterfactual, LocationScaleNoise
 from crda_spec.spec.dataset import ColumnContract, ColumnSplit, Dataset, SourceSplit, SyntheticSource
 from crda_spec.spec.execution import Execution
-from crda_spec.spec.gate import gate_complaints
+from crda_spec.spec.gate import FiveByTwoGate, gate_complaints
 from crda_spec.spec.partition import Partition
 from crda_spec.spec.perturbation import perturbation_complaints
 
@@ -30,6 +30,8 @@ def check_parts(parts: Mapping[str, Any]) -> Iterator[Complaint]:
     for name, check in checks.items():
         if name in parts:
             yield from check(parts[name])
+    if "dataset" in parts and "gate" in parts:
+        yield from time_complaints(parts["dataset"], parts["gate"])
 
 
 def _dataset(dataset: Dataset) -> Iterator[Complaint]:
@@ -48,6 +50,7 @@ def _dataset(dataset: Dataset) -> Iterator[Complaint]:
         if name is not None and name in features:
             yield _bad(path, f"{show(name)} is among the features", "remove it from dataset.features")
     yield from _weights(dataset)
+    yield from _time(dataset)
     for name, contract in dataset.columns.items():
         yield from _contract(f"dataset.columns.{name}", contract)
     target = dataset.columns.get(dataset.target)
@@ -70,6 +73,33 @@ def _weights(dataset: Dataset) -> Iterator[Complaint]:
     if contract is not None and contract.type in ("category", "boolean"):
         where = f"dataset.columns.{dataset.weights}.type"
         yield _bad(where, f"row weights cannot be a {contract.type}", "declare them continuous or integer")
+
+
+def _time(dataset: Dataset) -> Iterator[Complaint]:
+    """The column that orders the rows plays no second part, but for that of a feature."""
+    name, path = dataset.time, "dataset.time"
+    if name is None:
+        return
+    if name == dataset.target:
+        yield _bad(path, f"{show(name)} is the target", "name another column")
+    if name == dataset.groups:
+        hint = "remove dataset.groups: rows of equal time are never torn apart"
+        yield _bad(path, f"{show(name)} is also dataset.groups", hint)
+    if name == _split_column(dataset):
+        yield _bad(path, f"{show(name)} is also dataset.split.column", "name another column in one of them")
+
+
+def time_complaints(dataset: Dataset, gate: Any) -> Iterator[Complaint]:  # noqa: ANN401 - the spec's union
+    """Gates that divide the rows more than once, where rows have an order."""
+    repeats = getattr(gate, "repeats", 1)
+    if dataset.time is None or repeats == 1:
+        return
+    if isinstance(gate, FiveByTwoGate):
+        what = "five_by_two divides the rows into halves at random, but dataset.time gives them an order"
+        yield _bad("gate.kind", what, "use kind: wilcoxon, or leave out dataset.time")
+        return
+    what = f"{repeats} repeats divide the rows anew, but rows with an order (dataset.time) can be divided in one way"
+    yield _bad("gate.repeats", what, "write repeats: 1")
 
 
 def _split_column(dataset: Dataset) -> str | None:

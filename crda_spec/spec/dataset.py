@@ -164,9 +164,11 @@ DuplicatesRule = Annotated[DuplicatesError | DuplicatesKeep | DuplicatesDrop, Fi
 
 
 class FractionSplit(Strict):
-    """A random part of the rows (or groups) is the test set."""
+    """A random part of the rows (or groups) is the test set; with `dataset.time`, the latest part."""
 
-    kind: Literal["fraction"] = Field(description="A seeded random part of the rows (or groups) is the test set.")
+    kind: Literal["fraction"] = Field(
+        description="A seeded random part of the rows (or groups) is the test set; with dataset.time, the latest part."
+    )
     test: Fraction = Field(0.2, description="The part of the rows that is held out.")
 
 
@@ -197,8 +199,8 @@ class Dataset(Strict):
         None,
         min_length=1,
         description=(
-            "The columns to predict from; when left out, all but the target, the groups, the weights and the split "
-            "column."
+            "The columns to predict from; when left out, all but the target, the groups, the weights, the time and the "
+            "split column."
         ),
     )
     columns: dict[str, ColumnContract] = Field(
@@ -214,6 +216,14 @@ class Dataset(Strict):
         description=(
             "A column of positive numbers that say how much each row counts, when models are fitted and when they are "
             "scored; only their proportions matter. It is no feature."
+        ),
+    )
+    time: ColumnName | None = Field(
+        None,
+        description=(
+            "A column that orders the rows: numbers, or ISO dates and timestamps. A fraction split then holds out the "
+            "latest rows, and every fold of the gate is scored on rows later than all it was fitted on. It is no "
+            "feature unless it is listed in `features`, and then it has to be numeric."
         ),
     )
     sample: int | None = Field(None, ge=2, description="Use only a seeded random sample of this many rows.")

@@ -76,12 +76,16 @@ _UNSET: Preset = {
 TREES = frozenset({"xgboost", "catboost", "hist_gradient_boosting", "random_forest"})
 
 
-def preset_of(recipe: str, regressor: str) -> Preset | None:
-    """What the recipe fills in for a regressor of this kind; None when there is no such recipe."""
+def preset_of(recipe: str, regressor: str, *, in_time: bool = False) -> Preset | None:
+    """What the recipe fills in for a regressor of this kind; None when there is no such recipe.
+
+    in_time: rows have an order, so there is one division into folds and no plane of them to share models by.
+    """
     if recipe == "paper":
         return _PAPER
     if recipe == "distilled":
-        return _joined(_DISTILLED, _students_own(regressor))
+        preset = _joined(_DISTILLED, _students_own(regressor))
+        return {**preset, "gate": {"kind": "wilcoxon"}} if in_time else preset
     return None
 
 

@@ -55,7 +55,8 @@ def test_it_is_a_schema_and_every_object_is_closed():
     assert len(found) > 15
     for one in found:
         assert one["additionalProperties"] is False
-        assert set(one["required"]) == set(one["properties"])
+        # Rows without an order have no times, and their record says nothing of them.
+        assert set(one["properties"]) - set(one["required"]) == ({"time"} if one is schema else set())
         assert one["description"]
 
 

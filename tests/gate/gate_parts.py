@@ -103,6 +103,7 @@ class LeakyTeacher:
     kind: ClassVar[str] = "leaky"
     seats: ClassVar[tuple] = ()
     predicts_unseen: ClassVar[bool] = False
+    in_blocks: ClassVar[bool] = False
 
     def teach(self, train, fitter, plain, *, seed, index, around=None):
         del fitter, plain, seed, index, around

@@ -11,9 +11,13 @@ from typing import Any
 import numpy as np
 
 from crda_spec.audit.canonical import plain
+from crda_spec.audit.tables import TIME
 from crda_spec.audit.verify.checks import Check, Finding, Tolerance, checked, compared, named
 from crda_spec.data.folds import folds
+from crda_spec.data.moments import time_codes
+from crda_spec.data.timeorder import forward_folds
 from crda_spec.errors import show
+from crda_spec.gate.gate import fold_numbers
 from crda_spec.gate.interval import change_interval, units_of
 from crda_spec.gate.metrics import charged, named_metric
 from crda_spec.gate.score import LEVEL
@@ -34,6 +38,8 @@ class ScoredRows:
     groups: IntArray | None  # numbered from 1
     losses: RowLosses
     weights: Array | None  # None where the file tells none
+    moments: tuple[str, ...] = ()  # when each row was, where the file says so
+    times: IntArray | None = None  # (n,) numbers that grow with them
 
 
 def read_scored(folder: Path, part: str) -> ScoredRows:
@@ -41,11 +47,14 @@ def read_scored(folder: Path, part: str) -> ScoredRows:
     with (folder / FILE).open(encoding="utf-8", newline="") as file:
         lines = [line for line in csv.DictReader(file) if line["part"] == part]
     groups = [line["group"] for line in lines]
+    moments = tuple(line[TIME] for line in lines if TIME in line)
     return ScoredRows(
         fold=np.array([int(line["gate_fold"] or 0) for line in lines], dtype=np.int64),
         groups=np.array([int(one) for one in groups], dtype=np.int64) if any(groups) else None,
         losses=RowLosses(plain=_numbers(lines, "plain_loss"), augmented=_numbers(lines, "augmented_loss")),
         weights=_weights(lines),
+        moments=moments,
+        times=time_codes(moments) if any(moments) else None,
     )
 
 
@@ -78,6 +87,7 @@ def check_losses(folder: Path, record: Mapping[str, Any], rows: Table | None, to
         test = read_scored(folder, "test")
         yield from _weighted(record, train, test, rows)
         yield from _drawn(record, train)
+        yield from _spans(folder, record, train)
         yield from _fold_losses(record, train, None if rows is None else rows.y, tolerance)
         yield from _test_losses(record, test, tolerance)
 
@@ -100,19 +110,50 @@ def _weighted(record: Mapping[str, Any], train: ScoredRows, test: ScoredRows, ro
 
 
 def _drawn(record: Mapping[str, Any], train: ScoredRows) -> Iterator[Finding]:
-    """Every row is held out in the fold that the seed gives it."""
-    told, expected = record["verdict"], np.zeros(len(train.fold), dtype=np.int64)
-    if told["planned_folds"]:
-        count, rng = told["planned_folds"] // told["repeats"], stream(record["seed"], "gate-folds")
-        for number, held in enumerate(folds(len(train.fold), count, rng=rng, groups=train.groups), start=1):
-            expected[held] = number
+    """Every row is held out in the fold that the seed, or time, gives it."""
+    expected = fold_numbers(len(train.fold), [held for _, held in _division(record, train)])
     wrong = np.flatnonzero(train.fold != expected)
     if len(wrong):
-        first = int(wrong[0])
-        what = (
-            f"holds {len(wrong)} training rows out in another fold than the seed does, first that of line {first + 2}"
-        )
+        first, whose = int(wrong[0]), "the seed" if train.times is None else "time"
+        what = f"holds {len(wrong)} training rows out in another fold than {whose} does, first that of line {first + 2}"
         yield Finding(where=FILE, what=what)
+
+
+def _division(record: Mapping[str, Any], train: ScoredRows) -> Sequence[tuple[IntArray, IntArray]]:
+    """For each fold of the gate the rows it trains on and those it holds out; none when nothing was gated."""
+    told, rows = record["verdict"], len(train.fold)
+    if not told["planned_folds"]:
+        return ()
+    count, rng = told["planned_folds"] // told["repeats"], stream(record["seed"], "gate-folds")
+    if train.times is not None:
+        return forward_folds(train.times, count, train.groups)
+    held = folds(rows, count, rng=rng, groups=train.groups)
+    return [(np.setdiff1d(np.arange(rows), fold), fold) for fold in held]
+
+
+def _spans(folder: Path, record: Mapping[str, Any], train: ScoredRows) -> Iterator[Finding]:
+    """Which time each part and each fold covers, from the rows' own."""
+    told = record.get("time")
+    if (told is not None) != bool(train.moments):
+        yield Finding(where=FILE, what="tells the rows' times, or does not, and the record does otherwise")
+    if told is None or not train.moments:
+        return
+    for part in ("train", "test", "tuning"):
+        rows = read_scored(folder, part)
+        expected = None if rows.times is None else _span(rows, np.arange(len(rows.fold)))
+        yield from compared(f"record.json, time.{part}", told[part], expected, tolerance=Tolerance())
+    folds_ = [
+        {"fold": number, "trained": _span(train, seen), "held_out": _span(train, held)}
+        for number, (seen, held) in enumerate(_division(record, train), start=1)
+    ]
+    yield from compared("record.json, time.folds", told["folds"], folds_, tolerance=Tolerance())
+
+
+def _span(rows: ScoredRows, chosen: IntArray) -> dict[str, str]:
+    times = rows.times
+    assert times is not None  # noqa: S101 - who asks has looked
+    first, last = (int(chosen[pick(times[chosen])]) for pick in (np.argmin, np.argmax))
+    return {"first": rows.moments[first], "last": rows.moments[last]}
 
 
 def _fold_losses(

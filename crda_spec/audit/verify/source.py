@@ -12,12 +12,13 @@ import numpy as np
 from crda_spec.audit.canonical import plain
 from crda_spec.audit.models import load_model
 from crda_spec.audit.record import data_record
+from crda_spec.audit.tables import TIME
 from crda_spec.audit.verify.checks import Check, Finding, Tolerance, checked, compared, named
 from crda_spec.audit.verify.losses import read_scored
 from crda_spec.audit.verify.rows import FILE, Ledger
 from crda_spec.errors import show
 from crda_spec.gate.metrics import named_metric
-from crda_spec.records import NOBODY, DataReport, Split, Table
+from crda_spec.records import NOBODY, DataReport, HeldOut, Split, Table
 from crda_spec.regressors import Stopping
 from crda_spec.regressors.fit import student_seed, watched_rows
 
@@ -67,6 +68,7 @@ def _parts(folder: Path, record: Mapping[str, Any], split: Split, report: DataRe
         if one[1:] != other[1:]:
             yield Finding(where=f"rows.csv, line {number}", what=f"says {show(one)}, the data make it {show(other)}")
     yield from _weights(lines, split)
+    yield from _times(lines, split)
     first = max((int(line["gate_fold"]) for line in lines if line["gate_fold"]), default=0)
     for fold in record["verdict"]["folds"]:
         if fold["fold"] > first:
@@ -85,6 +87,21 @@ def _weights(lines: Sequence[Mapping[str, str]], split: Split) -> Iterator[Findi
         if line.get("weight") != repr(weight):
             what = f"says {show(line.get('weight'))}, the data say {weight!r}"
             yield Finding(where=f"rows.csv, line {number}, 'weight'", what=what)
+
+
+def _times(lines: Sequence[Mapping[str, str]], split: Split) -> Iterator[Finding]:
+    """When each row was, where rows have an order."""
+    if split.clock is None:
+        return
+    expected: list[str] = []
+    parts: list[Table | HeldOut] = [split.train, *([] if split.tuning is None else [split.tuning]), split.test]
+    for rows in parts:
+        known = [""] * len(rows) if rows.times is None else [split.clock.moments[at] for at in rows.times.tolist()]
+        expected += known
+    for number, (line, moment) in enumerate(zip(lines, expected, strict=False), start=2):
+        if line.get(TIME) != moment:
+            what = f"says {show(line.get(TIME))}, the data say {show(moment)}"
+            yield Finding(where=f"rows.csv, line {number}, '{TIME}'", what=what)
 
 
 def _trained(ledger: Ledger, record: Mapping[str, Any], train: Table) -> Iterator[Finding]:

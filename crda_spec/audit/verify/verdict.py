@@ -21,7 +21,7 @@ from crda_spec.gate.gate import Gate
 from crda_spec.gate.tests import Wilcoxon
 from crda_spec.gate.verdict import Measured, abstain, conclude, measure, paired_rows, percent_change
 from crda_spec.pipeline import Plan
-from crda_spec.records import Array, FoldResult, Table, Verdict, VerdictReason
+from crda_spec.records import Array, FoldResult, Table, TimeOrder, Verdict, VerdictReason
 
 _EXACT = Tolerance()
 _MOVES = ("direct_cause", "irrelevant", "screened")
@@ -83,7 +83,8 @@ def check_folds(folder: Path, record: Mapping[str, Any]) -> Check:
 
     def look() -> Iterator[Finding]:
         found = (folder / "folds.csv").read_text(encoding="utf-8").splitlines()
-        expected = folds_csv(fold_results(record)).splitlines()
+        told = record.get("time")
+        expected = folds_csv(fold_results(record), None if told is None else revived(TimeOrder, told)).splitlines()
         if len(found) != len(expected):
             yield Finding(where="folds.csv", what=f"has {len(found)} lines, the record makes {len(expected)}")
         for number, (one, other) in enumerate(zip(found, expected, strict=False), start=1):

@@ -13,7 +13,7 @@ import numpy as np
 
 from crda_spec.counterfactual.partition import Choice, Partitioner
 from crda_spec.counterfactual.procedure import Procedure, augment, fit_augmented, settled_regressor
-from crda_spec.data.folds import folds
+from crda_spec.data.folds import scoring_folds
 from crda_spec.errors import Complaint, DataError
 from crda_spec.records import Array, Certificate, FeatureVerdict, IntArray, Table, weighted_mean
 from crda_spec.regressors import Fitter
@@ -111,11 +111,10 @@ def inner_folds(
     around: GateFolds | None,
     quantile: float = 0.5,
 ) -> tuple[InnerFold, ...]:
-    """The inner folds of these rows; groups stay whole."""
-    held = folds(len(train), count, rng=stream(seed, "knob-folds", *index), groups=train.groups)
+    """The inner folds of these rows; groups stay whole, and where rows have an order the folds run forward."""
+    parts = scoring_folds(train, count, rng=stream(seed, "knob-folds", *index))
     found = []
-    for number, rows in enumerate(held, start=1):
-        rest = np.setdiff1d(np.arange(len(train)), rows)
+    for number, (rest, rows) in enumerate(parts, start=1):
         found.append(
             InnerFold(
                 procedure=procedure,
@@ -134,6 +133,8 @@ def inner_folds(
 
 def _inside(around: GateFolds, rest: IntArray) -> GateFolds:
     """The gate's folds as they lie in the inner training rows, so that a teacher that follows them has as many."""
+    if around.in_time:
+        return around  # its blocks are cut anew in whatever rows the teacher is given
     kept = [(number, np.intersect1d(held, rest)) for number, held in zip(around.numbers, around.held, strict=True)]
     full = [(number, np.searchsorted(rest, held).astype(np.int64)) for number, held in kept if len(held)]
     if len(full) < 2:

@@ -40,6 +40,9 @@ class GateFolds:
     parts: tuple[Block, ...]  # by member: which of these folds it leaves out; each fold is in one part
     ready: Mapping[tuple[int, Block], FittedModel] = field(default_factory=dict)  # (seat, part) -> its member
     plain: FittedModel | None = None  # the student's model on all of these rows
+    # The gate's folds run forward in time. `held` is then empty: a member that leaves out a part of the rows at hand
+    # leaves out a block of time of its own, and only how many there are is taken from `parts`.
+    in_time: bool = False
 
     @property
     def folds(self) -> int:

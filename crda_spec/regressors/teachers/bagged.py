@@ -119,4 +119,5 @@ def _bag_table(train: Table, rows: IntArray) -> Table:
         y=bag.y,
         groups=rows.copy() if bag.groups is None else bag.groups,
         weights=bag.weights,
+        times=bag.times,
     )

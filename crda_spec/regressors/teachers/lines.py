@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crda_spec.data.folds import folds
+from crda_spec.data.folds import left_out_folds
+from crda_spec.data.timeorder import count_pieces
 from crda_spec.records import Array, IntArray, Table, Teacher, TeacherFamily, weighted_mean
 from crda_spec.regressors.fit import FittedModel, Fitter, student_seed
 from crda_spec.regressors.teachers._protocol import GateFolds, Seat
@@ -39,15 +40,25 @@ def fold_model_seed(seed: int, seat: Seat, position: int, left_out: tuple[int, .
 
 
 def gate_lines(
-    train: Table, fitter: Fitter, seats: Sequence[Seat], around: GateFolds | None, *, seed: int
+    train: Table,
+    fitter: Fitter,
+    seats: Sequence[Seat],
+    around: GateFolds | None,
+    *,
+    seed: int,
+    index: tuple[int, ...],
 ) -> tuple[Line, ...]:
     """The lines of members on the gate's folds; what is ready is taken, the rest is fitted.
 
-    Taken or fitted, a member is the same to the last bit: same rows, same seed.
+    Taken or fitted, a member is the same to the last bit: same rows, same seed. Where the gate's folds run forward in
+    time, the members leave out blocks of time of these rows instead (`sharing.time_folds`), at most one a moment.
     """
     if around is None:
         message = "a teacher whose folds are the gate's must be told the gate's folds"
         raise ValueError(message)
+    if train.times is not None:
+        count = max(2, min(len(around.parts), count_pieces(train.times, train.groups)))
+        return own_lines(train, fitter, seats, count, seed=seed, index=index)
     families = _families(seats, fitter)
     lines = []
     for position, seat in enumerate(seats):
@@ -74,13 +85,14 @@ def own_lines(
     lines = []
     for position, seat in enumerate(seats):
         draw = stream(seed, "teacher-folds", *index, *((seat.repeat,) if seat.repeat else ()))
-        layout = folds(len(train), count, rng=draw, groups=train.groups)
+        layout = left_out_folds(train, count, rng=draw)
         stage = f"teacher-{position}" if position else "teacher"
         members = [
             _without(train, held, fitter, seat, seed=integer_seed(seed, stage, *index, number))
             for number, held in enumerate(layout)
         ]
-        lines.append(_line(train, families[position], seat, numbers, layout, members))
+        word = "fold" if train.times is None else "block"
+        lines.append(_line(train, families[position], seat, numbers, layout, members, word=word))
     return tuple(lines)
 
 
@@ -160,16 +172,18 @@ def _line(
     parts: Sequence[Block],
     layout: Sequence[IntArray],
     members: Sequence[FittedModel],
+    *,
+    word: str = "fold",
 ) -> Line:
     out_of_fold = np.empty(len(train))
     for held, member in zip(layout, members, strict=True):
         out_of_fold[held] = member.predict(train.x[held])
     repeat = f", repeat {seat.repeat + 1}" if seat.repeat else ""
-    names = tuple(f"{family} without {_folds_in_words(part)}{repeat}" for part in parts)
+    names = tuple(f"{family} without {_folds_in_words(part, word)}{repeat}" for part in parts)
     return Line(family=family, names=names, members=tuple(members), out_of_fold=out_of_fold)
 
 
-def _folds_in_words(part: Block) -> str:
+def _folds_in_words(part: Block, word: str) -> str:
     """`fold 3`, `folds 2, 5 and 8`."""
     *others, last = map(str, part)
-    return f"folds {', '.join(others)} and {last}" if others else f"fold {last}"
+    return f"{word}s {', '.join(others)} and {last}" if others else f"{word} {last}"

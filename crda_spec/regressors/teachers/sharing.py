@@ -18,7 +18,7 @@ the seed, never on a value of x or y. Hence no value in Fj can change a predicti
 row or a weight inside outer fold j. What the teacher on all rows does with M({j}) happens outside the gate.
 
 Settings that are tuned are tuned anew inside every fold; then M({j, k}) has other settings in j than in k, and nothing
-is shared.
+is shared. Nor is it where folds run forward in time: M({j, k}) has seen rows that are later than Fj (`time_folds`).
 """
 
 from __future__ import annotations
@@ -169,6 +169,19 @@ def gate_folds(held: Sequence[IntArray], rows: int, outer: int | None, *, in_blo
     layout = tuple(np.searchsorted(seen, held[number - 1]).astype(np.int64) for number in numbers)
     whole = GateFolds(outer=outer, numbers=numbers, held=layout, parts=())
     return laid_out(whole, len(held), in_blocks=in_blocks)
+
+
+def time_folds(folds: int, outer: int | None, *, in_blocks: bool = False) -> GateFolds:
+    """What a teacher that follows the gate's folds is told where they run forward in time: how many parts to make.
+
+    Inside outer fold j there are only rows earlier than Fj, and not all other folds lie among them. So its members
+    leave out blocks of time of these very rows, as many as they would leave out parts of the other folds, and are
+    fitted for this fold alone. None of them can have seen a row of Fj or a later one: there is none among these rows.
+    """
+    numbers = tuple(number for number in range(1, folds + 1) if number != outer)
+    return laid_out(
+        GateFolds(outer=outer, numbers=numbers, held=(), parts=(), in_time=True), folds, in_blocks=in_blocks
+    )
 
 
 def laid_out(around: GateFolds, folds: int, *, in_blocks: bool) -> GateFolds:

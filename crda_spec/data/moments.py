@@ -1,0 +1,186 @@
+"""The column that orders rows in time: numbers, or dates and timestamps, as text or as the source's own cells.
+
+Whatever the cells are, each becomes a whole or real number of which only the order counts, and one spelling for
+messages and records, from which the same order can be read again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from crda_spec.data.cells import Cells, UnsupportedCellsError, label_of, quoted, read_cells
+from crda_spec.data.raw import RawTable
+from crda_spec.data.rows import counted, listed
+from crda_spec.errors import Complaint, Place
+from crda_spec.records import IntArray
+
+PATH = "dataset.time"
+NO_TIME = -1  # the code of a missing cell
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_SECOND = 10**9  # in nanoseconds, the finest that a source delivers
+_ISO = re.compile(
+    r"(?P<month>\d{4}-\d{2})|(?P<day>\d{4}-\d{2}-\d{2})"
+    r"(?:[T ](?P<clock>\d{2}:\d{2}(?::\d{2})?)(?:\.(?P<fraction>\d{1,9}))?(?P<zone>Z|[+-]\d{2}:?\d{2})?)?"
+)
+_HINT = "write numbers, or dates and times as ISO 8601 has them, such as 2024-03-01 or 2024-03-01T08:30:00"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Moments:
+    """A column of times, read."""
+
+    codes: IntArray  # (n,) the position of each row's moment in `labels`, NO_TIME where the cell is missing
+    labels: tuple[str, ...]  # the different moments, earliest first
+
+
+@dataclass(frozen=True, slots=True)
+class _Instant:
+    """Nanoseconds since 1970, and whether the cell says in which zone."""
+
+    nanoseconds: int
+    zoned: bool
+
+
+def read_moments(raw: RawTable, name: str) -> Moments | Complaint:
+    """The times of a column, or what is wrong with them, the rows named."""
+    series = raw.frame[name]
+    present = series.notna().to_numpy(dtype=bool)
+    cells: list[object] = series.astype(object).tolist()
+    there = np.flatnonzero(present)
+    if not len(there):
+        return _complaint(raw, "empty-column", f"the time column '{name}' has no value at all", "name another column")
+    numbers = _as_numbers(raw, name)
+    instants = [_instant(cells[at]) for at in there.tolist()]
+    if numbers is not None and not any(instants):
+        return _from_numbers(raw, name, numbers, present)
+    return _from_instants(raw, name, cells, there, instants, numbers)
+
+
+def time_codes(written: Sequence[str]) -> IntArray:
+    """(n,) numbers that grow with time, from moments in the spelling of `Moments.labels`; ValueError for any other."""
+    found = read_moments(RawTable(frame=pd.DataFrame({"time": list(written)}), sha256="", description=""), "time")
+    if not isinstance(found, Moments):
+        raise ValueError(found.what)  # noqa: TRY004 - the text is wrong, not its type
+    return found.codes
+
+
+def _as_numbers(raw: RawTable, name: str) -> Cells | None:
+    try:
+        return read_cells(raw.frame[name], raw.numbers.get(name))
+    except UnsupportedCellsError:  # dates, where the source has such a type
+        return None
+
+
+def _from_numbers(raw: RawTable, name: str, cells: Cells, present: Any) -> Moments | Complaint:  # noqa: ANN401 - a mask
+    if cells.kind == "boolean":
+        return _complaint(raw, "not-a-time", f"the time column '{name}' holds booleans, which have no order in time")
+    bad = np.flatnonzero(present & ~np.isfinite(cells.numbers))
+    if len(bad):
+        numeric = 2 * len(bad) <= int(present.sum())
+        what = "no finite number" if numeric else "neither a number nor an ISO date"
+        return _bad_rows(raw, name, what, bad, [cells.shown[at] for at in bad[:5]])
+    values: list[int | float | None] = [None if np.isnan(one) else one for one in cells.numbers.tolist()]
+    if cells.kind == "integer":  # which may be beyond what a float tells apart: nanoseconds since 1970 are
+        values = [None if cell is None else int(cell) for cell in cells.shown]
+    return _ranked(values, label_of)
+
+
+def _from_instants(
+    raw: RawTable,
+    name: str,
+    cells: Sequence[object],
+    there: IntArray,
+    instants: Sequence[_Instant | None],
+    numbers: Cells | None,
+) -> Moments | Complaint:
+    bad = [order for order, one in enumerate(instants) if one is None]
+    if bad:
+        what = "no date or timestamp as ISO 8601 writes them"
+        if numbers is not None and 2 * len(bad) > len(there):
+            known = np.isfinite(numbers.numbers[there])
+            if known.any():
+                bad, what = [order for order, number in enumerate(known) if not number], "no number"
+            else:
+                what = "neither a number nor an ISO date"
+        return _bad_rows(raw, name, what, there[bad], [cells[at] for at in there[bad[:5]].tolist()])
+    found = [one for one in instants if one is not None]
+    zoned = sum(one.zoned for one in found)
+    if 0 < zoned < len(found):
+        few = zoned <= len(found) - zoned
+        odd = there[[order for order, one in enumerate(found) if one.zoned == few]]
+        what = (
+            "written with a time zone, the others are not"
+            if few
+            else "written without a time zone, the others have one"
+        )
+        return _bad_rows(
+            raw, name, what, odd, [cells[at] for at in odd[:5].tolist()], hint="write a zone in all, or none"
+        )
+    values: list[int | None] = [None] * len(cells)
+    for at, one in zip(there.tolist(), found, strict=True):
+        values[at] = one.nanoseconds
+    days = not zoned and all(one.nanoseconds % (86400 * _SECOND) == 0 for one in found)
+    return _ranked(values, lambda value: _spelling(int(value), zoned=bool(zoned), days=days))
+
+
+def _ranked(values: Sequence[int | float | None], label: Callable[[int | float], str]) -> Moments:
+    order = sorted({value for value in values if value is not None})
+    code = {value: position for position, value in enumerate(order)}
+    codes = [NO_TIME if value is None else code[value] for value in values]
+    return Moments(codes=np.array(codes, dtype=np.int64), labels=tuple(label(value) for value in order))
+
+
+def _instant(cell: object) -> _Instant | None:
+    """When a cell is, if it is a date or a timestamp."""
+    if isinstance(cell, datetime):  # a pandas Timestamp is one, and knows nanoseconds
+        return _measured(cell, int(getattr(cell, "nanosecond", 0)))
+    if isinstance(cell, date):
+        return _measured(datetime(cell.year, cell.month, cell.day), 0)
+    if isinstance(cell, np.datetime64):
+        return _instant(cell.astype("datetime64[us]").item())
+    written = _ISO.fullmatch(cell.strip()) if isinstance(cell, str) else None
+    if written is None:
+        return None
+    day = written["day"] or f"{written['month']}-01"
+    try:
+        whole = datetime.fromisoformat(f"{day}T{written['clock'] or '00:00'}{written['zone'] or ''}")
+        return _measured(whole, int((written["fraction"] or "").ljust(9, "0")))
+    except (ValueError, OverflowError):  # the 30th of February; a zone that leads out of the calendar
+        return None
+
+
+def _measured(moment: datetime, nanoseconds: int) -> _Instant:
+    zoned = moment.tzinfo is not None
+    there = moment.astimezone(UTC) if zoned else moment
+    since = datetime(*there.timetuple()[:6], there.microsecond, tzinfo=UTC) - _EPOCH
+    whole = (since.days * 86400 + since.seconds) * _SECOND + since.microseconds * 1000
+    return _Instant(whole + nanoseconds, zoned)
+
+
+def _spelling(value: int, *, zoned: bool, days: bool) -> str:
+    """One spelling: a day alone where all are days, Z for every zone, no more digits than needed."""
+    seconds, fraction = divmod(value, _SECOND)
+    moment = _EPOCH + timedelta(seconds=seconds)
+    if days:
+        return moment.date().isoformat()
+    digits = f".{fraction:09d}".rstrip("0") if fraction else ""
+    return f"{moment.replace(tzinfo=None).isoformat(timespec='seconds')}{digits}{'Z' if zoned else ''}"
+
+
+def _bad_rows(
+    raw: RawTable, name: str, what: str, bad: IntArray, shown: Sequence[object], *, hint: str = _HINT
+) -> Complaint:
+    verb = "is" if len(bad) == 1 else "are"
+    rows = listed(raw, bad, [quoted(cell) for cell in shown])
+    return _complaint(raw, "not-a-time", f"{counted(len(bad), 'time')} of '{name}' {verb} {what}: {rows}", hint)
+
+
+def _complaint(raw: RawTable, code: str, what: str, hint: str = _HINT) -> Complaint:
+    return Complaint(code=code, path=PATH, place=Place(file=raw.description), what=what, hint=hint)
