@@ -57,7 +57,8 @@ def read_moments(raw: RawTable, name: str) -> Moments | Complaint:
     if not len(there):
         return _complaint(raw, "empty-column", f"the time column '{name}' has no value at all", "name another column")
     numbers = _as_numbers(raw, name)
-    instants = [_instant(cells[at]) for at in there.tolist()]
+    plain = numbers is not None and bool(np.isfinite(numbers.numbers[there]).all())
+    instants = [] if plain else [_instant(cells[at]) for at in there.tolist()]
     if numbers is not None and not any(instants):
         return _from_numbers(raw, name, numbers, present)
     return _from_instants(raw, name, cells, there, instants, numbers)

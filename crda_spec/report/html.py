@@ -31,7 +31,7 @@ from crda_spec.report.sentences import (
     rows_sentence,
     score_sentences,
 )
-from crda_spec.report.time_words import fold_time_sentences, held_out_spans, time_sentences
+from crda_spec.report.time_words import fold_spans, fold_time_sentences, time_sentences
 from crda_spec.report.tuning_page import tuning_parts
 from crda_spec.report.wording import change, in_unit, number, percent, setting, share, shown
 
@@ -76,7 +76,7 @@ def render_html(result: RunResult, *, name: str, description: str, record_json: 
     record_json and spec_yaml are shown as text, folded away.
     """
     score, made = result.score, result.counterfactuals
-    folds, metric, spans = result.verdict.folds, result.verdict.metric, held_out_spans(result)
+    folds, metric = result.verdict.folds, result.verdict.metric
     weighted, train_rows = result.data.weights is not None, len(result.split.train)
     page = rendered(
         "report.html.j2",
@@ -105,9 +105,10 @@ def render_html(result: RunResult, *, name: str, description: str, record_json: 
         turning=turning_sentences(result),
         loss=f"{'weighted ' if weighted else ''}{loss_unit(metric, result.split.train.target)}",
         gate_figure=fold_slopes(folds, metric) if folds else "",
-        folds=tuple((*_fold(fold), *([spans.get(fold.fold, "")] if spans else [])) for fold in folds),
-        mean=(*_mean(folds), *([""] if spans else [])) if folds else (),
+        folds=tuple(_fold(fold) for fold in folds),
+        mean=_mean(folds) if folds else (),
         fold_times=fold_time_sentences(result.time),
+        fold_spans=fold_spans(result),
         score_sentences=score_sentences(result),
         score_figure="" if score.interval_percent is None or score.change_percent is None else score_interval(score),
         ensemble_rows=() if result.ensemble is None else ensemble_rows(result.ensemble),

@@ -30,6 +30,15 @@ def fold_time_sentences(order: TimeOrder | None) -> tuple[str, ...]:
     return (f"The folds follow {shown(order.column)}: each is scored on rows later than all it was fitted on; {ever}.",)
 
 
+def fold_spans(result: RunResult) -> tuple[tuple[str, str, str], ...]:
+    """Of each fold that was run: its number, the time it was fitted on and the time it was scored on."""
+    ran = {fold.fold for fold in result.verdict.folds}
+    planned = () if result.time is None else result.time.folds
+    return tuple(
+        (str(one.fold), span_words(one.trained), span_words(one.held_out)) for one in planned if one.fold in ran
+    )
+
+
 def held_out_spans(result: RunResult) -> dict[int, str]:
     """The time that each fold held out; empty when rows have no order."""
     return {} if result.time is None else {fold.fold: span_words(fold.held_out) for fold in result.time.folds}
