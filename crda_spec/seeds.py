@@ -39,6 +39,7 @@ STREAMS = {
     "generate-noise": "whose noise a generated row carries",
     "generate-shared:<policy>": "draws that the features of a generated row share",
     "generate-sources": "which rows a generated block is made from",
+    "generate-unmoved": "which rows of a generated block stay where their source is",
     "generate:<stream>": "draws of one feature in a generated block",
     "joint-check": "the folds of the joint check",
     "knob-folds": "the inner folds of a search for knobs",
@@ -71,6 +72,7 @@ STREAMS = {
     "tune-folds": "the folds of a search for settings",
     "tuning-gate-folds": "the folds that stand for the gate's on rows set aside for searches",
     "tuning-split": "which rows are set aside for searches",
+    "unmoved": "which new rows stay where their source is",
     "validation": "the rows that early stopping watches",
     "world:<variable>": "draws of one variable of a synthetic world",
 }

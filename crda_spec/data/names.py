@@ -29,8 +29,7 @@ def resolve_names(raw: RawTable, assembly: Assembly, wanted: tuple[str, ...] | N
         Complaint(code=code, path=path, place=place, what=what, hint=hint)
         for code, path, what, hint in _conflicts(assembly, assembly.features or ())
     ]
-    reserved = {assembly.target, assembly.groups, assembly.weights, *assembly.exclude}
-    reserved = {assembly.target, assembly.groups, assembly.time, *assembly.exclude}
+    reserved = {assembly.target, assembly.groups, assembly.weights, assembly.time, *assembly.exclude}
     features = wanted if wanted is not None else tuple(name for name in known if name not in reserved)
     if not features and not found:
         what = f"no feature is left: the table has only {', '.join(repr(name) for name in known)}"
