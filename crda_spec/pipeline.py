@@ -94,7 +94,8 @@ def foresee(plan: Plan) -> Outlook:
     if split.tuning is not None:
         settled = replace(procedure, search=None, tuner=None)
         to_tune, procedure = procedure.fits(gate.folds) - settled.fits(gate.folds), settled
-    in_folds, on_all = procedure.fits_in_folds(gate.folds), procedure.fits(gate.folds)
+    in_time = train.times is not None
+    in_folds, on_all = procedure.fits_in_folds(gate.folds, in_time=in_time), procedure.fits(gate.folds)
     times = gate.repeats if gate.enabled else 0
     more = ensemble_fits(plan.models, augmented=True)
     return Outlook(
@@ -229,10 +230,12 @@ def _gate(
     clock: _Clock,
 ) -> tuple[list[FoldOutcome], Verdict, int]:
     """Every fold, the verdict on all of them, and how many models that leave out two folds were fitted for them."""
-    fitter, count = augmentation.fitter, plan.gate.folds
+    fitter, count, in_time = augmentation.fitter, plan.gate.folds, train.times is not None
     if models is None:
         ahead = 0
-        expected = fitter.seconds / fitter.fits * sum(plan.procedure.fits_in_folds(count)) * len(repeats)
+        expected = (
+            fitter.seconds / fitter.fits * sum(plan.procedure.fits_in_folds(count, in_time=in_time)) * len(repeats)
+        )
     else:
         ahead = len(models.pairs(models.numbers))
         expected = models.seconds / models.fits * (ahead + count) * len(repeats)

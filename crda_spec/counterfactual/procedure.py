@@ -32,7 +32,7 @@ from crda_spec.regressors import FittedModel, Fitter, Regressor
 from crda_spec.regressors.encoding import Fill
 from crda_spec.regressors.fit import Watch, student_seed
 from crda_spec.regressors.teachers import CrossfitTeacher, GateFolds, Seat, TeacherRule
-from crda_spec.regressors.teachers.sharing import laid_out, shared_blocks
+from crda_spec.regressors.teachers.sharing import asks_whole, laid_out, shared_blocks
 from crda_spec.regressors.tune import RandomSearch, tune
 from crda_spec.seeds import integer_seed, stream
 
@@ -107,11 +107,15 @@ class Procedure:
         screening = 0 if helper is None else helper.fits(parts)
         return tuning + 1 + self.teacher.fits(parts) + screening + 1
 
-    def fits_in_folds(self, gate_folds: int) -> tuple[int, ...]:
+    def fits_in_folds(self, gate_folds: int, *, in_time: bool = False) -> tuple[int, ...]:
         """The same for each fold of the gate, inside which the other folds are left out one by one or in blocks."""
         in_blocks = self.in_blocks and (self.tuner is None or self.tuner.in_blocks)  # at most: as the dearest needs
         blocks = shared_blocks(gate_folds, in_blocks=in_blocks)
-        return tuple(self.fits(sum(number in block for block in blocks)) for number in range(1, gate_folds + 1))
+        whole = 0  # members beside those of the blocks; the student's own is the plain model
+        if not in_time and asks_whole(gate_folds, in_blocks=in_blocks):
+            whole = sum(not seat.is_students for seat in self.teacher.seats)
+        parts = (sum(number in block for block in blocks) for number in range(1, gate_folds + 1))
+        return tuple(whole + self.fits(count) for count in parts)
 
     @property
     def in_blocks(self) -> bool:

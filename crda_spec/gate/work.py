@@ -15,7 +15,7 @@ from crda_spec.gate.around import around_fold
 from crda_spec.gate.gate import FoldOutcome, Gate, Repeat, certain, run_fold
 from crda_spec.records import Table
 from crda_spec.regressors.teachers import FoldModels, GateFolds
-from crda_spec.regressors.teachers.sharing import FoldFitting, ModelKey, shared_fits
+from crda_spec.regressors.teachers.sharing import FoldFitting, ModelKey, asks_whole, shared_fits
 
 _WORTH_WORKERS = 8.0  # seconds of fits, below which starting worker processes costs more than it saves
 
@@ -125,23 +125,30 @@ def _numbered(outcome: FoldOutcome, fold: int) -> FoldOutcome:
 def fits_foreseen(procedure: Procedure, gate: Gate, *, in_time: bool = False) -> int:
     """What a run fits at most, models that serve several folds counted once; none does where folds run forward."""
     if in_time or not procedure.shared_seats:
-        in_gate = gate.repeats * sum(procedure.fits_in_folds(gate.folds))
+        in_gate = gate.repeats * sum(procedure.fits_in_folds(gate.folds, in_time=in_time))
         return procedure.fits(gate.folds) + (in_gate if gate.enabled else 0)
     singles, pairs = shared_fits(procedure.shared_seats, gate.folds, in_blocks=procedure.in_blocks)
     base = 1 + singles + 1  # plain on all rows, models without one fold, augmented on all rows
-    # The first repeat's plain models are among the singles; the others fit their own.
-    return base + (gate.repeats * (pairs + gate.folds) + (gate.repeats - 1) * gate.folds if gate.enabled else 0)
+    # The first repeat's models of all but one fold are among the singles; the others fit their own.
+    own = _own_singles(procedure, gate.folds) * gate.folds * (gate.repeats - 1)
+    return base + (gate.repeats * (pairs + gate.folds) + own if gate.enabled else 0)
 
 
 def fits_stopped(procedure: Procedure, gate: Gate, run: int, pair_fits: int, *, in_time: bool = False) -> int:
     """What the folds that were not run would have fitted, had every one of them something to move."""
     ahead = gate.folds * gate.repeats - run
     if in_time or not procedure.shared_seats:
-        each = procedure.fits_in_folds(gate.folds) * gate.repeats
+        each = procedure.fits_in_folds(gate.folds, in_time=in_time) * gate.repeats
         return sum(each[run:])
     _, pairs = shared_fits(procedure.shared_seats, gate.folds, in_blocks=procedure.in_blocks)
-    own_plain = min(ahead, gate.folds * (gate.repeats - 1))
-    return gate.repeats * pairs - pair_fits + ahead + own_plain
+    later = min(ahead, gate.folds * (gate.repeats - 1))
+    return gate.repeats * pairs - pair_fits + ahead + later * _own_singles(procedure, gate.folds)
+
+
+def _own_singles(procedure: Procedure, folds: int) -> int:
+    """Models of all rows but one fold that a fold of a later repeat fits for itself: the plain one, its teacher's."""
+    others = sum(not seat.is_students for seat in procedure.shared_seats)
+    return 1 + (others if asks_whole(folds, in_blocks=procedure.in_blocks) else 0)
 
 
 def workers_for(jobs: int | None, tasks: int, expected: float) -> int:

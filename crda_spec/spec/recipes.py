@@ -40,7 +40,7 @@ _DISTILLED: Preset = {
     },
     # Seven folds are the points of a plane in which any three on a line share a model, and two divisions of the rows
     # give the test its power (docs/gate.md): 7.0 times the fits of plain ten-fold cross-validation, no more.
-    "gate": {"kind": "clustered", "folds": 7, "repeats": 2},
+    "gate": {"kind": "wilcoxon"},
 }
 
 # Trees need many rows to draw a smooth teacher, and light ones, so that the real rows still place the cuts.

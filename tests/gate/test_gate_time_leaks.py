@@ -111,7 +111,7 @@ def one_fold(chosen, train, number, *, metric=MSE):
 def test_no_fit_inside_a_fold_is_given_a_row_from_its_block_or_a_later_one(way, stops, groups, fitted):
     train = rows(n=360, moments=180, groups=groups)
     chosen = WAYS[way](train, Watching(stopping=Stopping(validation=0.2) if stops else None))
-    at_most = chosen.fits_in_folds(FOLDS)
+    at_most = chosen.fits_in_folds(FOLDS, in_time=True)
     for number in range(1, FOLDS + 1):
         fitted.clear()
         outcome, held = one_fold(chosen, train, number)
@@ -179,7 +179,7 @@ def test_the_gate_runs_these_folds_and_shares_no_model(way):
 def test_models_that_nobody_shares_are_counted_one_by_one(teacher, in_fold, on_all):
     train, gate = rows(n=240, moments=120), Gate(folds=10)
     chosen = procedure(train, teacher=teacher, **OUT)
-    in_folds = chosen.fits_in_folds(10)
+    in_folds = chosen.fits_in_folds(10, in_time=True)
     (division,) = repeats_of(gate, train, seed=5)
     done = GateRun(outcomes=[])
     run_folds(chosen, train, division, gate=gate, models=None, workers=1, advance=lambda: None, to=done)

@@ -37,7 +37,9 @@ class GateFolds:
     outer: int | None  # the number of the fold that these rows leave out; None when they are all training rows
     numbers: tuple[int, ...]  # of the folds that these rows contain, counted from 1
     held: tuple[IntArray, ...]  # the positions of each of them in these rows
-    parts: tuple[Block, ...]  # by member: which of these folds it leaves out; each fold is in one part
+    # By member: which of these folds it leaves out. Each fold is in one part. Where parts are blocks there is an empty
+    # one beside them: a member that sees all of these rows, since those of the blocks see so few.
+    parts: tuple[Block, ...]
     ready: Mapping[tuple[int, Block], FittedModel] = field(default_factory=dict)  # (seat, part) -> its member
     plain: FittedModel | None = None  # the student's model on all of these rows
     # The gate's folds run forward in time. `held` is then empty: a member that leaves out a part of the rows at hand
@@ -56,7 +58,7 @@ class GateFolds:
     def held_of(self, part: Block) -> IntArray:
         """The positions in these rows that the member for this part may not see, in ascending order."""
         where = dict(zip(self.numbers, self.held, strict=True))
-        return np.sort(np.concatenate([where[number] for number in part]))
+        return np.sort(np.concatenate([np.empty(0, dtype=np.int64), *(where[number] for number in part)]))
 
 
 class TeacherRule(Protocol):

@@ -51,9 +51,8 @@ class CommitteeTeacher:
         around: GateFolds | None = None,
     ) -> Teacher:
         """Costs one fit a fold and kind, less what is ready. A kind without weight is never asked again."""
-        del plain
         if self.folds is None:
-            lines = gate_lines(train, fitter, self._all_seats, around, seed=seed, index=index)
+            lines = gate_lines(train, fitter, self._all_seats, around, plain, seed=seed, index=index)
         else:
             lines = own_lines(train, fitter, self._all_seats, self.folds, seed=seed, index=index)
         weights = stacking_weights(train, [line.out_of_fold for line in lines])

@@ -49,9 +49,8 @@ class CrossfitTeacher:
         around: GateFolds | None = None,
     ) -> Teacher:
         """Costs one fit a fold and repeat, less what is ready."""
-        del plain
         if self.folds is None:
-            lines = gate_lines(train, fitter, self._all_seats, around, seed=seed, index=index)
+            lines = gate_lines(train, fitter, self._all_seats, around, plain, seed=seed, index=index)
         else:
             lines = own_lines(train, fitter, self._all_seats, self.folds, seed=seed, index=index)
         return weighed_teacher(self.kind, train, lines, [1.0 / len(lines)] * len(lines))

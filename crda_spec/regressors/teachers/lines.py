@@ -27,6 +27,13 @@ class Line:
     names: tuple[str, ...]
     members: tuple[FittedModel, ...]
     out_of_fold: Array  # (n,) each row by the member that has not seen it
+    has_whole: bool = False  # the last member has seen all rows, and has half of the say
+
+    def weights(self, weight: float) -> list[float]:
+        """What each member weighs, when the line weighs this much."""
+        if not self.has_whole:
+            return [weight / len(self.members)] * len(self.members)
+        return [weight / 2 / (len(self.members) - 1)] * (len(self.members) - 1) + [weight / 2]
 
 
 def fold_model_seed(seed: int, seat: Seat, position: int, left_out: tuple[int, ...]) -> int:
@@ -44,11 +51,12 @@ def gate_lines(
     fitter: Fitter,
     seats: Sequence[Seat],
     around: GateFolds | None,
+    plain: FittedModel,
     *,
     seed: int,
     index: tuple[int, ...],
 ) -> tuple[Line, ...]:
-    """The lines of members on the gate's folds; what is ready is taken, the rest is fitted.
+    """The lines of members on the gate's folds; what is ready is taken, the rest is fitted. plain: on all these rows.
 
     Taken or fitted, a member is the same to the last bit: same rows, same seed. Where the gate's folds run forward in
     time, the members leave out blocks of time of these rows instead (`sharing.time_folds`), at most one a moment.
@@ -64,6 +72,9 @@ def gate_lines(
     for position, seat in enumerate(seats):
         members = []
         for part in around.parts:
+            if seat.is_students and not part:
+                members.append(plain)
+                continue
             member = around.ready.get((position, part))
             if member is None:
                 member_seed = fold_model_seed(seed, seat, position, around.left_out(part))
@@ -99,7 +110,7 @@ def own_lines(
 def weighed_teacher(kind: str, train: Table, lines: Sequence[Line], weights: Sequence[float]) -> Teacher:
     """The teacher whose lines weigh this much (together 1); members without weight are left behind."""
     chosen = [(line, weight) for line, weight in zip(lines, weights, strict=True) if weight > 0]
-    members = [(line, at, weight / len(line.members)) for line, weight in chosen for at in range(len(line.members))]
+    members = [(line, at, own) for line, weight in chosen for at, own in enumerate(line.weights(weight))]
     teacher = Teacher(
         kind=kind,
         members=tuple(line.members[at] for line, at, _ in members),
@@ -179,11 +190,13 @@ def _line(
     for held, member in zip(layout, members, strict=True):
         out_of_fold[held] = member.predict(train.x[held])
     repeat = f", repeat {seat.repeat + 1}" if seat.repeat else ""
-    names = tuple(f"{family} without {_folds_in_words(part, word)}{repeat}" for part in parts)
-    return Line(family=family, names=names, members=tuple(members), out_of_fold=out_of_fold)
+    names = tuple(f"{family} {_folds_in_words(part, word)}{repeat}" for part in parts)
+    return Line(family=family, names=names, members=tuple(members), out_of_fold=out_of_fold, has_whole=not all(parts))
 
 
 def _folds_in_words(part: Block, word: str) -> str:
-    """`fold 3`, `folds 2, 5 and 8`."""
+    """`without fold 3`, `without folds 2, 5 and 8`, `of all rows`."""
+    if not part:
+        return "of all rows"
     *others, last = map(str, part)
-    return f"{word}s {', '.join(others)} and {last}" if others else f"{word} {last}"
+    return f"without {word}s {', '.join(others)} and {last}" if others else f"without {word} {last}"

@@ -9,13 +9,16 @@ Let F1..FK be the gate's folds, and M(S) a model fitted on the training rows wit
 So M({k}) serves twice: as the gate's plain model of fold k, and as a member of the teacher on all rows. And M({j, k})
 serves twice: in outer fold j, where it has not seen Fk, and in outer fold k, where it has not seen Fj. For K folds and
 one kind of model that is K + K(K-1)/2 fits instead of 2K + K(K-1). A teacher in blocks goes further: inside outer fold
-j it needs M(B) for the blocks B that contain j, and M(B) serves in each fold of B (`blocks.py`).
+j it needs M(B) for the blocks B that contain j, and M(B) serves in each fold of B (`blocks.py`). Since M(B) has seen
+few rows, half of the say is M({j})'s, which has seen all that there are in j and is fitted anyway: for the teacher on
+all rows. M(B) then mostly tells how the kinds are to be weighed.
 
 Nothing leaks. Whatever is used inside outer fold j is M(S) with j in S: its plain model M({j}), its teacher's members
-M({j, k}) or M(B). By definition M(S) is a function of the rows outside Fj, of the settings, which are declared and not
-tuned, and of a seed made from S and the run's seed. The folds themselves depend on the number of rows, the groups and
-the seed, never on a value of x or y. Hence no value in Fj can change a prediction, a residual, a partition, a synthetic
-row or a weight inside outer fold j. What the teacher on all rows does with M({j}) happens outside the gate.
+M({j, k}), M(B) or M({j}) again. By definition M(S) is a function of the rows outside Fj, of the settings, which are
+declared and not tuned, and of a seed made from S and the run's seed. The folds themselves depend on the number of rows,
+the groups and the seed, never on a value of x or y. Hence no value in Fj can change a prediction, a residual, a
+partition, a synthetic row or a weight inside outer fold j. What the teacher on all rows does with M({j}) happens
+outside the gate.
 
 Settings that are tuned are tuned anew inside every fold; then M({j, k}) has other settings in j than in k, and nothing
 is shared. Nor is it where folds run forward in time: M({j, k}) has seen rows that are later than Fj (`time_folds`).
@@ -194,7 +197,15 @@ def laid_out(around: GateFolds, folds: int, *, in_blocks: bool) -> GateFolds:
     if outer is not None:
         blocks = [block for block in shared_blocks(folds, in_blocks=in_blocks) if outer in block]
         parts = tuple(tuple(number for number in block if number in here) for block in blocks)
-    return replace(around, parts=tuple(part for part in parts if part), ready={}, plain=None)
+    parts = tuple(part for part in parts if part)
+    if outer is not None and not around.in_time and asks_whole(folds, in_blocks=in_blocks):
+        parts = (*parts, ())
+    return replace(around, parts=parts, ready={}, plain=None)
+
+
+def asks_whole(folds: int, *, in_blocks: bool) -> bool:
+    """Whether teachers inside an outer fold j also ask M({j}), which has seen all rows at hand: where blocks are large."""
+    return any(len(block) > 2 for block in shared_blocks(folds, in_blocks=in_blocks))
 
 
 def shared_blocks(folds: int, *, in_blocks: bool) -> tuple[Block, ...]:
