@@ -136,10 +136,9 @@ _USUAL_REGRESSOR: str = RunSpec.model_fields["regressor"].default.kind
 def _fill_recipe(draft: Draft) -> None:
     """A recipe fills what is absent. What the user writes wins; another `kind` replaces the recipe's whole choice."""
     value = draft.tree.value
-    regressor, dataset = value.get("regressor"), value.get("dataset")
+    regressor = value.get("regressor")
     kind = regressor.get("kind") if isinstance(regressor, dict) else None
-    in_time = isinstance(dataset, dict) and dataset.get("time") is not None
-    preset = preset_of(str(value.get("recipe", "paper")), str(kind or _USUAL_REGRESSOR), in_time=in_time)
+    preset = preset_of(str(value.get("recipe", "paper")), str(kind or _USUAL_REGRESSOR))
     if preset is None:
         return  # the models will complain about the name
 

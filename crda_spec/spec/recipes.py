@@ -38,8 +38,6 @@ _DISTILLED: Preset = {
         "retention": 0.0,
         "watch": "synthetic",
     },
-    # Seven folds are the points of a plane in which any three on a line share a model, and two divisions of the rows
-    # give the test its power (docs/gate.md): 7.0 times the fits of plain ten-fold cross-validation, no more.
     "gate": {"kind": "wilcoxon"},
 }
 
@@ -76,16 +74,12 @@ _UNSET: Preset = {
 TREES = frozenset({"xgboost", "catboost", "hist_gradient_boosting", "random_forest"})
 
 
-def preset_of(recipe: str, regressor: str, *, in_time: bool = False) -> Preset | None:
-    """What the recipe fills in for a regressor of this kind; None when there is no such recipe.
-
-    in_time: rows have an order, so there is one division into folds and no plane of them to share models by.
-    """
+def preset_of(recipe: str, regressor: str) -> Preset | None:
+    """What the recipe fills in for a regressor of this kind; None when there is no such recipe."""
     if recipe == "paper":
         return _PAPER
     if recipe == "distilled":
-        preset = _joined(_DISTILLED, _students_own(regressor))
-        return {**preset, "gate": {"kind": "wilcoxon"}} if in_time else preset
+        return _joined(_DISTILLED, _students_own(regressor))
     return None
 
 

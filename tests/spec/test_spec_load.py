@@ -25,7 +25,7 @@ def test_an_override_wins_over_the_file_and_is_recorded(load):
 @pytest.mark.parametrize(
     ("override", "section", "kind"),
     [
-        ("gate.folds=12", "gate", "clustered"),
+        ("gate.folds=12", "gate", "wilcoxon"),
         ("regressor.max_depth=3", "regressor", "xgboost"),
         ("counterfactual.teacher.folds=4", "counterfactual.teacher", "committee"),
         ("perturbation.default.reach=0.2", "perturbation.default", "interpolate"),
@@ -175,8 +175,8 @@ def test_without_a_regressor_the_recipe_suits_the_usual_one(load):
 
 def test_a_whole_preset_leaves_nothing_of_another_recipe():
     keys = [{dotted(path) for path, _ in leaves(whole_preset_of(one, "mlp"))} for one in ("paper", "distilled")]
-    # Another kind replaces the whole choice; and a candidate has no gate of its own.
-    chosen = ("counterfactual.teacher.", "perturbation.default.", "perturbation.support.", "gate.")
+    # another kind replaces the whole choice
+    chosen = ("counterfactual.teacher.", "perturbation.default.", "perturbation.support.")
     assert {name for name in keys[0] ^ keys[1] if not name.startswith(chosen)} == set()
 
 

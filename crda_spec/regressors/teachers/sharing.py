@@ -204,7 +204,7 @@ def laid_out(around: GateFolds, folds: int, *, in_blocks: bool) -> GateFolds:
 
 
 def asks_whole(folds: int, *, in_blocks: bool) -> bool:
-    """Whether teachers inside an outer fold j also ask M({j}), which has seen all rows at hand: where blocks are large."""
+    """Whether teachers inside an outer fold j ask M({j}) too, which has seen all rows there: where blocks are large."""
     return any(len(block) > 2 for block in shared_blocks(folds, in_blocks=in_blocks))
 
 
