@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crda_spec.data.folds import folds
-from crda_spec.gate.gate import Gate, Repeat, run_fold
+from crda_spec.gate.gate import Gate, Repeat, repeats_of, run_fold
 from crda_spec.gate.metrics import MSE
-from crda_spec.gate.work import fit_singles, shared_models, workers_for
-from crda_spec.regressors import RandomForest, Ridge
+from crda_spec.gate.work import GateRun, fit_singles, fits_foreseen, run_folds, shared_models, workers_for
+from crda_spec.regressors import Fitter, RandomForest, Ridge
 from crda_spec.regressors.teachers import BaggedTeacher, CommitteeTeacher, CrossfitTeacher, SingleTeacher
 from crda_spec.regressors.teachers.sharing import STUDENT, FoldModels, ModelKey, gate_folds, shared_fits
 from crda_spec.regressors.tune import RandomSearch
@@ -217,6 +217,47 @@ def test_what_a_fold_is_handed_has_not_seen_it(choice, folds_):
     assert {(seat, part): key.left_out for (seat, part), key in whole.ready.items()} == {
         (seat, (k,)): (k,) for seat in seats for k in models.numbers
     }
+
+
+@pytest.mark.parametrize("folds_", [6, 7, 10])
+def test_in_blocks_half_of_the_say_is_that_of_models_of_all_rows_of_the_fold(folds_):
+    """Not with pairs, whose members see nearly all rows; not on all rows, where there are no blocks."""
+    train = draw(80)
+    held = layout(train, folds_)
+    teacher = CommitteeTeacher((None, Ridge()), in_blocks=True)
+    models = shared_of(procedure(train, regressor=FOREST, teacher=teacher, residuals="out_of_fold"), train, held)
+    fit_singles(models, jobs=1, advance=lambda: None)
+    for key in models.pairs(models.numbers):
+        models.put(key, *models.fitting.fit(key))
+    for outer in (None, 2):
+        around = models.around(outer)
+        rows = train if outer is None else train.take(np.setdiff1d(np.arange(80), held[outer - 1]))
+        fitter = Fitter(FOREST)
+        taught = teacher.teach(rows, fitter, around.plain, seed=5, index=(outer or 0,), around=around)
+        assert fitter.fits == 0
+        whole = [weight for name, weight in zip(taught.names, taught.weights, strict=True) if "of all rows" in name]
+        expected = 0.5 if outer == 2 and folds_ > 6 else 0.0
+        assert sum(whole) == pytest.approx(expected)
+        assert sum(taught.weights) == pytest.approx(1.0)
+        if expected:
+            at = taught.names.index("random_forest of all rows")
+            assert taught.members[at] is around.plain  # the gate's own plain model of this fold
+
+
+def test_later_repeats_fit_their_own_models_of_all_rows_of_a_fold():
+    train = draw(60)
+    chosen = procedure(
+        train, regressor=FOREST, teacher=CommitteeTeacher((None, Ridge()), in_blocks=True), residuals="out_of_fold"
+    )
+    gate, done = Gate(folds=7, repeats=2), GateRun([])
+    fits = 1  # the augmented model on all rows
+    for repeat in repeats_of(gate, train, seed=5):
+        models = shared_models(chosen, train, repeat)
+        if repeat.number == 0:
+            fit_singles(models, jobs=1, advance=lambda: None)
+        run_folds(chosen, train, repeat, gate=gate, models=models, workers=1, advance=lambda: None, to=done)
+        fits += models.fits
+    assert fits + sum(outcome.fits for outcome in done.outcomes) == fits_foreseen(chosen, gate)
 
 
 def test_a_shared_model_leaves_out_the_rows_of_its_folds_and_has_its_own_seed():
