@@ -6,7 +6,9 @@
 teacher, label, keep what the ledger needs: source, prediction, noise and whose it is), divided by the part of that time
 in which the teacher predicts these very rows. Both are processor time of one and the same generation on one thread, so
 that a busy machine slows both alike; the ratio can never be below 1. Retention 0, the distilled recipe's label rule:
-one prediction a row. `generation_ratio_noise`: the same with retention 1, where the teacher is asked about source and
+one prediction a row. `generation_ratio_guarded`: the same with a support guard that draws rows off the data again,
+which compares every new row with the run's 1000 training rows. `generation_ratio_noise`: the same with retention 1,
+where the teacher is asked about source and
 new rows. `generation_ratio_single`: a teacher of one small model, which leaves little time to hide behind.
 `file_ratio...`: the same for `crda-spec generate` from file to file, which also reads Parquet, checks contracts, writes
 Parquet and hashes it. Each is the median of a few turns; `..._worst` is the largest.
@@ -60,11 +62,13 @@ falsify: {{on_falsified: ignore}}
 partition: {{max_features: 3, joint: null, residuals: in_sample}}
 regressor: {{kind: xgboost, n_estimators: 100, early_stopping: null}}
 counterfactual: {{teacher: {teacher}, retention: {retention}, factor: 1.0, residuals: in_sample}}
-perturbation: {{default: {{kind: scale}}}}
+perturbation: {{default: {{kind: scale}}, support: {support}}}
 gate: {{kind: wilcoxon, folds: 5}}
 execution: {{jobs: 1}}
 """
 TEACHERS = {"crossfit": "{kind: crossfit, folds: 5}", "single": "{kind: single}"}
+
+GUARDS = {"none": "{kind: none}", "guarded": "{kind: neighbours, on_outside: redraw}"}
 
 
 def rows(count: int, seed: int) -> pa.Table:
@@ -82,13 +86,13 @@ def write_rows(path: Path, count: int, seed: int) -> None:
             writer.write_table(rows(min(1_000_000, count - start), seed + part))
 
 
-def finished_run(folder: Path, teacher: str, retention: float) -> Path:
-    """A run with this teacher and label rule; its folder."""
-    here = folder / f"{teacher}-{retention:g}"
+def finished_run(folder: Path, teacher: str, retention: float, support: str = "none") -> Path:
+    """A run with this teacher, label rule and guard; its folder."""
+    here = folder / f"{teacher}-{retention:g}-{support}"
     here.mkdir()
     pq.write_table(rows(1250, 0), here / "train.parquet")
     names = " ".join(f"x{at}" for at in range(FEATURES))
-    text = SPEC.format(names=names, teacher=TEACHERS[teacher], retention=retention)
+    text = SPEC.format(names=names, teacher=TEACHERS[teacher], retention=retention, support=GUARDS[support])
     (here / "spec.yaml").write_text(text, encoding="utf-8")
     spec, draft = load_spec(here / "spec.yaml")
     result = run(build_plan(spec, draft), progress=Silent())
@@ -142,15 +146,15 @@ def in_memory(saved: SavedRun, data: Path, out: Path) -> tuple[float, float]:
     return whole, timed.seconds
 
 
-def ratios(folder: Path, data: Path, teacher: str, retention: float, repeats: int) -> dict[str, list[float]]:
+def ratios(folder: Path, data: Path, run_folder: Path, repeats: int) -> dict[str, list[float]]:
     """One a turn, in memory and from file to file."""
-    saved = open_run(finished_run(folder, teacher, retention))
+    saved = open_run(run_folder)
     found: dict[str, list[float]] = {"generation_ratio": [], "file_ratio": []}
     for turn in range(repeats):
         for key, work in (("generation_ratio", in_memory), ("file_ratio", generated)):
             whole, asked = work(saved, data, folder / "new.parquet")
             found[key].append(round(whole / asked, 3))
-            say(f"{key}, {teacher}, retention {retention:g}, turn {turn}: {whole:.2f} s, predictions {asked:.2f} s")
+            say(f"{key}, {run_folder.parent.name}, turn {turn}: {whole:.2f} s, predictions {asked:.2f} s")
     return found
 
 
@@ -178,8 +182,14 @@ def main() -> None:
         write_rows(data, million, 1)
         say(f"peak {figures['peak_mb']} MB")
         figures["rows"] = million
-        for key, teacher, retention in (("", "crossfit", 0.0), ("_noise", "crossfit", 1.0), ("_single", "single", 0.0)):
-            for name, found in ratios(folder, data, teacher, retention, repeats).items():
+        for key, teacher, retention, support in (
+            ("", "crossfit", 0.0, "none"),
+            ("_guarded", "crossfit", 0.0, "guarded"),
+            ("_noise", "crossfit", 1.0, "none"),
+            ("_single", "single", 0.0, "none"),
+        ):
+            made = finished_run(folder, teacher, retention, support)
+            for name, found in ratios(folder, data, made, repeats).items():
                 figures[f"{name}{key}"] = statistics.median(found)
                 figures[f"{name}{key}_worst"] = max(found)
     publish("generation", figures, quick=quick)

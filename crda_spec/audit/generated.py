@@ -55,43 +55,37 @@ class Job:
         return (*train.features, *outcome, *(() if self.weights is None else (weight_column(self.weights),)))
 
 
+@dataclass(slots=True, kw_only=True)
+class Counts:
+    """What happened to rows on the way, of one block or of all."""
+
+    rows: int = 0
+    left_out: int = 0  # source rows with missing cells, which were not used
+    scale_clipped: int = 0
+    dropped: int = 0  # new rows that lay off the data and were left out
+    redrawn: int = 0  # rows that broke a rule at first and were drawn again
+    clipped: Counter[str] = field(default_factory=Counter)
+
+    def add(self, other: Counts) -> None:
+        """One block more."""
+        self.rows += other.rows
+        self.left_out += other.left_out
+        self.scale_clipped += other.scale_clipped
+        self.dropped += other.dropped
+        self.redrawn += other.redrawn
+        self.clipped.update(other.clipped)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Generated:
     """What was written."""
 
-    rows: int
     source_rows: int
-    left_out: int  # source rows with missing cells, which were not used
-    clipped: Mapping[str, int]
-    scale_clipped: int
+    counts: Counts
     sha256: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Part:
-    """One block's new rows, and what happened on the way."""
-
-    table: pa.Table | None  # None when the block gives no row
-    left_out: int = 0
-    clipped: Mapping[str, int]
-    scale_clipped: int = 0
-
-
-@dataclass(slots=True)
-class _Tally:
-    """What has been written so far."""
-
-    rows: int = 0
-    left_out: int = 0
-    scale_clipped: int = 0
-    clipped: Counter[str] = field(default_factory=Counter)
-
-    def add(self, part: _Part) -> None:
-        """One block more."""
-        self.rows += 0 if part.table is None else part.table.num_rows
-        self.left_out += part.left_out
-        self.scale_clipped += part.scale_clipped
-        self.clipped.update(part.clipped)
+_Part = tuple[pa.Table | None, Counts]  # one block's new rows, None when it gives none, and what happened on the way
 
 
 def prepare(
@@ -128,6 +122,9 @@ def prepare(
         draw=told["residual_draw"],
         weight=told["weight"],
         seed=saved.record["seed"],
+        support=None
+        if acting.support is None
+        else acting.support.learn(saved.train, rows=BLOCK, seed=saved.record["seed"], index=(0,)),
     )
     file = open_rows(data, style=TextStyle(**(style or {})))
     each = acting.factor if factor is None else factor
@@ -157,13 +154,15 @@ def generate(
     batch: about how many new rows a worker makes at a time.  advance: called after every block.
     """
     partial = out.parent / f".partial-{out.name}-{os.getpid()}"
-    tally = _Tally()
+    counts = Counts(clipped=Counter(dict.fromkeys(job.generation.moved, 0)))
     try:
         with _Writer(partial) as writer:
-            for part in _parts(job, batch=batch, workers=workers):
-                writer.add(part.table)
-                tally.add(part)
+            for table, here in _parts(job, batch=batch, workers=workers):
+                writer.add(table)
+                counts.add(here)
                 advance()
+            if not counts.rows:
+                raise DataError(_no_rows(counts))
         digest = _digest(partial)
         partial.replace(out)
     except OSError as error:
@@ -171,14 +170,7 @@ def generate(
         raise OutputError(Complaint(code="cannot-write", what=what, hint="choose another file with --out")) from error
     finally:
         partial.unlink(missing_ok=True)
-    return Generated(
-        rows=tally.rows,
-        source_rows=job.file.rows,
-        left_out=tally.left_out,
-        clipped={name: tally.clipped[name] for name in job.generation.moved},
-        scale_clipped=tally.scale_clipped,
-        sha256=digest,
-    )
+    return Generated(source_rows=job.file.rows, counts=counts, sha256=digest)
 
 
 class _Writer:
@@ -195,9 +187,6 @@ class _Writer:
     def __exit__(self, *failure: object) -> None:
         if self._file is not None:
             self._file.close()
-        elif failure[0] is None:
-            what = "no row can be made: every row of the data has a missing cell"
-            raise DataError(Complaint(code="no-rows", what=what, hint="fill the cells, or leave such rows out"))
 
     def add(self, table: pa.Table | None) -> None:
         """Appends the rows of one block."""
@@ -208,6 +197,16 @@ class _Writer:
             few = [field.name for field in table.schema if field.type == pa.string() or field.name in ONE_VALUE]
             self._file = pq.ParquetWriter(self._path, table.schema, use_dictionary=few)
         self._file.write_table(table, row_group_size=table.num_rows)
+
+
+def _no_rows(counts: Counts) -> Complaint:
+    if counts.dropped:
+        what = f"no row can be made: the support guard calls all {counts.dropped} new rows off the run's training data"
+        return Complaint(
+            code="no-rows", what=what, hint="use rows like those of the run, or run again with a weaker guard"
+        )
+    what = "no row can be made: every row of the data has a missing cell"
+    return Complaint(code="no-rows", what=what, hint="fill the cells, or leave such rows out")
 
 
 def _digest(path: Path) -> str:
@@ -251,13 +250,18 @@ def _part(job: Job, number: int, block: pa.Table) -> _Part:
     place = BlockPlace(file=job.file.path.name, first=number * job.quota.block, decimal=job.file.style.decimal)
     numbers = block_numbers(block, job.columns, place)
     usable = _usable(job, numbers, place)
-    left_out = len(numbers) - len(usable)
+    counts = Counts(left_out=len(numbers) - len(usable))
     if not quota or not len(usable):
-        return _Part(table=None, left_out=left_out, clipped={})
+        return None, counts
     width = len(generation.train.features)
     x = np.ascontiguousarray(numbers[usable, :width])
     y = np.ascontiguousarray(numbers[usable, width]) if generation.needs_outcomes else None
     made = generate_block(generation, x, y, number=number, quota=quota)
+    counts.rows, counts.dropped, counts.redrawn = len(made), made.action.dropped, made.action.redrawn
+    counts.scale_clipped = made.scale_clipped
+    counts.clipped.update(made.action.clipped)
+    if not len(made):
+        return None, counts
     own = usable + place.first + 1
     trained = generation.train.row_ids + 1  # whose rows are partners, and lend matched noise
     lenders = trained if generation.draw == "matched" else own
@@ -269,7 +273,7 @@ def _part(job: Job, number: int, block: pa.Table) -> _Part:
         partner_numbers=trained,
         source_weights=None if job.weights is None else numbers[usable, -1],
     )
-    return _Part(table=table, left_out=left_out, clipped=made.action.clipped, scale_clipped=made.scale_clipped)
+    return table, counts
 
 
 def _usable(job: Job, numbers: Array, place: BlockPlace) -> IntArray:

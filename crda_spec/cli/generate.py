@@ -125,12 +125,14 @@ def _report(saved: SavedRun, made: Generated, out: Path, *, as_json: bool, quiet
     if as_json:
         told = {
             "file": str(out),
-            "rows": made.rows,
+            "rows": made.counts.rows,
             "source_rows": made.source_rows,
-            "left_out": made.left_out,
+            "left_out": made.counts.left_out,
             "licence": licence,
-            "clipped": dict(made.clipped),
-            "scale_clipped": made.scale_clipped,
+            "clipped": dict(made.counts.clipped),
+            "scale_clipped": made.counts.scale_clipped,
+            "dropped": made.counts.dropped,
+            "redrawn": made.counts.redrawn,
             "sha256": made.sha256,
             "gate": decision,
         }
@@ -139,10 +141,14 @@ def _report(saved: SavedRun, made: Generated, out: Path, *, as_json: bool, quiet
     if quiet:
         sys.stdout.write(f"{out}\n")
         return
-    lines = [f"{made.rows} new rows from {made.source_rows} rows of data: {out}"]
+    lines = [f"{made.counts.rows} new rows from {made.source_rows} rows of data: {out}"]
     lines.append(_LICENCES[licence])
-    if made.left_out:
-        lines.append(f"{made.left_out} rows with missing cells were not used.")
+    if made.counts.left_out:
+        lines.append(f"{made.counts.left_out} rows with missing cells were not used.")
+    if made.counts.redrawn:
+        lines.append(f"{made.counts.redrawn} new rows broke a rule or lay off the data at first and were drawn again.")
+    if made.counts.dropped:
+        lines.append(f"{made.counts.dropped} new rows lay off the data of the run and were left out.")
     if decision != "accepted":
         lines.append(f"Note: the gate did not accept this augmentation ({decision}). {record['verdict']['sentence']}")
     sys.stdout.write("\n".join(lines) + "\n")

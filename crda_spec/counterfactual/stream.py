@@ -5,7 +5,7 @@ teacher is asked about one block at a time, so a row's bytes depend on nothing b
 many blocks are worked on at once, not on the workers. (A matrix product may round a row differently in another
 company; inside its block a row always has the same company.)
 
-What a policy knows of a feature still comes from the run's training rows alone.
+What a policy knows of a feature, and the guard of where the data are, still comes from the run's training rows alone.
 """
 
 from __future__ import annotations
@@ -14,20 +14,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from crda_spec.counterfactual.act import partner_of
-from crda_spec.counterfactual.acting import Acting, Move, plan_moves, resting_rows
-from crda_spec.counterfactual.contract import settle
+from crda_spec.counterfactual.acting import Acting
 from crda_spec.counterfactual.draws import matched_rows
 from crda_spec.counterfactual.licence import licence_of
-from crda_spec.counterfactual.nearness import Nearness
-from crda_spec.counterfactual.policies import Interpolate, Resample, Rows
+from crda_spec.counterfactual.policies import Interpolate, Resample
 from crda_spec.counterfactual.predict import label
+from crda_spec.counterfactual.stream_act import act_on_block
+from crda_spec.counterfactual.support import Support
 from crda_spec.errors import Complaint
 from crda_spec.records import (
     NOBODY,
-    Action,
     Array,
     Counterfactuals,
     IntArray,
@@ -83,6 +80,7 @@ class Generation:
     draw: ResidualDraw
     weight: float
     seed: int
+    support: Support | None = None  # where the training rows say that the data are, if a guard was declared
 
     @property
     def needs_outcomes(self) -> bool:
@@ -91,7 +89,7 @@ class Generation:
 
 
 def cannot_stream(acting: Acting, train: Table, moved: tuple[str, ...]) -> Iterator[Complaint]:
-    """What a finished run may have used, and what needs all rows at once."""
+    """What a finished run may have used, and what cannot be done block after block."""
     hint = (
         "use a policy that looks for none, such as scale, quantile, resample or interpolate towards any, and run again"
     )
@@ -103,27 +101,32 @@ def cannot_stream(acting: Acting, train: Table, moved: tuple[str, ...]) -> Itera
             what = f"'{column.name}' was moved by {policy.kind}, which looks for other rows like it"
             yield Complaint(code="cannot-stream", path=f"perturbation.features.{column.name}", what=what, hint=hint)
     for path, used, what, remedy in (
-        ("perturbation.support", acting.support is not None, "the support guard compares all rows", "set it to none"),
         ("perturbation.sources", acting.sources != "every", "source rows were drawn by weight", "use kind: every"),
-        (
-            "perturbation.on_violation",
-            acting.on_violation != "clip",
-            f"{acting.on_violation} decides about whole rows",
-            "use clip",
-        ),
+        ("perturbation.on_violation", acting.on_violation == "error", "one bad row would end it", "use clip or redraw"),
     ):
         if used:
             yield Complaint(code="cannot-stream", path=path, what=what, hint=f"{remedy}, and run again")
 
 
 def generate_block(generation: Generation, x: Array, y: Array | None, *, number: int, quota: int) -> Counterfactuals:
-    """The new rows of one block. Positions in the result count the block's own rows; partners, and the rows that lend
-    matched noise, are training rows.
+    """The new rows of one block, fewer than `quota` where the guard drops some.
+
+    Positions in the result count the block's own rows; partners, and the rows that lend matched noise, are training
+    rows.
 
     x: (b, d) the block's rows.  y: (b,) their outcomes; None when they are not needed.
     """
-    source = _sources(len(x), quota, rng=stream(generation.seed, "generate-sources", number))
-    action = _moved(generation, x, source, number=number)
+    action = act_on_block(
+        x,
+        _sources(len(x), quota, rng=stream(generation.seed, "generate-sources", number)),
+        train=generation.train,
+        moved=generation.moved,
+        acting=generation.acting,
+        support=generation.support,
+        seed=generation.seed,
+        number=number,
+    )
+    source = action.source  # what lay off the data may have been dropped
     noise, carriers = _noise(generation, x, y, source, number=number)
     scale, clipped = None, 0
     if generation.retention > 0 and generation.scale is not None:
@@ -152,53 +155,6 @@ def _sources(rows: int, quota: int, *, rng: np.random.Generator) -> IntArray:
     copies = np.full(rows, times, dtype=np.int64)
     copies[rng.permutation(rows)[:rest]] += 1
     return np.repeat(np.arange(rows), copies)
-
-
-def _moved(generation: Generation, x: Array, source: IntArray, *, number: int) -> Action:
-    """The source rows with their features moved, each feature by its policy and its own stream."""
-    train, seed = generation.train, generation.seed
-    moves = plan_moves(train, generation.moved, generation.acting, following=())
-    new = x.take(source, axis=0)  # a quarter of the time of x[source]
-    # There is no training row that these come from: to a policy that takes a partner, every training row is another.
-    rows = Rows(source=np.full(len(source), NOBODY), nearness=Nearness.of(train, seed=seed, index=(number,)))
-    moving = _moving(moves, len(source), generation.acting.per_row, rng=stream(seed, "generate-features", number))
-    if generation.acting.unmoved:
-        units = 1 + max(move.unit for move in moves)
-        moving = np.ones((len(source), units), dtype=np.bool_) if moving is None else moving
-        rng = stream(seed, "generate-unmoved", number)
-        moving[resting_rows(len(source), generation.acting.unmoved, rng=rng)] = False
-    clipped: dict[str, int] = {}
-    partner: IntArray | None = None
-    for move in moves:
-        feature, column = move.feature, move.feature.column
-        here = None if moving is None else moving[:, move.unit]
-        cells = np.ascontiguousarray(new[:, feature.position])
-        proposal = move.policy.propose(
-            cells,
-            feature,
-            rows,
-            rng=stream(seed, f"generate:{move.stream}", number),
-            shared=stream(seed, f"generate-shared:{move.policy.kind}", number),
-        )
-        settled, changed = settle(proposal.values, column)
-        clipped[column.name] = int(np.count_nonzero(changed if here is None else changed & here))
-        new[:, feature.position] = settled if here is None else np.where(here, settled, cells)
-        if proposal.partner is not None:
-            partner = partner_of(partner, proposal.partner, here, rows.source)
-    words = {move.feature.column.name: move.words for move in moves}
-    return Action(x=new, source=source, moved=generation.moved, policies=words, clipped=clipped, partner=partner)
-
-
-def _moving(
-    moves: tuple[Move, ...], rows: int, per_row: int | None, *, rng: np.random.Generator
-) -> npt.NDArray[np.bool_] | None:
-    """(rows, units) which features each row moves, a set that moves as one being one unit; None: all in every row."""
-    count = 1 + max((move.unit for move in moves), default=-1)
-    if per_row is None or per_row >= count:
-        return None
-    place = np.argsort(np.argsort(rng.random((rows, count)), axis=1), axis=1)
-    chosen: npt.NDArray[np.bool_] = place < per_row
-    return chosen
 
 
 def _noise(

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from crda_spec.counterfactual.nearness import Space, nearest, reference_rows
-from crda_spec.records import Array, IntArray, Table
+from crda_spec.records import NOBODY, Array, IntArray, Table
 from crda_spec.seeds import stream
 
 _THIN = 0.25  # of the variance of one standardised number
@@ -92,9 +92,23 @@ class Support:
 
     def outside(self, x: Array, source: IntArray) -> npt.NDArray[np.bool_]:
         """(m,) which of these rows lie off the data. source: (m,) the training row each was made from."""
-        limit = np.maximum(self.limits, self.own[source])
-        beyond: npt.NDArray[np.bool_] = np.any(self.measure(x, source) > limit * (1.0 + _SLACK) + _SLACK, axis=1)
-        return beyond
+        return self.beyond(x, source, self.own[source])
+
+    def beyond(self, x: Array, source: IntArray, own: Array) -> npt.NDArray[np.bool_]:
+        """(m,) which rows are farther than the limits and than their sources. own: (m, c) the sources' measures."""
+        limit = np.maximum(self.limits, own)
+        far: npt.NDArray[np.bool_] = np.any(self.measure(x, source) > limit * (1.0 + _SLACK) + _SLACK, axis=1)
+        return far
+
+    def strangers(self, x: Array) -> Strangers:
+        """Rows to make new ones from that need not be training rows: x (b, d). One that equals a training row is it."""
+        twin = np.full(len(x), NOBODY)
+        if self.reference is not None:
+            distance, found = nearest(self.reference.points, self.space.encode(x), 1)
+            twin = np.where(distance[:, 0] == 0.0, self.reference.rows[found[:, 0]], NOBODY)
+        own, known = self.measure(x, twin), twin != NOBODY
+        own[known] = self.own[twin[known]]
+        return Strangers(self, twin, own)
 
     def measure(self, x: Array, source: IntArray, *, left_out: bool = False) -> Array:
         """(m, c) the measures. left_out: the rows are the sources themselves, to be judged by all other rows."""
@@ -114,6 +128,19 @@ class Support:
             return np.zeros(len(x))
         distance, found = nearest(points, self.space.encode(x), 2)
         return np.where(rows[found[:, 0]] == source, distance[:, 1], distance[:, 0])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Strangers:
+    """Rows from elsewhere as sources: how far each is from the training rows itself."""
+
+    support: Support
+    twin: IntArray  # (b,) the training row at the same place, or NOBODY
+    own: Array  # (b, c) their measures
+
+    def outside(self, x: Array, source: IntArray) -> npt.NDArray[np.bool_]:
+        """(m,) which of these rows lie off the data. source: (m,) positions among the strangers."""
+        return self.support.beyond(x, self.twin[source], self.own[source])
 
 
 def _ratio(measures: Array, unit: Array) -> Array:

@@ -17,8 +17,9 @@ from crda_spec.check import load_spec
 from crda_spec.cli.finish import finish_run
 from crda_spec.counterfactual.abduct import abduct
 from crda_spec.counterfactual.noise import LocationScale
-from crda_spec.counterfactual.policies import Interpolate
+from crda_spec.counterfactual.policies import Grid, Interpolate
 from crda_spec.counterfactual.predict import predict_outcome
+from crda_spec.counterfactual.support import Guard
 from crda_spec.errors import DataError, OutputError, SpecError
 
 SPEC = """
@@ -87,7 +88,7 @@ def data(place):
 @pytest.fixture(scope="module")
 def generated(finished, data, place):
     done = generate(job_of(finished.folder, data), place / "new.parquet")
-    assert (done.rows, done.source_rows, done.left_out) == (87_500, 70_000, 0)
+    assert (done.counts.rows, done.source_rows, done.counts.left_out) == (87_500, 70_000, 0)
     return place / "new.parquet"
 
 
@@ -102,7 +103,7 @@ def test_the_bytes_do_not_depend_on_how_work_is_spread(finished, data, generated
         done = generate(job, out, batch=batch, workers=workers, advance=lambda: seen.append(1))
     assert out.read_bytes() == generated.read_bytes()
     assert len(seen) == job.quota.blocks == 3
-    assert done.clipped == {"area": 0, "rooms": 0, "garage": 0}
+    assert done.counts.clipped == {"area": 0, "rooms": 0, "garage": 0}
     assert list(tmp_path.iterdir()) == [out]
 
 
@@ -144,7 +145,7 @@ def test_rows_that_move_towards_training_rows_name_them(finished, data, tmp_path
     spec, _ = load_spec(finished.folder.parent / "spec.yaml")
     acting = replace(build_acting(spec), default=Interpolate(reach=0.5), features={})
     job = prepare(open_run(finished.folder), acting, data, missing="error", factor=1.0)
-    assert generate(job, tmp_path / "one.parquet").rows == 70_000
+    assert generate(job, tmp_path / "one.parquet").counts.rows == 70_000
     generate(job, tmp_path / "two.parquet", batch=1, workers=2)
     assert (tmp_path / "one.parquet").read_bytes() == (tmp_path / "two.parquet").read_bytes()
     made, source = pd.read_parquet(tmp_path / "one.parquet"), pd.read_parquet(data)
@@ -158,10 +159,45 @@ def test_rows_that_move_towards_training_rows_name_them(finished, data, tmp_path
     assert (made["age"].to_numpy() == source["age"].to_numpy()[made["_crda_source_row"] - 1]).all()
 
 
+def guarded_job(finished, data, guard, **amount):
+    spec, _ = load_spec(finished.folder.parent / "spec.yaml")
+    acting = replace(build_acting(spec), default=Interpolate(reach=0.5), features={}, support=guard)
+    return prepare(open_run(finished.folder), acting, data, missing="error", **amount)
+
+
+def test_the_support_guard_drops_or_redraws_block_by_block_and_the_bytes_stay_the_same(finished, data, tmp_path):
+    """The `distilled` recipe guards the rows of networks; where the data are is what the run's training rows say."""
+    strict = Guard(quantile=0.5)
+    free = generate(guarded_job(finished, data, None, rows=40_000), tmp_path / "free.parquet").counts
+    dropping = generate(guarded_job(finished, data, strict, rows=40_000), tmp_path / "one.parquet").counts
+    assert (free.rows, free.dropped, free.redrawn) == (40_000, 0, 0)
+    assert (dropping.rows + dropping.dropped, dropping.redrawn) == (40_000, 0)
+    assert 400 < dropping.dropped < 20_000
+    assert pq.ParquetFile(tmp_path / "one.parquet").metadata.num_rows == dropping.rows
+    again = guarded_job(finished, data, replace(strict, on_outside="redraw"), rows=40_000)
+    done = generate(again, tmp_path / "two.parquet").counts
+    assert done.rows + done.dropped == 40_000
+    assert done.dropped < dropping.dropped < done.redrawn + done.dropped + 1
+    generate(again, tmp_path / "three.parquet", batch=1, workers=2)
+    assert (tmp_path / "two.parquet").read_bytes() == (tmp_path / "three.parquet").read_bytes()
+
+
+def test_a_guard_that_keeps_nothing_says_so(finished, data, tmp_path):
+    job = guarded_job(finished, data, Guard(), rows=62)
+    away = replace(job.generation, moved=("area",), acting=replace(job.generation.acting, default=Grid(values=(1e6,))))
+    with pytest.raises(DataError) as caught:
+        generate(replace(job, generation=away), tmp_path / "new.parquet")
+    assert str(caught.value) == (
+        "no row can be made: the support guard calls all 62 new rows off the run's training data; "
+        "use rows like those of the run, or run again with a weaker guard"
+    )
+    assert not (tmp_path / "new.parquet").exists()
+
+
 @pytest.mark.parametrize(("amount", "rows"), [({"rows": 11}, 11), ({"factor": 0.001}, 70), ({"factor": 0.3}, 21_000)])
 def test_so_many_rows_as_asked_for(finished, data, tmp_path, amount, rows):
     job = job_of(finished.folder, data, **amount)
-    assert generate(job, tmp_path / "new.parquet").rows == rows
+    assert generate(job, tmp_path / "new.parquet").counts.rows == rows
     sources = pq.read_table(tmp_path / "new.parquet")["_crda_source_row"].to_numpy()
     assert len(set(sources)) == rows
     assert sources.max() > 0.5 * 70_000
@@ -255,7 +291,7 @@ def test_missing_cells_follow_the_runs_own_rule(finished, tmp_path):
     assert str(imputed.value) == f"gappy.parquet: 'price' is missing in row 8; {hint}"
     assert not out.exists()
     done = generate(job_of(finished.folder, data, missing="drop"), out)
-    assert (done.rows, done.left_out) == (125, 3)
+    assert (done.counts.rows, done.counts.left_out) == (125, 3)
     assert not {4, 8, 51} & set(pq.read_table(out)["_crda_source_row"].to_pylist())
 
 

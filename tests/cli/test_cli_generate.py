@@ -60,6 +60,8 @@ def test_machines_get_one_object(place, command):
         "left_out": 0,
         "licence": "certificate",
         "scale_clipped": 0,
+        "dropped": 0,
+        "redrawn": 0,
         "gate": "inconclusive",
     }
 

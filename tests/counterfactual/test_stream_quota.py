@@ -152,7 +152,7 @@ def test_what_needs_all_rows_at_once_is_refused_with_its_place():
         features={"count": Conditional(), "ward": Resample(weights="neighbour"), "free": Scale()},
         support=Guard(),
         sources="leverage",
-        on_violation="redraw",
+        on_violation="error",
     )
     found = [complaint.headline() for complaint in cannot_stream(acting, train, ("free", "bounded", "count", "ward"))]
     hint = (
@@ -163,10 +163,70 @@ def test_what_needs_all_rows_at_once_is_refused_with_its_place():
         + hint,
         "perturbation.features.count: 'count' was moved by conditional, which looks for other rows like it; " + hint,
         "perturbation.features.ward: 'ward' was moved by resample, which looks for other rows like it; " + hint,
-        "perturbation.support: the support guard compares all rows; set it to none, and run again",
         "perturbation.sources: source rows were drawn by weight; use kind: every, and run again",
-        "perturbation.on_violation: redraw decides about whole rows; use clip, and run again",
+        "perturbation.on_violation: one bad row would end it; use clip or redraw, and run again",
     ]
-    assert (
-        list(cannot_stream(replace(acting, support=None, sources="every", on_violation="clip"), train, ("free",))) == []
+    assert list(cannot_stream(replace(acting, sources="every", on_violation="redraw"), train, ("free",))) == []
+
+
+def test_a_proposal_that_breaks_a_contract_is_drawn_again_if_that_is_the_rule():
+    """A wide jitter often leaves the bounds: clipping piles rows up at the ends, drawing again does not."""
+    train = mixed(60, missing=0.0)
+    piled, drawn = (
+        generate_block(
+            generation(train, acting=Acting(default=Jitter(sd=0.5), on_violation=rule), moved=("bounded",)),
+            train.x,
+            train.y,
+            number=0,
+            quota=3000,
+        ).action
+        for rule in ("clip", "redraw")
     )
+    (at,) = train.positions(("bounded",))
+    ends = [float(np.isin(made.x[:, at], [-1.0, 1.5]).mean()) for made in (piled, drawn)]
+    assert ends[0] > 0.1
+    assert ends[1] < 0.02
+    assert (piled.redrawn, piled.clipped["bounded"]) == (0, drawn.redrawn)
+    assert drawn.clipped["bounded"] < 0.05 * drawn.redrawn
+
+
+def guarded(train, guard, **acting):
+    said = Acting(default=Jitter(sd=0.5), support=guard, **acting)
+    return generation(train, acting=said, moved=("a",), support=guard.learn(train, rows=BLOCK, seed=3, index=(0,)))
+
+
+def tied(n, seed):
+    """Two columns that are nearly one."""
+    rng = np.random.default_rng(seed)
+    a = rng.normal(size=n)
+    return numbers(np.column_stack([a, a + 0.01 * rng.normal(size=n), rng.normal(size=n)]), a)
+
+
+@pytest.mark.parametrize("kind", ["neighbours", "mahalanobis"])
+@pytest.mark.parametrize("outside", ["drop", "redraw"])
+def test_no_row_that_is_kept_breaks_a_tie_of_the_training_rows(kind, outside):
+    train, fresh = tied(300, 0), tied(500, 1)
+    made = generate_block(
+        guarded(train, Guard(kind=kind, on_outside=outside)), fresh.x, fresh.y, number=0, quota=2000
+    ).action
+    apart = np.abs(made.x[:, 0] - made.x[:, 1])
+    assert made.dropped > 0
+    assert len(made.x) == 2000 - made.dropped
+    assert (made.redrawn > 0) == (outside == "redraw")
+    assert apart.max() < 0.2
+
+
+@given(seed=st.integers(0, 2**16), share=st.sampled_from([0.0, 0.4]))
+@settings(max_examples=25)
+def test_rows_of_the_run_itself_are_judged_as_the_run_judged_them(seed, share):
+    """A source at the place of a training row is that row: it does not count as a neighbour of what is made of it."""
+    train, guard = tied(40, seed), Guard()
+    one = guarded(train, guard, unmoved=share)
+    support = guard.learn(train, rows=BLOCK, seed=3, index=(0,))
+    free = generate_block(
+        replace(one, support=None, acting=replace(one.acting, support=None)), train.x, train.y, number=0, quota=200
+    ).action
+    kept = generate_block(one, train.x, train.y, number=0, quota=200).action
+    inside = ~support.outside(free.x, free.source)
+    assert kept.x.tobytes() == free.x[inside].tobytes()
+    assert kept.source.tolist() == free.source[inside].tolist()

@@ -19,7 +19,7 @@ def one_thread():
         yield
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # not longer: a module that must see no plugin may follow in this process
 def installed_plugin(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")
     install_plugin(folder, PLUGIN)
