@@ -29,9 +29,10 @@ from crda_spec.gate.around import around_all, around_tuning
 from crda_spec.gate.ensemble import Asked, ensemble_fits, with_ensemble
 from crda_spec.gate.gate import FoldOutcome, Gate, Repeat, fold_numbers, repeats_of
 from crda_spec.gate.inspection import inspect
+from crda_spec.gate.pairing import mean_losses
 from crda_spec.gate.score import score, scored_rows
 from crda_spec.gate.timing import time_order
-from crda_spec.gate.verdict import abstain, judge, row_losses
+from crda_spec.gate.verdict import abstain, judge
 from crda_spec.gate.work import GateRun, fit_singles, fits_foreseen, fits_stopped, run_folds, shared_models, workers_for
 from crda_spec.records import (
     DataReport,
@@ -303,7 +304,8 @@ def _finish(
         gate_fold=gate_fold,
         verdict=verdict,
         score=tested,
-        gate_losses=row_losses(outcomes, len(split.train)) if outcomes else None,
+        gate_losses=mean_losses(outcomes, len(split.train)) if outcomes else None,
+        gate_rows=tuple(outcome.rows for outcome in outcomes) if verdict.repeats > 1 else (),
         test_losses=scored_rows(split.test, augmentation.plain, augmented, metric=plan.gate.metric),
         model=augmented if verdict.uses_augmented and augmented is not None else augmentation.plain,
         diagnostics=diagnostics,

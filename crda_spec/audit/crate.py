@@ -36,6 +36,7 @@ _ABOUT = {
     "noise.json": "How large the noise is at which features.",
     "record.json": "The record of the run, with the hash of every file.",
     "report.html": "The report, for people.",
+    "repeats.csv": "What each row cost in each repeat of the gate's folds.",
     "rows.csv": "Which row was trained on, held out in which gate fold, or tested, and what it cost there.",
     "spec.yaml": "The spec, with every default filled in.",
 }

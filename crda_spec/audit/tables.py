@@ -30,6 +30,7 @@ from crda_spec.records import (
 )
 
 ROWS_HEAD = ("source", "row", "part", "gate_fold", "group", "plain_loss", "augmented_loss")
+REPEATS_HEAD = ("gate_fold", "row", "plain_loss", "augmented_loss")
 TIME = "time"  # one column more, where rows have an order
 FOLDS_HEAD = ("fold", "train_rows", "held_out_rows", "synthetic_rows", "plain", "augmented", "perturbed")
 SPANS = ("trained_from", "trained_to", "held_out_from", "held_out_to")
@@ -270,6 +271,23 @@ def _timed(lines: Iterator[Sequence[object]], split: Split, rows: Table | HeldOu
 
 def _told(numbers: Array) -> list[str]:
     return ["" if math.isnan(number) else repr(number) for number in numbers.tolist()]
+
+
+def repeats_csv(result: RunResult) -> str:
+    """What each training row cost in each repeat of the gate: one line a gate fold and row that it held out.
+
+    Folds are numbered as in folds.csv, rows as in rows.csv, which has their means over the repeats.
+    """
+    sink = io.StringIO()
+    writer = csv.writer(sink, lineterminator="\n")
+    writer.writerow(REPEATS_HEAD)
+    numbers = result.split.train.row_ids + 1
+    for fold, rows in zip(result.verdict.folds, result.gate_rows, strict=True):
+        for row, before, after in zip(
+            numbers[rows.held].tolist(), _told(rows.plain), _told(rows.augmented), strict=True
+        ):
+            writer.writerow((fold.fold, row, before, after))
+    return sink.getvalue()
 
 
 def folds_csv(folds: Sequence[FoldResult], order: TimeOrder | None = None) -> str:

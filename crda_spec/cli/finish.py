@@ -15,7 +15,7 @@ from crda_spec.audit.record import certificate_record, make_record
 from crda_spec.audit.runfolder import check_destination, file_hashes, write_run
 from crda_spec.audit.saved import noise_files
 from crda_spec.audit.seal import sealed
-from crda_spec.audit.tables import augmented_parquet, folds_csv, ledger_parquet, rows_csv
+from crda_spec.audit.tables import augmented_parquet, folds_csv, ledger_parquet, repeats_csv, rows_csv
 from crda_spec.audit.tuning import tuning_files
 from crda_spec.check import searched_paths
 from crda_spec.cli.locking import graph_of
@@ -75,6 +75,8 @@ def finish_run(result: RunResult, *, spec: RunSpec, draft: Draft, folder: Path) 
         "graph.svg": svg.encode(),
         **tuning_files(result.studies),
     }
+    if result.gate_rows:
+        files["repeats.csv"] = repeats_csv(result).encode()
     if result.studies:
         files["tuning.svg"] = tuning_figure(result.studies).encode()
     if result.diagnostics is not None:

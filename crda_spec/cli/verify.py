@@ -161,7 +161,10 @@ def _row_checks(run: Path, record: dict[str, Any], kept: KeptSpec | None, tolera
     from crda_spec.build import build_gate
 
     gate = build_gate(kept.spec)
-    yield look.check_verdict(record, lambda folds: look.rejudged(gate, run, record, folds), tolerance=tolerance)
+    trained = ledger[0].train if ledger else None
+    yield look.check_verdict(
+        record, lambda folds: look.rejudged(gate, run, record, folds, trained), tolerance=tolerance
+    )
     yield from _data_checks(run, record, kept, ledger[0] if ledger else None, tolerance)
 
 

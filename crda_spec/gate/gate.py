@@ -15,7 +15,7 @@ from crda_spec.data.folds import folds, scoring_folds
 from crda_spec.errors import Complaint, DataError
 from crda_spec.gate.metrics import MSE, Metric
 from crda_spec.gate.tests import Alternative, PairedTest, Wilcoxon
-from crda_spec.records import Array, FoldResult, IntArray, Study, Table, read_only, spread_of
+from crda_spec.records import Array, FoldResult, FoldRows, IntArray, Study, Table, read_only, spread_of
 from crda_spec.regressors.teachers import GateFolds
 from crda_spec.seeds import integer_seed, stream
 
@@ -61,10 +61,15 @@ def repeats_of(gate: Gate, train: Table, *, seed: int) -> tuple[Repeat, ...]:
         parts = scoring_folds(train, gate.folds, rng=stream(seed, "gate-folds"))
         seen, held = zip(*parts, strict=True)
         return (Repeat(number=0, seed=seed, held=held, seen=seen),)
-    seeds = [seed, *(integer_seed(seed, "gate-repeat", number) for number in range(1, gate.repeats))]
     return tuple(
-        Repeat(number=number, seed=own, held=_held(train, gate.folds, seed=own)) for number, own in enumerate(seeds)
+        Repeat(number=number, seed=own, held=_held(train, gate.folds, seed=own))
+        for number, own in enumerate(repeat_seeds(seed, gate.repeats))
     )
+
+
+def repeat_seeds(seed: int, repeats: int) -> list[int]:
+    """The seed of each division; the first has the run's own."""
+    return [seed, *(integer_seed(seed, "gate-repeat", number) for number in range(1, repeats))]
 
 
 def _held(train: Table, count: int, *, seed: int) -> tuple[IntArray, ...]:
@@ -92,6 +97,11 @@ class FoldOutcome:
     augmented: Array  # (m,)
     reused: int = 0  # models that it needed and had from another fold
     studies: tuple[Study, ...] = ()  # the searches inside this fold
+
+    @property
+    def rows(self) -> FoldRows:
+        """The losses alone."""
+        return FoldRows(held=self.held, plain=self.plain, augmented=self.augmented)
 
 
 def run_fold(

@@ -14,25 +14,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
 from scipy.stats import norm
 
 from crda_spec.gate.gate import FoldOutcome, Gate
-from crda_spec.gate.interval import change_interval, units_of
-from crda_spec.gate.metrics import MSE, Metric, charged
+from crda_spec.gate.interval import change_interval
+from crda_spec.gate.pairing import paired_losses
 from crda_spec.gate.tests import Paired, p_value
 from crda_spec.gate.words import ABSTENTIONS, Told, sentence
-from crda_spec.records import (
-    Array,
-    Decision,
-    FoldResult,
-    IntArray,
-    RowLosses,
-    Table,
-    Verdict,
-    VerdictReason,
-    spread_of,
-)
+from crda_spec.records import Decision, FoldResult, Table, Verdict, VerdictReason
 from crda_spec.seeds import stream
 
 NEGLIGIBLE = 1.0  # percent: whoever rules out this much gain need not ask for more rows
@@ -191,92 +180,6 @@ def abstain(gate: Gate, reason: VerdictReason) -> Verdict:
 def _asked(gate: Gate, paired: Paired) -> Paired:
     """The losses as `min_effect` asks about them."""
     return paired.against(gate.min_effect, row_power=gate.metric.row_power)
-
-
-def paired_folds(results: Sequence[FoldResult]) -> Paired:
-    """What the folds alone say, for tests that look at nothing else."""
-    plain = np.array([result.plain for result in results])
-    augmented = np.array([result.augmented for result in results])
-    return Paired(
-        plain=plain,
-        augmented=augmented,
-        train_rows=np.array([result.train_rows for result in results]),
-        held_rows=np.array([result.held_out_rows for result in results]),
-        row_plain=plain,
-        row_augmented=augmented,
-        units=np.arange(len(results)),
-        each_plain=plain[None, :],
-        each_augmented=augmented[None, :],
-        fold_of=np.arange(len(results))[None, :],
-        block_plain=plain[None, :],
-        block_augmented=augmented[None, :],
-    )
-
-
-def paired_losses(outcomes: Sequence[FoldOutcome], train: Table, metric: Metric = MSE) -> Paired:
-    """The folds' losses, every scored row's in each repeat and on average, and the folds' losses by these averages."""
-    losses, held = row_losses(outcomes, len(train)), [outcome.held for outcome in outcomes]
-    paired = paired_rows([outcome.result for outcome in outcomes], losses, train.groups, train.weights)
-    scored = np.flatnonzero(~np.isnan(losses.plain))
-    repeats = sum(map(len, held)) // len(scored)
-    each, fold_of = np.zeros((2, repeats, len(train))), np.zeros((repeats, len(train)), dtype=np.int64)
-    for number, outcome in enumerate(outcomes):
-        repeat = number * repeats // len(outcomes)
-        each[0, repeat, outcome.held], each[1, repeat, outcome.held] = outcome.plain, outcome.augmented
-        fold_of[repeat, outcome.held] = number
-    weights = None if train.weights is None else train.weights[scored]
-    paired = replace(
-        paired,
-        each_plain=charged(each[0][:, scored], weights),
-        each_augmented=charged(each[1][:, scored], weights),
-        fold_of=fold_of[:, scored],
-    )
-    if repeats == 1:
-        return paired
-    return replace(
-        paired,
-        block_plain=_blocks(held, losses.plain, train, metric).reshape(repeats, -1),
-        block_augmented=_blocks(held, losses.augmented, train, metric).reshape(repeats, -1),
-    )
-
-
-def _blocks(held: Sequence[IntArray], losses: Array, train: Table, metric: Metric) -> Array:
-    parts = [train.take(rows) for rows in held]
-    return np.array(
-        [
-            metric.mean(losses[rows], spread=spread_of(part.y, part.weights), weights=part.weights)
-            for rows, part in zip(held, parts, strict=True)
-        ]
-    )
-
-
-def row_losses(outcomes: Sequence[FoldOutcome], rows: int) -> RowLosses:
-    """Every training row's mean loss over the repeats, NaN where the gate ended before its fold."""
-    times, plain, augmented = (np.zeros(rows) for _ in range(3))
-    for outcome in outcomes:
-        times[outcome.held] += 1.0
-        plain[outcome.held] += outcome.plain
-        augmented[outcome.held] += outcome.augmented
-    times[times == 0.0] = np.nan
-    return RowLosses(plain=plain / times, augmented=augmented / times)
-
-
-def paired_rows(
-    results: Sequence[FoldResult], losses: RowLosses, groups: IntArray | None, weights: Array | None = None
-) -> Paired:
-    """The folds' losses and those of the scored rows. groups, weights: (n,) of all training rows.
-
-    A weighted row enters with what it adds to the weighted mean (`metrics.charged`), so that every test on rows asks
-    about that mean; a test on folds asks about folds, each counted once whatever its rows weigh together.
-    """
-    scored = np.flatnonzero(~np.isnan(losses.plain))
-    own = None if weights is None else weights[scored]
-    return replace(
-        paired_folds(results),
-        row_plain=charged(losses.plain[scored], own),
-        row_augmented=charged(losses.augmented[scored], own),
-        units=units_of(len(scored), None if groups is None else groups[scored]),
-    )
 
 
 def rows_to_decide(

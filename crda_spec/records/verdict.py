@@ -105,6 +105,15 @@ class RowLosses:
     augmented: Array
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FoldRows:
+    """What each held-out row of one gate fold cost both arms."""
+
+    held: IntArray  # (m,) positions among the training rows
+    plain: Array  # (m,) their losses, whatever they weigh
+    augmented: Array  # (m,)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataReport:
     """What was read, and what was done to it before anything was fitted."""
@@ -146,6 +155,7 @@ class RunResult:
     fit_seconds: float  # the sum over all regressor fits, on every worker
     fits: int
     gate_losses: RowLosses | None = None  # of the training rows, means over the repeats; None without a gate
+    gate_rows: tuple[FoldRows, ...] = ()  # the same fold by fold, where repeats make more of them than one a row
     test_losses: RowLosses | None = None  # of the test rows; None in a result that was read back for its pages
     spared_fits: int = 0  # how many more it would have been, had no model served both teacher and gate
     studies: tuple[Study, ...] = ()  # every search: on all training rows (or a tuning split), then fold by fold

@@ -98,7 +98,10 @@ class CommitteeTeacher(Strict):
     )
     members: tuple[CommitteeMember, ...] | None = Field(
         None,
-        description="The kinds, 2 to 20, with their settings; null: xgboost, mlp with averaged weights, and ridge.",
+        description=(
+            "The kinds, 2 to 20, with their settings; null: xgboost, two mlps with averaged weights (the usual layers, "
+            "and two wide ones), and ridge."
+        ),
     )
     folds: Folds = Field("gate", description=_FOLDS)
 
@@ -110,5 +113,7 @@ Teacher = Annotated[SingleTeacher | CrossfitTeacher | BaggedTeacher | CommitteeT
 DEFAULT_COMMITTEE: tuple[CommitteeMember, ...] = (
     XgboostRegressor(kind="xgboost"),
     MlpRegressor(kind="mlp", averaging=0.99),
+    # A wider network of fewer layers: the two err differently where a table has hardly any noise.
+    MlpRegressor(kind="mlp", averaging=0.99, hidden_layer_sizes=(256, 128)),
     RidgeRegressor(kind="ridge"),
 )

@@ -17,7 +17,8 @@ from crda_spec.counterfactual.policies import Jitter
 from crda_spec.counterfactual.procedure import Procedure
 from crda_spec.gate.gate import Gate, Repeat
 from crda_spec.gate.metrics import Metric
-from crda_spec.gate.verdict import judge, paired_losses, passes, tested_p_value
+from crda_spec.gate.pairing import paired_losses
+from crda_spec.gate.verdict import judge, passes, tested_p_value
 from crda_spec.gate.work import GateRun, run_folds
 from crda_spec.records import Column, Table, Teacher
 from crda_spec.regressors import Design, Fitter, Stopping

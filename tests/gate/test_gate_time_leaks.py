@@ -20,8 +20,9 @@ from crda_spec.errors import DataError
 from crda_spec.gate.around import around_fold
 from crda_spec.gate.gate import Gate, repeats_of, run_fold
 from crda_spec.gate.metrics import MSE
+from crda_spec.gate.pairing import mean_losses, paired_losses
 from crda_spec.gate.tests import TESTS
-from crda_spec.gate.verdict import judge, paired_losses, row_losses
+from crda_spec.gate.verdict import judge
 from crda_spec.gate.work import GateRun, fits_foreseen, fits_stopped, run_folds, shared_models
 from crda_spec.regressors import Stopping, fit
 from crda_spec.regressors.teachers import BaggedTeacher, CommitteeTeacher, CrossfitTeacher
@@ -220,7 +221,7 @@ def test_rows_that_are_never_held_out_say_nothing_in_any_test(kind):
     (division,) = repeats_of(gate, train, seed=5)
     done = GateRun(outcomes=[])
     run_folds(procedure(train), train, division, gate=gate, models=None, workers=1, advance=lambda: None, to=done)
-    losses = row_losses(done.outcomes, len(train))
+    losses = mean_losses(done.outcomes, len(train))
     assert np.flatnonzero(np.isnan(losses.plain)).tolist() == division.seen[0].tolist()
     paired = paired_losses(done.outcomes, train)
     assert len(paired.row_plain) == len(train) - len(division.seen[0])

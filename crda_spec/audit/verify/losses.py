@@ -1,4 +1,4 @@
-"""rows.csv: what each held-out row cost either model, and every number that follows from it without a fit."""
+"""rows.csv and repeats.csv: what each held-out row cost either model, and all that follows from it without a fit."""
 
 from __future__ import annotations
 
@@ -17,15 +17,17 @@ from crda_spec.data.folds import folds
 from crda_spec.data.moments import time_codes
 from crda_spec.data.timeorder import forward_folds
 from crda_spec.errors import show
-from crda_spec.gate.gate import fold_numbers
+from crda_spec.gate.gate import fold_numbers, repeat_seeds
 from crda_spec.gate.interval import change_interval, units_of
 from crda_spec.gate.metrics import charged, named_metric
+from crda_spec.gate.pairing import mean_losses
 from crda_spec.gate.score import LEVEL
 from crda_spec.gate.verdict import percent_change
-from crda_spec.records import Array, IntArray, RowLosses, Table, spread_of
+from crda_spec.records import Array, FoldRows, IntArray, RowLosses, Table, spread_of
 from crda_spec.seeds import stream
 
 FILE = "rows.csv"
+REPEATS = "repeats.csv"
 _ROUNDED = Tolerance(1e-9)  # of a ratio whose common factor is not in the folder
 _ARMS = ("plain", "augmented")
 
@@ -34,6 +36,7 @@ _ARMS = ("plain", "augmented")
 class ScoredRows:
     """The rows of one part."""
 
+    number: IntArray  # of the row in its source, from 1
     fold: IntArray  # 0 where there is none
     groups: IntArray | None  # numbered from 1
     losses: RowLosses
@@ -49,6 +52,7 @@ def read_scored(folder: Path, part: str) -> ScoredRows:
     groups = [line["group"] for line in lines]
     moments = tuple(line[TIME] for line in lines if TIME in line)
     return ScoredRows(
+        number=np.array([int(line["row"]) for line in lines], dtype=np.int64),
         fold=np.array([int(line["gate_fold"] or 0) for line in lines], dtype=np.int64),
         groups=np.array([int(one) for one in groups], dtype=np.int64) if any(groups) else None,
         losses=RowLosses(plain=_numbers(lines, "plain_loss"), augmented=_numbers(lines, "augmented_loss")),
@@ -88,7 +92,9 @@ def check_losses(folder: Path, record: Mapping[str, Any], rows: Table | None, to
         yield from _weighted(record, train, test, rows)
         yield from _drawn(record, train)
         yield from _spans(folder, record, train)
-        yield from _fold_losses(record, train, None if rows is None else rows.y, tolerance)
+        scored = scored_folds(folder, record, train)
+        yield from _repeated(record, train, scored, tolerance)
+        yield from _fold_losses(record, train, scored, None if rows is None else rows.y, tolerance)
         yield from _test_losses(record, test, tolerance)
 
     return checked(
@@ -156,23 +162,71 @@ def _span(rows: ScoredRows, chosen: IntArray) -> dict[str, str]:
     return {"first": rows.moments[first], "last": rows.moments[last]}
 
 
-def _fold_losses(
-    record: Mapping[str, Any], train: ScoredRows, y: Array | None, tolerance: Tolerance
+def scored_folds(folder: Path, record: Mapping[str, Any], train: ScoredRows) -> tuple[FoldRows, ...]:
+    """What the rows of each fold cost that was run: from rows.csv, or with repeats from repeats.csv."""
+    told, losses = record["verdict"], train.losses
+    ran = [fold["fold"] for fold in told["folds"]]
+    if told["repeats"] == 1:
+        held = [np.flatnonzero(train.fold == number) for number in ran]
+        return tuple(FoldRows(held=rows, plain=losses.plain[rows], augmented=losses.augmented[rows]) for rows in held)
+    position = {number: at for at, number in enumerate(train.number.tolist())}
+    found: dict[int, list[Mapping[str, str]]] = {number: [] for number in ran}
+    with (folder / REPEATS).open(encoding="utf-8", newline="") as file:
+        for line in csv.DictReader(file):
+            if int(line["gate_fold"]) not in found or int(line["row"]) not in position:
+                message = f"{REPEATS}: there is no row {line['row']} in gate fold {line['gate_fold']}"
+                raise ValueError(message)
+            found[int(line["gate_fold"])].append(line)
+    return tuple(
+        FoldRows(
+            held=np.array([position[int(line["row"])] for line in lines], dtype=np.int64),
+            plain=_numbers(lines, "plain_loss"),
+            augmented=_numbers(lines, "augmented_loss"),
+        )
+        for lines in found.values()
+    )
+
+
+def _repeated(
+    record: Mapping[str, Any], train: ScoredRows, scored: Sequence[FoldRows], tolerance: Tolerance
 ) -> Iterator[Finding]:
-    """Of one round of folds; with repeats a row has its mean, which no single fold's loss follows from."""
+    """With repeats: every division is the one that its seed draws, and rows.csv has the means over them."""
+    told, rows = record["verdict"], len(train.fold)
+    if told["repeats"] == 1:
+        return
+    each = told["planned_folds"] // told["repeats"]
+    for repeat, seed in enumerate(repeat_seeds(record["seed"], told["repeats"])):
+        drawn = folds(rows, each, rng=stream(seed, "gate-folds"), groups=train.groups)
+        mine = scored[repeat * each : (repeat + 1) * each]
+        if any(not np.array_equal(np.sort(fold.held), held) for fold, held in zip(mine, drawn, strict=False)):
+            yield Finding(
+                where=REPEATS, what=f"holds rows out in other folds of repeat {repeat + 1} than the seed does"
+            )
+    means = mean_losses(scored, rows)
+    for arm in _ARMS:
+        kept, mean = getattr(train.losses, arm), getattr(means, arm)
+        yield from compared(f"{FILE}, {arm}_loss", plain(kept), plain(mean), tolerance=tolerance)
+
+
+def _fold_losses(
+    record: Mapping[str, Any],
+    train: ScoredRows,
+    scored: Sequence[FoldRows],
+    y: Array | None,
+    tolerance: Tolerance,
+) -> Iterator[Finding]:
     told = record["verdict"]
     ran = {fold["fold"] for fold in told["folds"]}
-    if told["repeats"] > 1 or (told["metric"] == "1-r2" and y is None):
+    if told["metric"] == "1-r2" and y is None:
         return
-    for at in np.flatnonzero(np.isnan(train.losses.plain) == np.isin(train.fold, sorted(ran))).tolist():
-        yield Finding(where=f"{FILE}, line {at + 2}", what="has a loss that no fold measured, or lacks one")
-    for fold in told["folds"]:
-        held = train.fold == fold["fold"]
-        weights = None if train.weights is None else train.weights[held]
-        spread = spread_of(y[held], weights) if y is not None else 1.0
+    if told["repeats"] == 1:
+        for at in np.flatnonzero(np.isnan(train.losses.plain) == np.isin(train.fold, sorted(ran))).tolist():
+            yield Finding(where=f"{FILE}, line {at + 2}", what="has a loss that no fold measured, or lacks one")
+    for fold, rows in zip(told["folds"], scored, strict=True):
+        weights = None if train.weights is None else train.weights[rows.held]
+        spread = spread_of(y[rows.held], weights) if y is not None else 1.0
         for arm in _ARMS:
-            losses = getattr(train.losses, arm)[held]
-            found = named_metric(told["metric"]).mean(losses, spread=spread, weights=weights)
+            found = named_metric(told["metric"]).mean(getattr(rows, arm), spread=spread, weights=weights)
             where = f"record.json, verdict.folds.{fold['fold'] - 1}.{arm}"
             yield from compared(where, fold[arm], plain(found), tolerance=tolerance)
 

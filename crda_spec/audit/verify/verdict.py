@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from crda_spec.audit.canonical import plain
 from crda_spec.audit.certificate import certificate_record
 from crda_spec.audit.revive import revived
 from crda_spec.audit.tables import folds_csv
 from crda_spec.audit.verify.checks import Check, Finding, Tolerance, checked, compared, named
-from crda_spec.audit.verify.losses import read_scored
+from crda_spec.audit.verify.losses import read_scored, scored_folds
 from crda_spec.counterfactual.licence import restated
 from crda_spec.counterfactual.procedure import permitted
 from crda_spec.errors import show
-from crda_spec.gate.gate import Gate
-from crda_spec.gate.tests import Wilcoxon
-from crda_spec.gate.verdict import Measured, abstain, conclude, measure, paired_rows, percent_change
+from crda_spec.gate.gate import FoldOutcome, Gate
+from crda_spec.gate.pairing import paired_losses
+from crda_spec.gate.verdict import abstain, conclude, measure, percent_change
 from crda_spec.pipeline import Plan
-from crda_spec.records import Array, FoldResult, Table, TimeOrder, Verdict, VerdictReason
+from crda_spec.records import Array, FoldResult, IntArray, Table, TimeOrder, Verdict, VerdictReason
 
 _EXACT = Tolerance()
 _MOVES = ("direct_cause", "irrelevant", "screened")
@@ -129,17 +131,36 @@ def check_score(record: Mapping[str, Any]) -> Check:
     return checked("score", "the change of the test score from its two losses", look)
 
 
-def rejudged(gate: Gate, folder: Path, record: Mapping[str, Any], folds: Sequence[FoldResult]) -> Verdict:
-    """What this gate says of these folds; without folds, why there was nothing to test."""
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Scored:
+    """What the folder tells of the training rows."""
+
+    y: Array
+    groups: IntArray | None
+    weights: Array | None
+
+
+def rejudged(
+    gate: Gate, folder: Path, record: Mapping[str, Any], folds: Sequence[FoldResult], rows: Table | None
+) -> Verdict:
+    """What this gate says of these folds; without folds, why there was nothing to test.
+
+    rows: the training rows of augmented.parquet, for a metric that is relative to the variance of their outcomes.
+    """
     if folds:
-        told = record["verdict"]
         train = read_scored(folder, "train")
-        paired = paired_rows(folds, train.losses, train.groups, train.weights)
-        if gate.test.kind == "clustered" or (gate.test.kind == "wilcoxon" and gate.repeats > 1):
-            other = measure(replace(gate, test=Wilcoxon()), paired, folds, seed=record["seed"])
-            seen = _told_by_repeats(gate, told, other)
-        else:
-            seen = measure(gate, paired, folds, seed=record["seed"])
+        if rows is None and gate.metric.kind == "r2":
+            message = "augmented.parquet: cannot be read, and its outcomes are needed for r2"
+            raise ValueError(message)
+        told, seed = record["verdict"], record["seed"]
+        table = _Scored(
+            y=np.zeros(len(train.fold)) if rows is None else rows.y, groups=train.groups, weights=train.weights
+        )
+        scored = [
+            FoldOutcome(result=fold, fits=0, seconds=0.0, held=one.held, plain=one.plain, augmented=one.augmented)
+            for fold, one in zip(folds, scored_folds(folder, record, train), strict=True)
+        ]
+        seen = measure(gate, paired_losses(scored, table, gate.metric), folds, seed=seed)
         return conclude(gate, tuple(folds), seen, rows=record["data"]["train_rows"], stopped_fits=told["stopped_fits"])
     told = record["falsification"]
     forbidden = told is not None and (told["outcome"], told["on_falsified"]) == ("falsified", "abstain")
@@ -147,12 +168,6 @@ def rejudged(gate: Gate, folder: Path, record: Mapping[str, Any], folds: Sequenc
     if forbidden or reason == "graph_falsified":
         return abstain(gate, "graph_falsified" if forbidden else "no_perturbable_features")
     return abstain(gate, reason)
-
-
-def _told_by_repeats(gate: Gate, told: Mapping[str, Any], seen: Measured) -> Measured:
-    """These tests ask what a row cost in each repeat, and rows.csv has the mean: their p-value stands as it is told."""
-    passed = told["decision"] == "accepted" and told["p_value"] < gate.alpha
-    return replace(seen, p_value=told["p_value"], passed=passed, hurts=told["reason"] == "worse")
 
 
 def certificate_again(plan: Plan, train: Table, noise: Array) -> dict[str, Any] | None:

@@ -18,6 +18,8 @@ from crda_spec.regressors.teachers._protocol import GateFolds, Seat
 from crda_spec.regressors.teachers.blocks import Block
 from crda_spec.seeds import integer_seed, stream
 
+WHOLE_SHARE = 0.75  # of a line's say, where one member has seen all rows and the others two thirds of them each
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Line:
@@ -27,13 +29,14 @@ class Line:
     names: tuple[str, ...]
     members: tuple[FittedModel, ...]
     out_of_fold: Array  # (n,) each row by the member that has not seen it
-    has_whole: bool = False  # the last member has seen all rows, and has half of the say
+    has_whole: bool = False  # the last member has seen all rows, and has most of the say
 
     def weights(self, weight: float) -> list[float]:
         """What each member weighs, when the line weighs this much."""
         if not self.has_whole:
             return [weight / len(self.members)] * len(self.members)
-        return [weight / 2 / (len(self.members) - 1)] * (len(self.members) - 1) + [weight / 2]
+        parts = len(self.members) - 1
+        return [weight * (1.0 - WHOLE_SHARE) / parts] * parts + [weight * WHOLE_SHARE]
 
 
 def fold_model_seed(seed: int, seat: Seat, position: int, left_out: tuple[int, ...]) -> int:
