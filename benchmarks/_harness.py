@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import platform
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,27 @@ def say(text: str) -> None:
     """Progress, at once."""
     sys.stderr.write(f"{text}\n")
     sys.stderr.flush()
+
+
+def wilson(hits: int, runs: int) -> list[float]:
+    """The 95 % interval of a share."""
+    z, part = 1.96, hits / runs
+    middle = (part + z**2 / (2 * runs)) / (1 + z**2 / runs)
+    half = z * math.sqrt(part * (1 - part) / runs + z**2 / (4 * runs**2)) / (1 + z**2 / runs)
+    return [max(0.0, round(middle - half, 4)), min(1.0, round(middle + half, 4))]
+
+
+def share(key: str, answers: Iterable[bool | None]) -> dict[str, Any]:
+    """How often the answer was yes, its interval and how many were asked; nothing when nobody was."""
+    asked = [answer for answer in answers if answer is not None]
+    if not asked:
+        return {}
+    hits = sum(asked)
+    return {
+        key: round(hits / len(asked), 4),
+        f"{key}_interval": wilson(hits, len(asked)),
+        f"{key}_runs": len(asked),
+    }
 
 
 def publish(name: str, figures: Mapping[str, Any], *, quick: bool) -> None:

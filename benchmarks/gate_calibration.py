@@ -7,8 +7,6 @@ fresh tables; every gate test on the same held-out rows (`_gate_judges.py`), and
 each run is the change of the error of the two final models on 10 000 fresh rows.
 
 - `false_accept`: share of the runs of all null augmentations that the default gate accepts; `_interval`: 95 % (Wilson).
-- `false_accept_best_of_ten`: the same when the best of ten null candidates is chosen inside the folds;
-  `..._naive`: when it is chosen on the gate's own folds.
 - `harm_accept`: of the harmful ones.  `power`: of the tree that gains a tenth; `power_boosted`: XGBoost does.
 - `..._published_research`, `..._published_package`: the same for the published gates.
 - `tests`: all of these for every gate test; `..._NAME` for each augmentation by itself.
@@ -16,7 +14,8 @@ each run is the change of the error of the two final models on 10 000 fresh rows
 - `wrong`: among all runs, how often a gate accepted what made the final model worse on fresh rows.
 
 A full run takes about an hour and a half of one core. It goes on where it was interrupted: `--seconds N` ends it
-after about that long, and `--kept` runs nothing and tells what is there.
+after about that long, and `--kept` runs nothing and tells what is there. `gate_levels.py` looks at candidates, weights
+and rows in time.
 """
 
 from __future__ import annotations
@@ -29,12 +28,11 @@ from typing import Any
 
 import numpy as np
 import sklearn
-from _gate_candidates import kept_choices, one_choice, run_choices
 from _gate_judges import Judge, judged, judged_piece, judges, trade_off
 from _gate_picture import draw
 from _gate_runs import PUBLISHED, one_run, pieces, run_part
 from _gate_worlds import SCENARIOS
-from _harness import publish, say
+from _harness import publish, say, share
 from threadpoolctl import threadpool_limits
 
 from crda_spec.gate import gate
@@ -55,7 +53,7 @@ def _no_limit(limits: int) -> AbstractContextManager[None]:
 def measure(*, seconds: float) -> bool:
     """Runs what is missing; whether all of it is there."""
     until = time.monotonic() + seconds
-    return all(run_part(name, until=until) for name in SCENARIOS) and run_choices(until=until)
+    return all(run_part(name, until=until) for name in SCENARIOS)
 
 
 def kept(panel: Mapping[str, Judge]) -> Judged:
@@ -69,34 +67,13 @@ def kept(panel: Mapping[str, Judge]) -> Judged:
     return {name: runs for name, runs in found.items() if runs}
 
 
-def quickly(panel: Mapping[str, Judge]) -> tuple[Judged, list[dict[str, bool]]]:
+def quickly(panel: Mapping[str, Judge]) -> Judged:
     """The same code on very few and small tables, under the names of the large ones."""
     found: Judged = {}
     for name, (_, by_rows, _) in SCENARIOS.items():
         runs = [judged(one_run(name, _FEW_ROWS, seed), panel, seed=seed) for seed in range(2)]
         found |= {f"{name}_{rows}": runs for rows in by_rows}
-    return found, [one_choice(0, rows=100)]
-
-
-def wilson(hits: int, runs: int) -> list[float]:
-    """The 95 % interval of a share."""
-    z, share = 1.96, hits / runs
-    middle = (share + z**2 / (2 * runs)) / (1 + z**2 / runs)
-    half = z * np.sqrt(share * (1 - share) / runs + z**2 / (4 * runs**2)) / (1 + z**2 / runs)
-    return [max(0.0, round(float(middle - half), 4)), min(1.0, round(float(middle + half), 4))]
-
-
-def _share(key: str, answers: Iterable[bool | None]) -> dict[str, Any]:
-    """A share, its interval and its runs; nothing when nobody was asked."""
-    asked = [answer for answer in answers if answer is not None]
-    if not asked:
-        return {}
-    hits = sum(asked)
-    return {
-        key: round(hits / len(asked), 4),
-        f"{key}_interval": wilson(hits, len(asked)),
-        f"{key}_runs": len(asked),
-    }
+    return found
 
 
 def _of(found: Judged, kind: str, rows: int) -> list[dict[str, Any]]:
@@ -114,13 +91,13 @@ def told_of(judge: str, found: Judged) -> dict[str, Any]:
     """All shares of one judge, pooled and one by one."""
     told: dict[str, Any] = {}
     for key, (kind, rows) in {**KEYS, **MORE_KEYS}.items():
-        told |= _share(key, (run[judge] for run in _of(found, kind, rows)))
+        told |= share(key, (run[judge] for run in _of(found, kind, rows)))
     every = [run for runs in found.values() for run in runs if run[judge] is not None]
     worse = [run["after"] > run["before"] for run in every]
     told["wrong"] = round(float(np.mean([run[judge] and bad for run, bad in zip(every, worse, strict=True)])), 4)
     told["agreement"] = round(float(np.mean([run[judge] != bad for run, bad in zip(every, worse, strict=True)])), 4)
     for name, runs in found.items():
-        told |= _share(name, (run[judge] for run in runs))
+        told |= share(name, (run[judge] for run in runs))
     return told
 
 
@@ -134,7 +111,7 @@ def truths(found: Judged) -> dict[str, list[float]]:
     return told
 
 
-def figures_of(found: Judged, choices: list[dict[str, bool]], panels: Iterable[Mapping[str, Judge]]) -> dict[str, Any]:
+def figures_of(found: Judged, panels: Iterable[Mapping[str, Judge]]) -> dict[str, Any]:
     """Everything that is published."""
     shown, more = panels
     names = [*shown, *(f"published_{name}" for name in PUBLISHED)]
@@ -148,8 +125,6 @@ def figures_of(found: Judged, choices: list[dict[str, bool]], panels: Iterable[M
                 for end in ("", "_interval", "_runs")
                 if f"{key}{end}" in tests[judge]
             }
-    for end, rule in (("", "nested"), ("_naive", "naive")):
-        figures |= _share(f"false_accept_best_of_ten{end}", (choice[rule] for choice in choices))
     figures["tests"] = tests
     figures["trade_off"] = {
         name: {
@@ -182,13 +157,13 @@ def main() -> None:
     gate.threadpool_limits = _no_limit
     with threadpool_limits(limits=1), sklearn.config_context(skip_parameter_validation=True, assume_finite=True):
         if asked.quick:
-            found, choices = quickly(panel)
+            found = quickly(panel)
         else:
             if not asked.kept and not measure(seconds=asked.seconds):
                 say("there is more to run: call it again")
                 return
-            found, choices = kept(panel), kept_choices()
-    figures = figures_of(found, choices, panels)
+            found = kept(panel)
+    figures = figures_of(found, panels)
     table_of(figures)
     if not asked.quick:
         draw(figures)
