@@ -63,6 +63,7 @@ class Counts:
     left_out: int = 0  # source rows with missing cells, which were not used
     scale_clipped: int = 0
     dropped: int = 0  # new rows that lay off the data and were left out
+    astray: int = 0  # source rows that lie off the run's data themselves
     redrawn: int = 0  # rows that broke a rule at first and were drawn again
     clipped: Counter[str] = field(default_factory=Counter)
 
@@ -73,6 +74,7 @@ class Counts:
         self.scale_clipped += other.scale_clipped
         self.dropped += other.dropped
         self.redrawn += other.redrawn
+        self.astray += other.astray
         self.clipped.update(other.clipped)
 
 
@@ -124,7 +126,9 @@ def prepare(
         seed=saved.record["seed"],
         support=None
         if acting.support is None
-        else acting.support.learn(saved.train, rows=BLOCK, seed=saved.record["seed"], index=(0,)),
+        else acting.support.learn(
+            saved.train, rows=round(acting.factor * len(saved.train)), seed=saved.record["seed"], index=(0,)
+        ),
     )
     file = open_rows(data, style=TextStyle(**(style or {})))
     each = acting.factor if factor is None else factor
@@ -258,7 +262,7 @@ def _part(job: Job, number: int, block: pa.Table) -> _Part:
     y = np.ascontiguousarray(numbers[usable, width]) if generation.needs_outcomes else None
     made = generate_block(generation, x, y, number=number, quota=quota)
     counts.rows, counts.dropped, counts.redrawn = len(made), made.action.dropped, made.action.redrawn
-    counts.scale_clipped = made.scale_clipped
+    counts.scale_clipped, counts.astray = made.scale_clipped, made.action.astray
     counts.clipped.update(made.action.clipped)
     if not len(made):
         return None, counts

@@ -14,8 +14,8 @@ from crda_spec.regressors.teachers import (
 )
 from crda_spec.spec.base import Strict
 from crda_spec.spec.run import RunSpec
-from crda_spec.spec.teacher import DEFAULT_COMMITTEE, Teacher
 from crda_spec.spec.teacher import CommitteeTeacher as CommitteeSpec
+from crda_spec.spec.teacher import Teacher
 
 
 def build_teacher(spec: RunSpec) -> TeacherRule:
@@ -47,10 +47,10 @@ def _members(spec: RunSpec, teacher: CommitteeSpec) -> tuple[Regressor | None, .
 
     A member that is written as the student is written is the student, unless tuning changes the student's settings.
     """
-    chosen = DEFAULT_COMMITTEE if teacher.members is None else teacher.members
     own = spec.regressor if spec.tune.kind == "none" else None
     return tuple(
-        None if one.kind == "student" or one == own else _member(one, position) for position, one in enumerate(chosen)
+        None if one.kind == "student" or one == own else _member(one, position)
+        for position, one in enumerate(teacher.members)
     )
 
 

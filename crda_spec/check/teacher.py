@@ -24,7 +24,7 @@ def teacher_complaints(parts: Mapping[str, Any]) -> Iterator[Complaint]:
         what = f"must be from 2 to {_MOST_FOLDS}, got {teacher.folds}"
         hint = "or write gate, for the gate's own folds"
         yield Complaint(code="out-of-range", path=f"{_PATH}.folds", what=what, hint=hint)
-    if teacher.kind == "committee" and teacher.members is not None:
+    if teacher.kind == "committee":
         tuned = "tune" in parts and parts["tune"].kind != "none"
         yield from _members(teacher.members, None if tuned else parts.get("regressor"))
         if "dataset" in parts and parts["dataset"].weights is not None:

@@ -133,6 +133,7 @@ def _report(saved: SavedRun, made: Generated, out: Path, *, as_json: bool, quiet
             "scale_clipped": made.counts.scale_clipped,
             "dropped": made.counts.dropped,
             "redrawn": made.counts.redrawn,
+            "astray": made.counts.astray,
             "sha256": made.sha256,
             "gate": decision,
         }
@@ -149,6 +150,10 @@ def _report(saved: SavedRun, made: Generated, out: Path, *, as_json: bool, quiet
         lines.append(f"{made.counts.redrawn} new rows broke a rule or lay off the data at first and were drawn again.")
     if made.counts.dropped:
         lines.append(f"{made.counts.dropped} new rows lay off the data of the run and were left out.")
+    if made.counts.astray:
+        lines.append(
+            f"{made.counts.astray} rows of the data lie off those of the run themselves; what is made of them may, too."
+        )
     if decision != "accepted":
         lines.append(f"Note: the gate did not accept this augmentation ({decision}). {record['verdict']['sentence']}")
     sys.stdout.write("\n".join(lines) + "\n")

@@ -13,7 +13,7 @@ from crda_spec.counterfactual.acting import Acting, Move, plan_moves, resting_ro
 from crda_spec.counterfactual.contract import settle
 from crda_spec.counterfactual.nearness import Nearness
 from crda_spec.counterfactual.policies import Rows
-from crda_spec.counterfactual.support import Support
+from crda_spec.counterfactual.support import Strangers, Support
 from crda_spec.records import NOBODY, Action, Array, IntArray, Table
 from crda_spec.seeds import stream
 
@@ -38,7 +38,8 @@ def act_on_block(
     moves = plan_moves(train, moved, acting, following=())
     drawing = _Drawing(x=x, train=train, moves=moves, seed=seed, number=number)
     drawn = drawing.draw(source, drawing.moving(len(source), acting), attempt=0)
-    outside, redrawn = _made_sound(drawing, drawn, acting, support)
+    strangers = None if support is None else support.strangers(x, train)
+    outside, redrawn = _made_sound(drawing, drawn, acting, strangers)
     kept = ~outside
     counts = drawn.broken[:, kept].sum(axis=1).tolist()
     return Action(
@@ -50,6 +51,7 @@ def act_on_block(
         partner=None if drawn.partner is None else drawn.partner[kept],
         dropped=int(outside.sum()),
         redrawn=int(redrawn[kept].sum()),
+        astray=0 if strangers is None else strangers.astray,
     )
 
 
@@ -123,10 +125,9 @@ class _Drawing:
         return stream(self.seed, f"again {attempt} {said}" if attempt else said, self.number)
 
 
-def _made_sound(drawing: _Drawing, drawn: _Drawn, acting: Acting, support: Support | None) -> tuple[Mask, Mask]:
+def _made_sound(drawing: _Drawing, drawn: _Drawn, acting: Acting, strangers: Strangers | None) -> tuple[Mask, Mask]:
     """Draws rows again where that is the rule. Returns which rows still lie off the data, and which were redrawn."""
     outside, redrawn = np.zeros(len(drawn.source), dtype=np.bool_), np.zeros(len(drawn.source), dtype=np.bool_)
-    strangers = None if support is None else support.strangers(drawing.x)
     if strangers is not None:
         outside = strangers.outside(drawn.x, drawn.source)
     for attempt in range(1, TRIES + 1):

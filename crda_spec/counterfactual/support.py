@@ -100,12 +100,10 @@ class Support:
         far: npt.NDArray[np.bool_] = np.any(self.measure(x, source) > limit * (1.0 + _SLACK) + _SLACK, axis=1)
         return far
 
-    def strangers(self, x: Array) -> Strangers:
+    def strangers(self, x: Array, train: Table) -> Strangers:
         """Rows to make new ones from that need not be training rows: x (b, d). One that equals a training row is it."""
-        twin = np.full(len(x), NOBODY)
-        if self.reference is not None:
-            distance, found = nearest(self.reference.points, self.space.encode(x), 1)
-            twin = np.where(distance[:, 0] == 0.0, self.reference.rows[found[:, 0]], NOBODY)
+        places = {row.tobytes(): at for at, row in enumerate(_canonical(train.x))}
+        twin = np.array([places.get(row.tobytes(), NOBODY) for row in _canonical(x)], dtype=np.int64)
         own, known = self.measure(x, twin), twin != NOBODY
         own[known] = self.own[twin[known]]
         return Strangers(self, twin, own)
@@ -138,9 +136,22 @@ class Strangers:
     twin: IntArray  # (b,) the training row at the same place, or NOBODY
     own: Array  # (b, c) their measures
 
+    @property
+    def astray(self) -> int:
+        """How many of them lie off the data themselves: what is made of such a row may be as far off as it is."""
+        beyond = np.any(self.own > self.support.limits * (1.0 + _SLACK) + _SLACK, axis=1)
+        return int(np.count_nonzero(beyond & (self.twin == NOBODY)))
+
     def outside(self, x: Array, source: IntArray) -> npt.NDArray[np.bool_]:
         """(m,) which of these rows lie off the data. source: (m,) positions among the strangers."""
         return self.support.beyond(x, self.twin[source], self.own[source])
+
+
+def _canonical(x: Array) -> Array:
+    """The same rows with one zero and one NaN, so that equal rows have equal bytes."""
+    rows = np.ascontiguousarray(x + 0.0)
+    rows[np.isnan(rows)] = np.nan
+    return rows
 
 
 def _ratio(measures: Array, unit: Array) -> Array:

@@ -57,6 +57,7 @@ class Action:
     unmoved: int = 0  # rows that came out as their source: missing cells stay missing, and some draws change nothing
     dropped: int = 0  # rows that were left out because they lay off the data's support
     redrawn: int = 0  # rows that were drawn again, because of that or because they broke a column's contract
+    astray: int = 0  # source rows from elsewhere that lie off the training rows themselves
     partner: IntArray | None = None  # (m,) the second row each was made from, NOBODY where there was none
 
 

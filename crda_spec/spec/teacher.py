@@ -86,6 +86,16 @@ CommitteeMember = Annotated[
     Field(discriminator="kind"),
 ]
 
+# Cheap, different from each other, and at home with many rows as well as few (docs/teachers.md). A student with the
+# settings of one of them takes its seat.
+DEFAULT_COMMITTEE: tuple[CommitteeMember, ...] = (
+    XgboostRegressor(kind="xgboost"),
+    MlpRegressor(kind="mlp", averaging=0.99),
+    # A wider network of fewer layers: the two err differently where a table has hardly any noise.
+    MlpRegressor(kind="mlp", averaging=0.99, hidden_layer_sizes=(256, 128)),
+    RidgeRegressor(kind="ridge"),
+)
+
 
 class CommitteeTeacher(Strict):
     """Several kinds of models, weighed by how well they predict rows they have not seen."""
@@ -96,24 +106,14 @@ class CommitteeTeacher(Strict):
             "predictions for rows they have not seen."
         )
     )
-    members: tuple[CommitteeMember, ...] | None = Field(
-        None,
+    members: tuple[CommitteeMember, ...] = Field(
+        DEFAULT_COMMITTEE,
         description=(
-            "The kinds, 2 to 20, with their settings; null: xgboost, two mlps with averaged weights (the usual layers, "
-            "and two wide ones), and ridge."
+            "The kinds, 2 to 20, with their settings; left out: xgboost, two mlps with averaged weights (the usual "
+            "layers, and two wide ones), and ridge."
         ),
     )
     folds: Folds = Field("gate", description=_FOLDS)
 
 
 Teacher = Annotated[SingleTeacher | CrossfitTeacher | BaggedTeacher | CommitteeTeacher, Field(discriminator="kind")]
-
-# Cheap, different from each other, and at home with many rows as well as few (docs/teachers.md). A student with the
-# settings of one of them takes its seat.
-DEFAULT_COMMITTEE: tuple[CommitteeMember, ...] = (
-    XgboostRegressor(kind="xgboost"),
-    MlpRegressor(kind="mlp", averaging=0.99),
-    # A wider network of fewer layers: the two err differently where a table has hardly any noise.
-    MlpRegressor(kind="mlp", averaging=0.99, hidden_layer_sizes=(256, 128)),
-    RidgeRegressor(kind="ridge"),
-)

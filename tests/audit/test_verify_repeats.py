@@ -93,6 +93,16 @@ def swapped_folds(lines):
     return lines
 
 
+def without_a_fold(lines):
+    return [line for line in lines if line[0] != "1"]
+
+
+def with_a_quote(lines):
+    """All that follows is one cell, and larger than a reader takes."""
+    lines[0][0] = '"'
+    return [*lines, *([["1", "1", "0" * 1000, "1"]] * 200)]
+
+
 def stranger(lines):
     lines[0][1] = "987654"
     return lines
@@ -102,7 +112,9 @@ def stranger(lines):
     ("change", "named"),
     [
         (other_loss, "record.json, verdict.folds.0.plain: says "),
-        (other_loss, "rows.csv, plain_loss"),
+        (other_loss, "rows.csv, line "),
+        (without_a_fold, "repeats.csv: has no row of gate fold 1"),
+        (with_a_quote, "field larger than field limit"),
         (swapped_folds, "repeats.csv: holds rows out in other folds of repeat 3 than the seed does"),
         (stranger, "repeats.csv: there is no row 987654 in gate fold 1"),
     ],
@@ -111,3 +123,29 @@ def test_a_change_with_every_hash_mended_is_found(finished, verify, tmp_path, ch
     code, said = verify(tampered(finished("wilcoxon").folder, tmp_path, lines_changed(change)))
     assert code == 4, said
     assert named in said
+
+
+def test_a_lost_file_is_named(finished, verify, tmp_path):  # noqa: F811
+    def lose(run):
+        record = by.read(run)
+        del record["files"]["repeats.csv"]
+        (run / "repeats.csv").unlink()
+        by.write(run, record)
+
+    code, said = verify(tampered(finished("wilcoxon").folder, tmp_path, lose))
+    assert code == 4
+    assert "repeats.csv: is missing, and tells what each row cost in each of 3 repeats" in said
+
+
+def test_a_row_number_beyond_all_numbers_is_a_finding(finished, verify, tmp_path):  # noqa: F811
+    def number(run):
+        file = run / "rows.csv"
+        head, first, *rest = file.read_text().splitlines()
+        cells = first.split(",")
+        cells[1] = "9" * 20
+        file.write_text("\n".join([head, ",".join(cells), *rest]) + "\n")
+        by.reseal(run)
+
+    code, said = verify(tampered(finished("wilcoxon").folder, tmp_path, number))
+    assert code == 4
+    assert "OverflowError" in said

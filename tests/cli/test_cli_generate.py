@@ -62,6 +62,7 @@ def test_machines_get_one_object(place, command):
         "scale_clipped": 0,
         "dropped": 0,
         "redrawn": 0,
+        "astray": 0,
         "gate": "inconclusive",
     }
 

@@ -216,11 +216,13 @@ def test_no_row_that_is_kept_breaks_a_tie_of_the_training_rows(kind, outside):
     assert apart.max() < 0.2
 
 
-@given(seed=st.integers(0, 2**16), share=st.sampled_from([0.0, 0.4]))
-@settings(max_examples=25)
-def test_rows_of_the_run_itself_are_judged_as_the_run_judged_them(seed, share):
+@given(
+    seed=st.integers(0, 2**16), share=st.sampled_from([0.0, 0.4]), kind=st.sampled_from(["neighbours", "mahalanobis"])
+)
+@settings(max_examples=40)
+def test_rows_of_the_run_itself_are_judged_as_the_run_judged_them(seed, share, kind):
     """A source at the place of a training row is that row: it does not count as a neighbour of what is made of it."""
-    train, guard = tied(40, seed), Guard()
+    train, guard = tied(40, seed), Guard(kind=kind, quantile=0.9)
     one = guarded(train, guard, unmoved=share)
     support = guard.learn(train, rows=BLOCK, seed=3, index=(0,))
     free = generate_block(
@@ -230,3 +232,12 @@ def test_rows_of_the_run_itself_are_judged_as_the_run_judged_them(seed, share):
     inside = ~support.outside(free.x, free.source)
     assert kept.x.tobytes() == free.x[inside].tobytes()
     assert kept.source.tolist() == free.source[inside].tolist()
+    assert kept.astray == 0
+
+
+def test_sources_that_lie_off_the_training_rows_are_counted():
+    train, fresh = tied(200, 0), tied(50, 1)
+    away = fresh.x.copy()
+    away[:7] += 100.0
+    made = generate_block(guarded(train, Guard(quantile=0.99)), away, fresh.y, number=0, quota=200).action
+    assert 7 <= made.astray < 12

@@ -127,16 +127,16 @@ def test_the_gate_costs_no_more_than_promised(choice, most):
 
 
 def test_the_distilled_recipes_committee_costs_no_more_than_promised():
-    """Three kinds in blocks: 10 plain and 10 augmented models, and 12 blocks of each kind; at most 7 times 10."""
+    """Four kinds in blocks: 10 plain and 10 augmented models, and 12 blocks of each kind; at most 7 times 10."""
     train = draw(60)
     held = layout(train, 10)
-    teacher = CommitteeTeacher((None, Ridge(), Squares()), in_blocks=True)
+    teacher = CommitteeTeacher((None, Ridge(), Ridge(alpha=2.0), Squares()), in_blocks=True)
     chosen = procedure(train, regressor=FOREST, teacher=teacher, residuals="out_of_fold")
     models, outcomes = shared_run(chosen, train, held)
     singles, blocks = shared_fits(chosen.shared_seats, 10, in_blocks=True)
     verdict = verdict_of(Gate(), outcomes, shared=models.fits - 1 - singles + models.plain_fits())
-    assert (singles, blocks) == (30, 36)
-    assert verdict.fits == 10 + 36 + 10 <= 70
+    assert (singles, blocks) == (40, 48)
+    assert verdict.fits == 10 + 48 + 10 <= 70
     assert verdict.fits + verdict.spared_fits == sum(chosen.fits_in_folds(10))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import zipfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ _UNREADABLE = (
     TypeError,
     AttributeError,
     EOFError,
+    ArithmeticError,
+    csv.Error,
     pa.ArrowException,
     zipfile.BadZipFile,
 )

@@ -169,6 +169,9 @@ def scored_folds(folder: Path, record: Mapping[str, Any], train: ScoredRows) -> 
     if told["repeats"] == 1:
         held = [np.flatnonzero(train.fold == number) for number in ran]
         return tuple(FoldRows(held=rows, plain=losses.plain[rows], augmented=losses.augmented[rows]) for rows in held)
+    if not (folder / REPEATS).is_file():
+        message = f"{REPEATS}: is missing, and tells what each row cost in each of {told['repeats']} repeats"
+        raise ValueError(message)
     position = {number: at for at, number in enumerate(train.number.tolist())}
     found: dict[int, list[Mapping[str, str]]] = {number: [] for number in ran}
     with (folder / REPEATS).open(encoding="utf-8", newline="") as file:
@@ -177,6 +180,10 @@ def scored_folds(folder: Path, record: Mapping[str, Any], train: ScoredRows) -> 
                 message = f"{REPEATS}: there is no row {line['row']} in gate fold {line['gate_fold']}"
                 raise ValueError(message)
             found[int(line["gate_fold"])].append(line)
+    for number, lines in found.items():
+        if not lines:
+            message = f"{REPEATS}: has no row of gate fold {number}"
+            raise ValueError(message)
     return tuple(
         FoldRows(
             held=np.array([position[int(line["row"])] for line in lines], dtype=np.int64),
@@ -205,7 +212,9 @@ def _repeated(
     means = mean_losses(scored, rows)
     for arm in _ARMS:
         kept, mean = getattr(train.losses, arm), getattr(means, arm)
-        yield from compared(f"{FILE}, {arm}_loss", plain(kept), plain(mean), tolerance=tolerance)
+        for at in np.flatnonzero(tolerance.differ(kept, mean)).tolist():
+            what = f"says {kept[at]:.17g}, the mean over the repeats is {mean[at]:.17g}"
+            yield Finding(where=f"{FILE}, line {at + 2}, '{arm}_loss'", what=what)
 
 
 def _fold_losses(
