@@ -24,6 +24,7 @@ class Design:
     validation_x: Array | None  # real rows set aside for early stopping; None when it is not used
     validation_y: Array | None
     validation_weight: Array | None = None  # of the rows set aside, or None when they all weigh the same
+    looks: int = 1  # how often in one pass over the rows a model that learns in passes looks at those set aside
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,13 +99,15 @@ def _design(
     aside = np.zeros(len(train), dtype=bool)
     aside[held] = True
     heft = relative(train.weights)
-    watched_x, watched_y, watched_from = train.x[held], train.y[held], held
+    watched_x, watched_y, watched_from, looks = train.x[held], train.y[held], held, 1
     if extra is not None and watches_synthetic(extra, held, watch):
         made = extra.stems_from(aside)
         # The teacher's word alone: a label with the noise of its source, which is trained on, would praise a model
         # that has learnt this noise by heart.
         watched_x, watched_y, watched_from = extra.action.x[made], extra.prediction[made], extra.action.source[made]
         seen = np.ones(len(train), dtype=bool)
+        # As often, counted in steps of training, as the plain arm looks, whose passes are that much shorter.
+        looks = max(1, round((len(train) + len(extra) - int(made.sum())) / (len(train) - len(held))))
     else:
         seen = ~aside
     x, y, weight = train.x[seen], train.y[seen], None if heft is None else heft[seen]
@@ -123,6 +125,7 @@ def _design(
         validation_x=encoder.encode(watched_x) if len(watched_y) else None,
         validation_y=encoder.encode_target(watched_y) if len(watched_y) else None,
         validation_weight=heft[watched_from] if heft is not None and len(watched_y) else None,
+        looks=looks,
     )
 
 

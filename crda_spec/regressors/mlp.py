@@ -7,12 +7,13 @@ rows that `fit.py` sets aside.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from crda_spec.records import Array
+from crda_spec.records import Array, IntArray
 from crda_spec.regressors._protocol import Design, Stopping
 from crda_spec.regressors.network import Network, Trainer, initial_network
 from crda_spec.seeds import stream
@@ -43,21 +44,28 @@ class Mlp:
         trainer = Trainer(start, learning_rate=self.learning_rate_init, penalty=self.alpha, averaging=self.averaging)
         # Weights with mean 1 over all rows, not within a batch: a batch of light rows must make a small step.
         weight = None if design.weight is None else design.weight / design.weight.mean()
-        patience = self.stopping.rounds if self.stopping is not None else _PATIENCE
+        rounds = self.stopping.rounds if self.stopping is not None else _PATIENCE
         best, best_loss, waited = start, np.inf, 0
         for _ in range(self.max_iter):
-            order = rng.permutation(len(design.y))
-            loss = trainer.epoch(design.x, design.y, weight, order, self.batch_size)
-            if self.stopping is not None and design.validation_x is not None and design.validation_y is not None:
-                with np.errstate(over="ignore", invalid="ignore"):
-                    error = trainer.network().predict(design.validation_x) - design.validation_y
-                    loss = _mean_square(error, design.validation_weight)
-            waited = 0 if loss < best_loss - self.tol else waited + 1
-            if loss < best_loss:
-                best, best_loss = trainer.snapshot(), loss
-            if waited >= patience:
-                break
+            parts = _parts(rng.permutation(len(design.y)), design.looks, self.batch_size)
+            for part in parts:
+                loss = trainer.epoch(design.x, design.y, weight, part, self.batch_size)
+                if self.stopping is not None and design.validation_x is not None and design.validation_y is not None:
+                    with np.errstate(over="ignore", invalid="ignore"):
+                        error = trainer.network().predict(design.validation_x) - design.validation_y
+                        loss = _mean_square(error, design.validation_weight)
+                waited = 0 if loss < best_loss - self.tol else waited + 1
+                if loss < best_loss:
+                    best, best_loss = trainer.snapshot(), loss
+                if waited >= rounds * len(parts):
+                    return best
         return best
+
+
+def _parts(order: IntArray, looks: int, batch: int) -> list[IntArray]:
+    """One pass in parts of whole batches: the steps are those of the pass, with looks between them."""
+    step = batch * math.ceil(len(order) / (batch * looks))
+    return [order[start : start + step] for start in range(0, len(order), step)]
 
 
 def _mean_square(error: Array, weight: Array | None) -> float:

@@ -150,6 +150,9 @@ def test_watching_synthetic_rows_trains_on_every_real_row_and_on_nothing_that_is
     assert row_numbers(encoder, design.validation_x).tolist() == [row for row in source if row in aside]
     if weight != 1.0:
         assert design.weight.tolist() == [1.0] * n + [0.5] * (len(design.x) - n)
+    # As often, counted in steps, as the plain arm looks; where real rows are watched, once a pass in both arms.
+    assert design.looks == max(1, round(len(design.x) / len(plain.x)))
+    assert (plain.looks, real.looks) == (1, 1)
 
 
 def test_watched_synthetic_rows_carry_the_teachers_word_and_no_noise():

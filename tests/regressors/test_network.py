@@ -1,5 +1,7 @@
 """Our network against scikit-learn's, step by step, and against finite differences."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.neural_network import MLPRegressor
@@ -96,6 +98,40 @@ def test_the_best_weights_are_kept_not_the_last(rows):
         )
         losses.append(float(np.mean((network.predict(x[50:]) - y[50:]) ** 2)))
     assert losses == sorted(losses, reverse=True)
+
+
+@pytest.mark.parametrize("looks", [2, 5, 70])
+def test_more_looks_are_taken_between_the_same_steps(rows, looks):
+    """Whoever looks more often finds weights at least as good, and those of the single look are among them."""
+    x, y = rows
+    once = Design(x=x[:50], y=y[:50], weight=None, validation_x=x[50:], validation_y=y[50:])
+    wild = Mlp(
+        hidden_layer_sizes=(32,), learning_rate_init=0.1, batch_size=4, max_iter=30, stopping=Stopping(rounds=30)
+    )
+    losses = [
+        float(np.mean((wild.train(design, seed=2).predict(x[50:]) - y[50:]) ** 2))
+        for design in (once, replace(once, looks=looks))
+    ]
+    assert losses[1] <= losses[0]
+    assert losses[1] < losses[0] or looks == 2
+
+
+@pytest.mark.parametrize(("looks", "parts"), [(1, 1), (2, 2), (5, 4), (99, 7)])
+def test_patience_is_counted_in_passes_however_often_one_looks(rows, looks, parts, monkeypatch):
+    x, _ = rows
+    seen = []
+    train = Trainer.epoch
+
+    def watched(self, x, y, weight, order, batch):
+        seen.append(len(order))
+        return train(self, x, y, weight, order, batch)
+
+    monkeypatch.setattr(Trainer, "epoch", watched)
+    design = Design(x=x[:50], y=np.zeros(50), weight=None, validation_x=x[50:], validation_y=np.zeros(20), looks=looks)
+    Mlp(hidden_layer_sizes=(4,), batch_size=8, tol=1e9, stopping=Stopping(rounds=3)).train(design, seed=0)
+    assert len(seen) in (3 * parts, 3 * parts + 1)  # the first look is better than nothing
+    assert sum(seen[:parts]) == 50
+    assert all(size % 8 == 0 for size in seen[: parts - 1])
 
 
 def test_it_stops_when_nothing_improves(rows):
