@@ -1,6 +1,6 @@
 """Which rows should a committee label? The search behind `recipe: distilled`.
 
-    CRDA_DATA_DIR=/folder/of/tables python benchmarks/recipe_study.py [--quick]
+    CRDA_DATA_DIR=/folder/of/tables python benchmarks/recipe_study.py [--quick] [--workers N]
 
 Two splits of each of the paper's nine tables, one of those of `_tables.py`, none of them a split on which `recipes.py`
 judges. The committee is fitted once for each table and student; every variant then makes its rows, has them labelled
@@ -11,14 +11,16 @@ little of a single table: look for variants that are good everywhere.
 
 from __future__ import annotations
 
+import argparse
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _harness import arguments, publish, say
+from _harness import publish, say
 from _tables import NINE, OTHERS, Bench
+from joblib import Parallel, delayed
 from recipes import KINDS, planned
 from threadpoolctl import threadpool_limits
 
@@ -85,30 +87,48 @@ def measure(bench: Bench, kind: str, rows: int, seed: int) -> dict[str, float]:
     return found
 
 
+def measured(table: str, kind: str, rows: int, seed: int) -> dict[str, float]:
+    """The same on one thread, for a table by its name."""
+    with threadpool_limits(limits=1):
+        found = measure((NINE | OTHERS)[table], kind, rows, seed)
+    shown = ", ".join(f"{name} {change:+.1f}" for name, change in found.items())
+    say(f"{kind} {table}, split {seed}: {shown}")
+    return found
+
+
 def main() -> None:
     """Measures, prints and keeps."""
-    quick = arguments(__doc__ or "").quick
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="end within a minute; figures are not kept")
+    parser.add_argument("--workers", type=int, default=1, help="how many processes")
+    asked = parser.parse_args()
     folder = Path(os.environ.get("CRDA_DATA_DIR", ""))
-    nine = {name: bench for name, bench in NINE.items() if (folder / BENCHMARKS[name].file).is_file()}
-    tables = {"others": {"steps": OTHERS["steps"]}} if quick else {"nine": nine, "others": OTHERS}
+    nine = [name for name in NINE if (folder / BENCHMARKS[name].file).is_file()]
+    tables = {"others": ["steps"]} if asked.quick else {"nine": nine, "others": list(OTHERS)}
+    kinds, rows = (["xgb"], 200) if asked.quick else (list(VARIANTS), 1000)
+    jobs = [
+        (group, table, kind, seed)
+        for group, names in tables.items()
+        for table in names
+        for kind in kinds
+        for seed in _SPLITS[group]
+    ]
+    done = Parallel(n_jobs=asked.workers)(delayed(measured)(table, kind, rows, seed) for _, table, kind, seed in jobs)
     figures: dict[str, Any] = {}
-    with threadpool_limits(limits=1):
-        for kind in ["xgb"] if quick else VARIANTS:
-            for group, benches in tables.items():
-                found: dict[str, dict[str, float]] = {}
-                for table, bench in benches.items():
-                    splits = [measure(bench, kind, 200 if quick else 1000, seed) for seed in _SPLITS[group]]
-                    found[table] = {name: float(np.mean([one[name] for one in splits])) for name in splits[0]}
-                    shown = ", ".join(f"{name} {change:+.1f}" for name, change in found[table].items())
-                    say(f"{kind} {table}: {shown}")
-                for name in ("teacher", *VARIANTS[kind]) if found else ():
-                    changes = np.array([one[name] for one in found.values()])
-                    key = f"{kind}_{name}_{group}"
-                    figures[key] = round(float(changes.mean()), 1)
-                    figures[f"{key}_geometric"] = round(float(100 * (np.exp(np.log1p(changes / 100).mean()) - 1)), 1)
-                    figures[f"{key}_better"] = f"{int((changes < 0).sum())} of {len(changes)}"
-                    figures[f"{key}_tables"] = {table: round(one[name], 1) for table, one in found.items()}
-    publish("recipe_study", figures, quick=quick)
+    for kind in kinds:
+        for group, names in tables.items():
+            found = {
+                table: [one for job, one in zip(jobs, done, strict=True) if job[:3] == (group, table, kind)]
+                for table in names
+            }
+            for name in ("teacher", *VARIANTS[kind]) if found else ():
+                means = {table: float(np.mean([one[name] for one in splits])) for table, splits in found.items()}
+                changes, key = np.array(list(means.values())), f"{kind}_{name}_{group}"
+                figures[key] = round(float(changes.mean()), 1)
+                figures[f"{key}_geometric"] = round(float(100 * (np.exp(np.log1p(changes / 100).mean()) - 1)), 1)
+                figures[f"{key}_better"] = f"{int((changes < 0).sum())} of {len(changes)}"
+                figures[f"{key}_tables"] = {table: round(change, 1) for table, change in means.items()}
+    publish("recipe_study", figures, quick=asked.quick)
 
 
 if __name__ == "__main__":
