@@ -152,12 +152,12 @@ def test_the_committees_weights_are_in_the_record(run):
 
 
 def test_a_student_takes_the_seat_of_the_member_with_its_settings(tmp_path):
-    """The network of the default committee averages its weights and the student's does not: both are not one."""
+    """The networks of the default committee average their weights and the student's does not: they are not one."""
     for regressor, kinds in (
-        ("xgboost", [None, "mlp", "ridge"]),
-        ("ridge", ["xgboost", "mlp", None]),
-        ("knn", ["xgboost", "mlp", "ridge"]),
-        ("mlp", ["xgboost", "mlp", "ridge"]),
+        ("xgboost", [None, "mlp", "mlp", "ridge"]),
+        ("ridge", ["xgboost", "mlp", "mlp", None]),
+        ("knn", ["xgboost", "mlp", "mlp", "ridge"]),
+        ("mlp", ["xgboost", "mlp", "mlp", "ridge"]),
     ):
         text = SPEC.replace("REGRESSOR", regressor).replace("TEACHER", "{kind: committee}")
         (tmp_path / "spec.yaml").write_text(text[: text.index("causal:")] + text[text.index("regressor:") :])
