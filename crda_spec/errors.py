@@ -17,7 +17,7 @@ inside the spec, what is wrong with the value, and the next thing to try.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 
@@ -136,12 +136,13 @@ class TamperedError(CrdaError):
     exit_code = 4
 
 
-def did_you_mean(word: str, known: Sequence[str], *, otherwise: str = "known") -> str:
+def did_you_mean(word: str, known: Sequence[str], *, otherwise: str = "known", taken: Collection[str] = ()) -> str:
     """A hint: the nearest known word, or the list of known ones when none is near and the list is short.
 
-    The result ends no sentence, so that it can follow a semicolon.
+    taken: known words that cannot have been meant, since they are asked for themselves. The result ends no sentence, so
+    that it can follow a semicolon.
     """
-    folded = {name.casefold(): name for name in reversed(known)}
+    folded = {name.casefold(): name for name in reversed(known) if name not in taken}
     near = difflib.get_close_matches(word.casefold(), list(folded), n=1, cutoff=0.6)
     if near:
         return f"did you mean '{folded[near[0]]}'?"

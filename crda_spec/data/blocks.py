@@ -135,7 +135,7 @@ def missing_columns(file: RowFile, wanted: Sequence[str]) -> list[Complaint]:
             code="unknown-column",
             place=Place(file=file.path.name),
             what=f"there is no column {show(name)}",
-            hint=did_you_mean(name, file.names, otherwise="its columns are"),
+            hint=did_you_mean(name, file.names, otherwise="its columns are", taken=wanted),
         )
         for name in wanted
         if name not in file.names

@@ -151,3 +151,5 @@ def test_a_column_that_the_file_lacks_is_named_with_its_neighbour(tmp_path):
     rows = open_rows(tmp_path / "rows.csv")
     (found,) = missing_columns(rows, ["area", "wards"])
     assert found.headline() == "rows.csv: there is no column 'wards'; did you mean 'ward'?"
+    (found,) = missing_columns(rows, ["ward", "wards"])  # ward is asked for itself, so it was not meant
+    assert found.headline().startswith("rows.csv: there is no column 'wards'; its columns are: ")
