@@ -7,8 +7,9 @@ data, is redrawn whole: what moves together, or shares a partner row, stays toge
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -63,7 +64,16 @@ def act(
     if acting.unmoved:
         chosen = np.ones((count, len(moves)), dtype=np.bool_) if chosen is None else chosen
         chosen[resting_rows(count, acting.unmoved, rng=stream(seed, "unmoved", *index))] = False
-    drawn, outside, redrawn = _draw_until_sound(drawing, source, chosen, acting)
+    drawn = drawing.draw(source, chosen, attempt=0)
+    support = None if acting.support is None else acting.support.learn(train, rows=count, seed=seed, index=index)
+    outside, redrawn = redraw_until_sound(
+        drawn,
+        acting,
+        again=lambda rows, attempt: drawing.draw(
+            source[rows], None if chosen is None else chosen[rows], attempt=attempt
+        ),
+        judge=None if support is None else lambda x, rows: support.outside(x, source[rows]),
+    )
     drawn, source, redrawn = drawn.take(~outside), source[~outside], redrawn[~outside]
     return Action(
         x=drawn.x,
@@ -184,28 +194,47 @@ def partner_of(known: IntArray | None, new: IntArray, here: Mask | None, source:
     return mine if known is None else np.where(known == NOBODY, mine, known)
 
 
-def _draw_until_sound(
-    drawing: _Drawing, source: IntArray, chosen: Mask | None, acting: Acting
-) -> tuple[_Drawn, Mask, Mask]:
-    """The rows, which of them lie off the data, and which were drawn again. A row keeps its source and its features."""
-    drawn, guard = drawing.draw(source, chosen, attempt=0), acting.support
-    outside, redrawn = np.zeros(len(source), dtype=np.bool_), np.zeros(len(source), dtype=np.bool_)
-    support = None
-    if guard is not None:
-        support = guard.learn(drawing.train, rows=len(source), seed=drawing.seed, index=drawing.index)
-        outside = support.outside(drawn.x, source)
+class UnderWay(Protocol):
+    """Rows that may still be drawn again."""
+
+    x: Array  # (m, d)
+    broken: Mask  # (moves, m) which proposals had to be brought back
+
+    def put(self, rows: IntArray, other: Self, /) -> None:
+        """Replaces these rows by newer ones."""
+        ...
+
+
+DrawnT = TypeVar("DrawnT", bound=UnderWay)
+
+
+def redraw_until_sound(
+    drawn: DrawnT,
+    acting: Acting,
+    *,
+    again: Callable[[IntArray, int], DrawnT],
+    judge: Callable[[Array, IntArray], Mask] | None,
+) -> tuple[Mask, Mask]:
+    """Draws rows again where that is the rule. Returns which rows still lie off the data, and which were redrawn.
+
+    again: draws these rows anew, at this attempt; a row keeps its source and its features.
+    judge: which of these new rows lie off the data, given them and their positions; None: there is no guard.
+    """
+    count = len(drawn.x)
+    redrawn = np.zeros(count, dtype=np.bool_)
+    outside = np.zeros(count, dtype=np.bool_) if judge is None else judge(drawn.x, np.arange(count))
     for attempt in range(1, TRIES + 1):
-        again = np.zeros(len(source), dtype=np.bool_)
+        wrong = np.zeros(count, dtype=np.bool_)
         if acting.on_violation == "redraw":
-            again |= drawn.broken.any(axis=0)
-        if guard is not None and guard.on_outside == "redraw":
-            again |= outside
-        rows = np.flatnonzero(again)
+            wrong |= drawn.broken.any(axis=0)
+        if acting.support is not None and acting.support.on_outside == "redraw":
+            wrong |= outside
+        rows = np.flatnonzero(wrong)
         if not len(rows):
             break
         redrawn[rows] = True
-        newer = drawing.draw(source[rows], None if chosen is None else chosen[rows], attempt=attempt)
+        newer = again(rows, attempt)
         drawn.put(rows, newer)
-        if support is not None:
-            outside[rows] = support.outside(newer.x, source[rows])
-    return drawn, outside, redrawn
+        if judge is not None:
+            outside[rows] = judge(newer.x, rows)
+    return outside, redrawn

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from crda_spec.counterfactual.act import TRIES, partner_of
+from crda_spec.counterfactual.act import partner_of, redraw_until_sound
 from crda_spec.counterfactual.acting import Acting, Move, plan_moves, resting_rows
 from crda_spec.counterfactual.contract import settle
 from crda_spec.counterfactual.nearness import Nearness
 from crda_spec.counterfactual.policies import Rows
-from crda_spec.counterfactual.support import Strangers, Support
+from crda_spec.counterfactual.support import Support
 from crda_spec.records import NOBODY, Action, Array, IntArray, Table
 from crda_spec.seeds import stream
 
@@ -37,9 +37,17 @@ def act_on_block(
     """
     moves = plan_moves(train, moved, acting, following=())
     drawing = _Drawing(x=x, train=train, moves=moves, seed=seed, number=number)
-    drawn = drawing.draw(source, drawing.moving(len(source), acting), attempt=0)
+    moving = drawing.moving(len(source), acting)
+    drawn = drawing.draw(source, moving, attempt=0)
     strangers = None if support is None else support.strangers(x, train)
-    outside, redrawn = _made_sound(drawing, drawn, acting, strangers)
+    outside, redrawn = redraw_until_sound(
+        drawn,
+        acting,
+        again=lambda rows, attempt: drawing.draw(
+            source[rows], None if moving is None else moving[rows], attempt=attempt
+        ),
+        judge=None if strangers is None else lambda x, rows: strangers.outside(x, source[rows]),
+    )
     kept = ~outside
     counts = drawn.broken[:, kept].sum(axis=1).tolist()
     return Action(
@@ -59,8 +67,6 @@ def act_on_block(
 class _Drawn:
     """Rows under way."""
 
-    source: IntArray  # (m,)
-    moving: Mask | None  # (m, units) which features each row moves; None: all
     x: Array  # (m, d)
     broken: Mask  # (moves, m) which proposals had to be brought back
     partner: IntArray | None  # (m,)
@@ -118,31 +124,8 @@ class _Drawing:
             new[:, feature.position] = settled
             if proposal.partner is not None:
                 partner = partner_of(partner, proposal.partner, here, rows.source)
-        return _Drawn(source, moving, new, broken, partner)
+        return _Drawn(new, broken, partner)
 
     def _stream(self, name: str, attempt: int) -> np.random.Generator:
         said = f"generate{name}"
         return stream(self.seed, f"again {attempt} {said}" if attempt else said, self.number)
-
-
-def _made_sound(drawing: _Drawing, drawn: _Drawn, acting: Acting, strangers: Strangers | None) -> tuple[Mask, Mask]:
-    """Draws rows again where that is the rule. Returns which rows still lie off the data, and which were redrawn."""
-    outside, redrawn = np.zeros(len(drawn.source), dtype=np.bool_), np.zeros(len(drawn.source), dtype=np.bool_)
-    if strangers is not None:
-        outside = strangers.outside(drawn.x, drawn.source)
-    for attempt in range(1, TRIES + 1):
-        again = np.zeros(len(drawn.source), dtype=np.bool_)
-        if acting.on_violation == "redraw":
-            again |= drawn.broken.any(axis=0)
-        if acting.support is not None and acting.support.on_outside == "redraw":
-            again |= outside
-        rows = np.flatnonzero(again)
-        if not len(rows):
-            break
-        redrawn[rows] = True
-        moving = None if drawn.moving is None else drawn.moving[rows]
-        newer = drawing.draw(drawn.source[rows], moving, attempt=attempt)
-        drawn.put(rows, newer)
-        if strangers is not None:
-            outside[rows] = strangers.outside(newer.x, newer.source)
-    return outside, redrawn

@@ -100,20 +100,19 @@ def test_the_best_weights_are_kept_not_the_last(rows):
     assert losses == sorted(losses, reverse=True)
 
 
-@pytest.mark.parametrize("looks", [2, 5, 70])
-def test_more_looks_are_taken_between_the_same_steps(rows, looks):
-    """Whoever looks more often finds weights at least as good, and those of the single look are among them."""
+def test_more_looks_are_taken_between_the_same_steps(rows):
+    """What is seen at the end of a pass is seen however often one looks, so more looks never find worse weights."""
     x, y = rows
     once = Design(x=x[:50], y=y[:50], weight=None, validation_x=x[50:], validation_y=y[50:])
     wild = Mlp(
         hidden_layer_sizes=(32,), learning_rate_init=0.1, batch_size=4, max_iter=30, stopping=Stopping(rounds=30)
     )
-    losses = [
-        float(np.mean((wild.train(design, seed=2).predict(x[50:]) - y[50:]) ** 2))
-        for design in (once, replace(once, looks=looks))
+    single, *more = [
+        float(np.mean((wild.train(replace(once, looks=looks), seed=2).predict(x[50:]) - y[50:]) ** 2))
+        for looks in (1, 2, 5, 70)
     ]
-    assert losses[1] <= losses[0]
-    assert losses[1] < losses[0] or looks == 2
+    assert max(more) <= single
+    assert more[-1] < single  # a look after every step
 
 
 @pytest.mark.parametrize(("looks", "parts"), [(1, 1), (2, 2), (5, 4), (99, 7)])
