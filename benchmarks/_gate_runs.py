@@ -31,9 +31,7 @@ TEN, TWENTY, SIX, HALVES = (10, 3), (20, 1), (6, 2), (2, 5)
 LAYOUTS: dict[str, tuple[Layout, ...]] = {
     "null": (TEN, TWENTY, SIX, HALVES),
     "gain": (TEN, TWENTY, SIX, HALVES),
-    "boosted": ((10, 2),),
     "harm": ((10, 1), SIX),
-    "open": ((10, 1), SIX),
 }
 
 
@@ -114,7 +112,7 @@ def one_run(name: str, rows: int, seed: int) -> Run:
     return Run(
         before=before,
         after=after,
-        published={} if kind == "boosted" else published(augmentation, train, seed=seed),
+        published=published(augmentation, train, seed=seed),
         losses={layout: losses_of(procedure, train, layout, seed=seed) for layout in LAYOUTS[kind]},
     )
 

@@ -7,15 +7,15 @@ fresh tables; every gate test on the same held-out rows (`_gate_judges.py`), and
 each run is the change of the error of the two final models on 10 000 fresh rows.
 
 - `false_accept`: share of the runs of all null augmentations that the default gate accepts; `_interval`: 95 % (Wilson).
-- `harm_accept`: of the harmful ones.  `power`: of the tree that gains a tenth; `power_boosted`: XGBoost does.
+- `harm_accept`: of the harmful ones.  `power`: of the tree that gains a tenth.
 - `..._published_research`, `..._published_package`: the same for the published gates.
 - `tests`: all of these for every gate test; `..._NAME` for each augmentation by itself.
 - `trade_off`: for every test, number of folds and repeats: fits, false accepts and power.
 - `wrong`: among all runs, how often a gate accepted what made the final model worse on fresh rows.
 
 A full run takes about an hour and a half of one core. It goes on where it was interrupted: `--seconds N` ends it
-after about that long, and `--kept` runs nothing and tells what is there. `gate_levels.py` looks at candidates, weights
-and rows in time.
+after about that long, and `--kept` runs nothing and tells what is there. `gate_levels.py` looks at XGBoost, candidates,
+weights and rows in time.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from crda_spec.gate import gate
 
 DEFAULT = "wilcoxon"
 KEYS = {"false_accept": ("null", 1000), "harm_accept": ("harm", 1000), "power": ("gain", 1000)}
-MORE_KEYS = {"power_300": ("gain", 300), "power_boosted": ("boosted", 1000)}
+MORE_KEYS = {"power_300": ("gain", 300)}
 _FEW_ROWS = 120
 Judged = dict[str, list[dict[str, Any]]]  # by augmentation and rows, as `halves_1000`
 

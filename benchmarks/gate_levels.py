@@ -1,10 +1,14 @@
-"""Does the gate keep its level where the calibration study does not look: the best of ten, weighted rows, rows in time?
+"""Does the gate keep its level and power where the calibration study does not look?
+
+It looks at one tree and plain rows. Here: XGBoost, the best of ten candidates, weighted rows, rows in time.
 
     python benchmarks/gate_levels.py [--quick] [--seconds N] [--workers N]
 
 - `false_accept_best_of_ten`: ten candidates that cannot help, 300 rows; an inner cross-validation chooses inside every
   fold and one test judges the choice, as `gate.candidates` does. `..._naive`: every candidate is gated by itself on the
   same folds, and the one with the least mean loss is believed if its own test passes.
+- `false_accept_boosted_TEST`, `power_boosted_TEST`: XGBoost of 40 trees, which differ less from each other than single
+  trees do.
 - `false_accept_weighted_TEST`, `power_weighted_TEST`: rows whose weights are drawn from an exponential distribution.
 - `false_accept_in_time_TEST`, `power_in_time_TEST`: folds that run forward over rows that are like their neighbours in
   time, features as well as noise (autocorrelation 0.7).
@@ -12,7 +16,8 @@
 Each with `_interval` (95 %, Wilson) and `_runs`; 1000 rows but for the first. What cannot help are `halves` and
 `rerolled` of `_gate_worlds.py`, which are null exactly, whatever rows weigh and however they follow each other. What
 helps is `ten_percent`; what it gains here was not set to be a tenth and is told (`true_change_...`, percent, by the
-mean held-out loss of both arms). Runs are kept in results/gate_levels_parts, and a study that was interrupted goes on.
+mean held-out loss of both arms). XGBoost has its own two (`BOOSTED_NULL`, `BOOSTED_GAIN`). Runs are kept in
+results/gate_levels_parts, and a study that was interrupted goes on.
 """
 
 from __future__ import annotations
@@ -28,11 +33,12 @@ from typing import Any
 import numpy as np
 import sklearn
 from _gate_runs import Losses, losses_of
-from _gate_worlds import COLUMNS, SCENARIOS, TEN_NULLS, truth, world
+from _gate_worlds import BOOSTED_GAIN, BOOSTED_NULL, COLUMNS, SCENARIOS, TEN_NULLS, truth, world
 from _harness import RESULTS, publish, say, share
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
+from crda_spec.counterfactual.procedure import Procedure
 from crda_spec.counterfactual.tuning.candidates import Candidates
 from crda_spec.gate.gate import FoldOutcome, Gate, repeats_of, run_fold
 from crda_spec.gate.pairing import paired_losses
@@ -44,12 +50,18 @@ from crda_spec.seeds import stream
 ALPHA = 0.05
 PARTS = RESULTS / "gate_levels_parts"  # not kept in the repository
 LIKENESS = 0.7  # of a row and the next one in time
-NULLS, GAIN = ("halves", "rerolled"), "ten_percent"
+PROCEDURES: dict[str, Procedure] = {
+    **{name: SCENARIOS[name][2] for name in ("halves", "rerolled", "ten_percent")},
+    "boosted_halves": BOOSTED_NULL,
+    "boosted_gain": BOOSTED_GAIN,
+}
+NULLS, GAIN = ("halves", "rerolled"), ("ten_percent",)
 GATES = {
+    "boosted": {"wilcoxon": (10, 1), "clustered": (6, 2), "corrected_t": (10, 1), "bootstrap": (10, 1)},
     "weighted": {"wilcoxon": (10, 1), "clustered": (6, 2), "corrected_t": (10, 1), "bootstrap": (10, 1)},
     "in_time": {"wilcoxon": (10, 1), "clustered": (10, 1), "corrected_t": (10, 1), "bootstrap": (10, 1)},
 }
-RUNS = {"best_of_ten": 200, "weighted": 100, "in_time": 100}  # of each augmentation
+RUNS = {"boosted": 200, "best_of_ten": 200, "weighted": 100, "in_time": 100}  # of each augmentation
 Found = dict[str, Any]
 
 
@@ -72,6 +84,11 @@ def _differences(losses: Losses) -> Array:
 
 def _accepts(difference: Array) -> bool:
     return bool(difference.mean() < 0.0 and wilcoxon_p_value(difference, "less") < ALPHA)
+
+
+def boosted(name: str, seed: int, rows: int) -> Found:
+    """Which gates accept this augmentation for XGBoost."""
+    return _judged("boosted", name, world(rows, stream(seed, "boosted", rows)), seed)
 
 
 def weighted(name: str, seed: int, rows: int) -> Found:
@@ -99,7 +116,7 @@ def _follow(rng: np.random.Generator, rows: int, width: int) -> Array:
 
 
 def _judged(way: str, name: str, train: Table, seed: int) -> Found:
-    procedure = SCENARIOS[name][2]
+    procedure = PROCEDURES[name]
     outcomes: dict[tuple[int, int], list[FoldOutcome]] = {}
     told: Found = {}
     for kind, layout in GATES[way].items():
@@ -113,17 +130,19 @@ def _judged(way: str, name: str, train: Table, seed: int) -> Found:
     return told | {"plain": sum(one.plain for one in first), "augmented": sum(one.augmented for one in first)}
 
 
-def _folds(gate: Gate, procedure: Any, train: Table, seed: int) -> Iterator[FoldOutcome]:  # noqa: ANN401 - a Procedure
+def _folds(gate: Gate, procedure: Procedure, train: Table, seed: int) -> Iterator[FoldOutcome]:
     for repeat in repeats_of(gate, train, seed=seed):
         for number, held in enumerate(repeat.held, start=1):
             seen = None if repeat.seen is None else repeat.seen[number - 1]
             yield run_fold(procedure, train, held, number, metric=gate.metric, seed=repeat.seed, seen=seen)
 
 
-WAYS: Mapping[str, tuple[Callable[[str, int, int], Found], Sequence[str], int]] = {
-    "best_of_ten": (best_of_ten, ("rerolled",), 300),
-    "weighted": (weighted, (*NULLS, GAIN), 1000),
-    "in_time": (in_time, (*NULLS, GAIN), 1000),
+# How a table is made and judged, what cannot help it and what does, its rows.
+WAYS: Mapping[str, tuple[Callable[[str, int, int], Found], Sequence[str], Sequence[str], int]] = {
+    "boosted": (boosted, ("boosted_halves",), ("boosted_gain",), 1000),
+    "best_of_ten": (best_of_ten, ("rerolled",), (), 300),
+    "weighted": (weighted, NULLS, GAIN, 1000),
+    "in_time": (in_time, NULLS, GAIN, 1000),
 }
 
 
@@ -147,8 +166,8 @@ def _file(way: str, name: str) -> Path:
 def measure(*, until: float, workers: int) -> bool:
     """Runs what is missing until the clock says so; whether all of it is there."""
     PARTS.mkdir(parents=True, exist_ok=True)
-    for way, (_, names, rows) in WAYS.items():
-        for name in names:
+    for way, (_, nulls, gains, rows) in WAYS.items():
+        for name in (*nulls, *gains):
             missing = list(range(len(kept(way, name)), RUNS[way]))
             for start in range(0, len(missing), 20):
                 if time.monotonic() > until:
@@ -168,11 +187,11 @@ def figures_of(runs: Mapping[tuple[str, str], Sequence[Found]]) -> dict[str, Any
     for end, rule in (("", "nested"), ("_naive", "naive")):
         figures |= share(f"false_accept_best_of_ten{end}", [one[rule] for one in choices])
     for way, gates in GATES.items():
+        _, nulls, gains, _ = WAYS[way]
         for kind in gates:
-            null = [one[kind] for name in NULLS for one in runs[way, name]]
-            figures |= share(f"false_accept_{way}_{kind}", null)
-            figures |= share(f"power_{way}_{kind}", [one[kind] for one in runs[way, GAIN]])
-        for name in (*NULLS, GAIN):
+            for key, names in (("false_accept", nulls), ("power", gains)):
+                figures |= share(f"{key}_{way}_{kind}", [one[kind] for name in names for one in runs[way, name]])
+        for name in (*nulls, *gains):
             before, after = (sum(one[arm] for one in runs[way, name]) for arm in ("plain", "augmented"))
             figures[f"true_change_{way}_{name}"] = round(100.0 * (after / before - 1.0), 2)
     return figures
@@ -185,7 +204,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=float("inf"), help="end after about this long, to go on later")
     parser.add_argument("--workers", type=int, default=1, help="how many processes")
     asked = parser.parse_args()
-    every = [(way, name) for way, (_, names, _) in WAYS.items() for name in names]
+    every = [(way, name) for way, (_, nulls, gains, _) in WAYS.items() for name in (*nulls, *gains)]
     if asked.quick:
         runs = {(way, name): [one_run(way, name, seed, 120) for seed in range(2)] for way, name in every}
     else:

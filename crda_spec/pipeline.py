@@ -33,7 +33,17 @@ from crda_spec.gate.pairing import mean_losses
 from crda_spec.gate.score import score, scored_rows
 from crda_spec.gate.timing import time_order
 from crda_spec.gate.verdict import abstain, judge
-from crda_spec.gate.work import GateRun, fit_singles, fits_foreseen, fits_stopped, run_folds, shared_models, workers_for
+from crda_spec.gate.work import (
+    GateRun,
+    fit_singles,
+    fits_ahead,
+    fits_foreseen,
+    fits_in_folds,
+    fits_stopped,
+    run_folds,
+    shared_models,
+    workers_for,
+)
 from crda_spec.records import (
     DataReport,
     Falsification,
@@ -96,9 +106,8 @@ def foresee(plan: Plan) -> Outlook:
         settled = replace(procedure, search=None, tuner=None)
         to_tune, procedure = procedure.fits(gate.folds) - settled.fits(gate.folds), settled
     in_time = train.times is not None
-    in_folds, on_all = procedure.fits_in_folds(gate.folds, in_time=in_time), procedure.fits(gate.folds)
-    times = gate.repeats if gate.enabled else 0
-    more = ensemble_fits(plan.models, augmented=True)
+    in_folds, on_all = fits_in_folds(procedure, gate, in_time=in_time), procedure.fits(gate.folds)
+    times, more = gate.repeats if gate.enabled else 0, ensemble_fits(plan.models, augmented=True)
     return Outlook(
         train_rows=len(train),
         test_rows=len(split.test),
@@ -162,8 +171,7 @@ def run(plan: Plan, *, progress: Progress) -> RunResult:
             falsification = plan.falsify(train)
     refuted = falsification is not None and falsification.forbids
     repeats = repeats_of(plan.gate, train, seed=seed)
-    held = repeats[0].held
-    models = shared_models(plan.procedure, train, repeats[0])
+    held, models = repeats[0].held, shared_models(plan.procedure, train, repeats[0])
     if models is not None:
         with clock.stage("fit the fold models", 1 + len(models.singles())) as step:
             fit_singles(models, jobs=plan.jobs, advance=step.advance)
@@ -231,16 +239,11 @@ def _gate(
     clock: _Clock,
 ) -> tuple[list[FoldOutcome], Verdict, int]:
     """Every fold, the verdict on all of them, and how many models that leave out two folds were fitted for them."""
-    fitter, count, in_time = augmentation.fitter, plan.gate.folds, train.times is not None
-    if models is None:
-        ahead = 0
-        expected = (
-            fitter.seconds / fitter.fits * sum(plan.procedure.fits_in_folds(count, in_time=in_time)) * len(repeats)
-        )
-    else:
-        ahead = len(models.pairs(models.numbers))
-        expected = models.seconds / models.fits * (ahead + count) * len(repeats)
-    workers = workers_for(plan.jobs, count, expected)
+    count, in_time = plan.gate.folds, train.times is not None
+    ahead = 0 if models is None else len(models.pairs(models.numbers))
+    fitted = models or augmentation.fitter
+    needed = len(repeats) * fits_ahead(plan.procedure, plan.gate, models, in_time=in_time)
+    workers = workers_for(plan.jobs, count, needed * fitted.seconds / fitted.fits)
     done = GateRun(outcomes=[])
     with clock.stage("gate", (ahead + count) * len(repeats)) as step:
         for repeat in repeats:
@@ -255,14 +258,14 @@ def _gate(
                 advance=step.advance,
                 to=done,
             )
-    plain, timed = 0 if models is None else models.plain_fits(), train.times is not None
+    plain = 0 if models is None else models.plain_fits()
     verdict = judge(
         plan.gate,
         done.outcomes,
         train,
         seed=plan.seed,
         shared=plain + done.pair_fits,
-        stopped_fits=fits_stopped(plan.procedure, plan.gate, len(done.outcomes), done.pair_fits, in_time=timed),
+        stopped_fits=fits_stopped(plan.procedure, plan.gate, len(done.outcomes), done.pair_fits, in_time=in_time),
     )
     return done.outcomes, verdict, done.pair_fits
 

@@ -34,6 +34,7 @@ STREAMS = {
     "gate-interval": "the interval of the change over the gate's held-out rows",
     "gate-repeat": "the seed of each repetition of the gate's folds",
     "gate-sides": "the gate's test turned round, to tell harm from no gain",
+    "gate-start": "the seed of each further start of a gate fold's models",
     "gate-test": "a gate's test that draws at random",
     "generate-features": "which features move in a generated block",
     "generate-noise": "whose noise a generated row carries",

@@ -25,6 +25,7 @@ def build_gate(spec: RunSpec) -> Gate:
         test=Bootstrap(resamples=gate.resamples) if gate.kind == "bootstrap" else TESTS[gate.kind](),
         folds=gate.folds,
         repeats=getattr(gate, "repeats", 1),
+        starts=gate.starts,
         alpha=gate.alpha,
         alternative=gate.alternative,
         metric=Metric(kind=gate.metric, quantile=0.5 if gate.quantile is None else gate.quantile),

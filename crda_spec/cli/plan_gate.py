@@ -12,7 +12,7 @@ def gate_line(gate: Mapping[str, Any]) -> str:
     """The gate's settings but for those that ask for nothing."""
     if not gate["enabled"]:
         return "UNGATED: switched off, nobody will test whether augmentation helps"
-    idle = {"enabled": True, "min_effect": 0.0, "stop": "never", "repeats": 1}
+    idle = {"enabled": True, "min_effect": 0.0, "stop": "never", "repeats": 1, "starts": 1}
     names = list(gate["candidates"])
     told = {key: value for key, value in gate.items() if not key.startswith("candidate") and idle.get(key, "") != value}
     among = f", chosen among declared, {', '.join(names)} on {gate['candidate_folds']} inner folds" if names else ""

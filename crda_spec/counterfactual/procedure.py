@@ -10,11 +10,11 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Protocol
 
 from crda_spec.counterfactual.abduct import abduct
-from crda_spec.counterfactual.act import Acting, act
+from crda_spec.counterfactual.act import Acting
 from crda_spec.counterfactual.licence import licensed, restated
+from crda_spec.counterfactual.make import new_rows
 from crda_spec.counterfactual.noise import Additive, NoiseModel
 from crda_spec.counterfactual.partition import Choice, Partitioner
-from crda_spec.counterfactual.predict import predict_outcome
 from crda_spec.counterfactual.propagate import Propagation
 from crda_spec.records import (
     Abduction,
@@ -34,7 +34,7 @@ from crda_spec.regressors.fit import Watch, student_seed
 from crda_spec.regressors.teachers import CrossfitTeacher, GateFolds, Seat, TeacherRule
 from crda_spec.regressors.teachers.sharing import asks_whole, laid_out, shared_blocks
 from crda_spec.regressors.tune import RandomSearch, tune
-from crda_spec.seeds import integer_seed, stream
+from crda_spec.seeds import integer_seed
 
 __all__ = [
     "Augmentation",
@@ -43,6 +43,7 @@ __all__ = [
     "Tuner",
     "augment",
     "fit_augmented",
+    "once_more",
     "settle",
     "settled_regressor",
     "student_seed",
@@ -167,6 +168,8 @@ class Augmentation:
     permit: Licensed  # what may move, on which licence, rows made or not
     counterfactuals: Counterfactuals | None  # None when no feature may move, none was asked to, or no row is left
     settings: Mapping[str, object]
+    procedure: Procedure  # with nothing left to search
+    around: GateFolds | None  # the gate's folds, as the teacher was told them
     studies: tuple[Study, ...] = ()  # the searches that settings and knobs come from
 
     @property
@@ -206,26 +209,10 @@ def augment(
     abduction = abduct(train, teacher, residuals=procedure.residuals, noise=procedure.noise)
     screened = procedure.residuals_to_screen(train, teacher, fitter, plain, seed=seed, index=index, around=around)
     certificate = procedure.partitioner.partition(train, screened, seed=seed, index=index)
-    counterfactuals = None
-    following = procedure.propagation
     permit = permitted(procedure, certificate)
-    moved = permit.names
-    if make_rows and moved:
-        mechanisms = None if following is None else following.mechanisms(train, moved)
-        action = act(
-            train, moved, procedure.acting, seed=seed, index=index, mechanisms=mechanisms, noise=abduction.noise
-        )
-        if len(action.source):  # none is left when all of them lie off the data
-            counterfactuals = predict_outcome(
-                teacher,
-                action,
-                abduction,
-                retention=procedure.carried,
-                weight=procedure.weight,
-                draw=procedure.draw,
-                train=train,
-                rng=stream(seed, "matched-noise", *index),
-            )
+    counterfactuals = None
+    if make_rows:
+        counterfactuals = new_rows(procedure, train, teacher, abduction, permit, seed=seed, index=index)
     return Augmentation(
         fitter=fitter,
         watch=procedure.watch,
@@ -236,8 +223,26 @@ def augment(
         permit=permit,
         counterfactuals=counterfactuals,
         settings={"kind": fitter.regressor.kind, **asdict(fitter.regressor)},  # type: ignore[call-overload]
+        procedure=procedure,
+        around=around,
         studies=studies,
     )
+
+
+def once_more(first: Augmentation, train: Table, *, seed: int, index: tuple[int, ...]) -> Augmentation:
+    """The same from another random state: another plain model, other new rows; its fits count with the first one's.
+
+    What was searched, what may move and who teaches stay as they are; a teacher that is the plain model is the new one.
+    """
+    procedure, fitter = first.procedure, first.fitter
+    plain, teacher = fitter.fit(train, seed=student_seed(seed, index)), first.teacher
+    if not procedure.teacher.fits(1):
+        teacher = procedure.teacher.teach(train, fitter, plain, seed=seed, index=index, around=first.around)
+    abduction = abduct(train, teacher, residuals=procedure.residuals, noise=procedure.noise)
+    made = None
+    if first.counterfactuals is not None:
+        made = new_rows(procedure, train, teacher, abduction, first.permit, seed=seed, index=index)
+    return replace(first, plain=plain, teacher=teacher, abduction=abduction, counterfactuals=made)
 
 
 def permitted(procedure: Procedure, certificate: Certificate) -> Licensed:

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from crda_spec.counterfactual.procedure import Procedure, augment, fit_augmented
+from crda_spec.counterfactual.procedure import Procedure, augment, fit_augmented, once_more
 from crda_spec.data.folds import folds, scoring_folds
 from crda_spec.errors import Complaint, DataError
 from crda_spec.gate.metrics import MSE, Metric
@@ -29,6 +29,7 @@ class Gate:
     test: PairedTest = field(default_factory=Wilcoxon)
     folds: int = 10
     repeats: int = 1
+    starts: int = 1  # how often both models of a fold are trained, each time from another random state
     alpha: float = 0.05
     alternative: Alternative = "less"
     metric: Metric = MSE
@@ -114,46 +115,59 @@ def run_fold(
     seed: int,
     around: GateFolds | None = None,
     seen: IntArray | None = None,
+    starts: int = 1,
 ) -> FoldOutcome:
     """Fold `number` (from 1): the whole procedure on the other rows, both arms scored on the held-out ones.
 
-    A fold's loss is the mean loss of its rows, weighted where rows are.
+    A row's loss is its mean over the starts, a fold's loss the mean loss of its rows, weighted where rows are.
 
     seen: the rows to train on, where these are not all others: in a fold that runs forward, the earlier ones.
     around: the gate's other folds, and models that have not seen this one (`teachers/sharing.py` proves it).
+    starts: how often both arms are trained and the synthetic rows are drawn (`once_more`).
     """
     index = (number,)
     rows = train.take(np.setdiff1d(np.arange(len(train)), held) if seen is None else seen)
+    x, y, weights = train.x[held], train.y[held], None if train.weights is None else train.weights[held]
+    losses = np.zeros((2, len(held)))
     with threadpool_limits(limits=1):  # the same bytes on any machine, and no fight between workers
-        augmentation = augment(procedure, rows, seed=seed, index=index, around=around)
-        augmented = fit_augmented(augmentation, rows, seed=seed, index=index)
-        x, y, weights = train.x[held], train.y[held], None if train.weights is None else train.weights[held]
-        plain_errors = y - augmentation.plain.predict(x)
-        augmented_errors = plain_errors if augmented is augmentation.plain else y - augmented.predict(x)
-    spread, both = spread_of(y, weights), (plain_errors, augmented_errors)
-    plain_loss, augmented_loss = (metric.loss(errors, spread=spread, weights=weights) for errors in both)
+        first = found = augment(procedure, rows, seed=seed, index=index, around=around)
+        for start, own in enumerate(start_seeds(seed, starts)):
+            if start:
+                found = once_more(first, rows, seed=own, index=index)
+            plain_errors = y - found.plain.predict(x)
+            augmented = fit_augmented(found, rows, seed=own, index=index)
+            augmented_errors = plain_errors if augmented is found.plain else y - augmented.predict(x)
+            with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is told below
+                losses += np.stack([metric.row_losses(plain_errors), metric.row_losses(augmented_errors)])
+    losses /= starts
+    spread = spread_of(y, weights)
+    plain_loss, augmented_loss = (metric.mean(arm, spread=spread, weights=weights) for arm in losses)
     _check_finite(number, plain_loss, augmented_loss)
-    made = augmentation.counterfactuals
+    made, fitter = first.counterfactuals, first.fitter
     result = FoldResult(
         fold=number,
         train_rows=len(rows),
         held_out_rows=len(held),
         plain=plain_loss,
         augmented=augmented_loss,
-        perturbed=augmentation.moved,
+        perturbed=first.moved,
         synthetic_rows=0 if made is None else len(made),
     )
-    fitter = augmentation.fitter
     return FoldOutcome(
         result=result,
         fits=fitter.fits,
         seconds=fitter.seconds,
         held=held,
-        plain=metric.row_losses(plain_errors),
-        augmented=metric.row_losses(augmented_errors),
+        plain=losses[0],
+        augmented=losses[1],
         reused=fitter.reused,
-        studies=augmentation.studies,
+        studies=first.studies,
     )
+
+
+def start_seeds(seed: int, starts: int) -> list[int]:
+    """The seed of each start; the first has that of its division of the rows."""
+    return [seed, *(integer_seed(seed, "gate-start", number) for number in range(1, starts))]
 
 
 def _check_finite(number: int, plain: float, augmented: float) -> None:

@@ -107,6 +107,7 @@ def conclude(
         rows_to_decide=wanted,
         planned_folds=planned,
         repeats=gate.repeats,
+        starts=gate.starts,
         stopped_fits=stopped_fits,
     )
 

@@ -101,6 +101,7 @@ def run_folds(
                 seed=repeat.seed,
                 around=around(number),
                 seen=None if repeat.seen is None else repeat.seen[number - 1],
+                starts=gate.starts,
             )
             for number in block
         )
@@ -122,27 +123,45 @@ def _numbered(outcome: FoldOutcome, fold: int) -> FoldOutcome:
     return replace(outcome, result=replace(outcome.result, fold=fold), studies=studies)
 
 
+def fits_in_folds(procedure: Procedure, gate: Gate, *, in_time: bool = False) -> tuple[int, ...]:
+    """What each fold of one division needs, shared or not; a further start trains both arms and nothing else."""
+    more = _of_starts(gate) - 1
+    return tuple(more + first for first in procedure.fits_in_folds(gate.folds, in_time=in_time))
+
+
+def fits_ahead(procedure: Procedure, gate: Gate, models: FoldModels | None, *, in_time: bool) -> int:
+    """About what one division will fit, once the models that leave out one fold are there."""
+    if models is None:
+        return sum(fits_in_folds(procedure, gate, in_time=in_time))
+    return len(models.pairs(models.numbers)) + gate.folds * _of_starts(gate)
+
+
 def fits_foreseen(procedure: Procedure, gate: Gate, *, in_time: bool = False) -> int:
     """What a run fits at most, models that serve several folds counted once; none does where folds run forward."""
     if in_time or not procedure.shared_seats:
-        in_gate = gate.repeats * sum(procedure.fits_in_folds(gate.folds, in_time=in_time))
+        in_gate = gate.repeats * sum(fits_in_folds(procedure, gate, in_time=in_time))
         return procedure.fits(gate.folds) + (in_gate if gate.enabled else 0)
     singles, pairs = shared_fits(procedure.shared_seats, gate.folds, in_blocks=procedure.in_blocks)
     base = 1 + singles + 1  # plain on all rows, models without one fold, augmented on all rows
     # The first repeat's models of all but one fold are among the singles; the others fit their own.
     own = _own_singles(procedure, gate.folds) * gate.folds * (gate.repeats - 1)
-    return base + (gate.repeats * (pairs + gate.folds) + own if gate.enabled else 0)
+    return base + (gate.repeats * (pairs + gate.folds * _of_starts(gate)) + own if gate.enabled else 0)
 
 
 def fits_stopped(procedure: Procedure, gate: Gate, run: int, pair_fits: int, *, in_time: bool = False) -> int:
     """What the folds that were not run would have fitted, had every one of them something to move."""
     ahead = gate.folds * gate.repeats - run
     if in_time or not procedure.shared_seats:
-        each = procedure.fits_in_folds(gate.folds, in_time=in_time) * gate.repeats
+        each = fits_in_folds(procedure, gate, in_time=in_time) * gate.repeats
         return sum(each[run:])
     _, pairs = shared_fits(procedure.shared_seats, gate.folds, in_blocks=procedure.in_blocks)
     later = min(ahead, gate.folds * (gate.repeats - 1))
-    return gate.repeats * pairs - pair_fits + ahead + later * _own_singles(procedure, gate.folds)
+    return gate.repeats * pairs - pair_fits + ahead * _of_starts(gate) + later * _own_singles(procedure, gate.folds)
+
+
+def _of_starts(gate: Gate) -> int:
+    """Models that a fold fits where members are shared: the augmented one, and both arms' in every further start."""
+    return 1 + 2 * (gate.starts - 1)
 
 
 def _own_singles(procedure: Procedure, folds: int) -> int:

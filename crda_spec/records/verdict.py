@@ -64,6 +64,7 @@ class Verdict:
     rows_to_decide: int | None = None  # about how many training rows would decide an inconclusive case
     planned_folds: int = 0  # over all repeats; fewer were run when the verdict was certain before
     repeats: int = 1
+    starts: int = 1  # how often both models of a fold were trained; its losses are the means
     stopped_fits: int = 0  # fits that stopping early made unnecessary
 
     @property

@@ -54,7 +54,8 @@ class Mlp:
                     with np.errstate(over="ignore", invalid="ignore"):
                         error = trainer.network().predict(design.validation_x) - design.validation_y
                         loss = _mean_square(error, design.validation_weight)
-                waited = 0 if loss < best_loss - self.tol else waited + 1
+                # What is gained in a pass counts, however often it is looked at: each look may bring a part of it.
+                waited = 0 if loss < best_loss - self.tol / len(parts) else waited + 1
                 if loss < best_loss:
                     best, best_loss = trainer.snapshot(), loss
                 if waited >= rounds * len(parts):

@@ -30,6 +30,15 @@ class _Gate(Strict):
         description="false: no test at all; the augmented model is used, and every output says UNGATED.",
     )
     folds: int = Field(10, ge=2, le=100, description="How many folds; the whole procedure is refitted in each.")
+    starts: int = Field(
+        1,
+        ge=1,
+        le=20,
+        description=(
+            "How often both models of a fold are trained, each time from another random state and with other new rows; "
+            "a row counts with its mean loss. The luck of one training then decides less."
+        ),
+    )
     alpha: Fraction = Field(0.05, description="Accept only when the p-value is below this.")
     alternative: Literal["less", "two-sided"] = Field(
         "less",

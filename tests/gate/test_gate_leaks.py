@@ -26,19 +26,20 @@ def draw(n, d, seed, *, groups=None):
     return table(x, x[:, 0] + rng.normal(size=n), groups)
 
 
-def fold_artefacts(make_procedure, train, held, *, stopping, metric=MSE):
+def fold_artefacts(make_procedure, train, held, *, stopping, metric=MSE, starts=1):
     """All that was fitted in one fold, what was decided there, and the outcome."""
     watching = Watching(stopping=stopping)
-    outcome = run_fold(make_procedure(train, watching), train, held, 3, metric=metric, seed=5)
+    outcome = run_fold(make_procedure(train, watching), train, held, 3, metric=metric, seed=5, starts=starts)
     result = outcome.result
     decided = (result.perturbed, result.synthetic_rows, result.train_rows, result.held_out_rows, outcome.fits)
     return watching, decided, outcome
 
 
-def sees_held_out_rows(make_procedure, train, held, *, stopping=None):
+def sees_held_out_rows(make_procedure, train, held, *, stopping=None, starts=1):
     """Whether poison in the held-out rows changes anything that was fitted or decided."""
-    clean, decided, outcome = fold_artefacts(make_procedure, train, held, stopping=stopping)
-    dirty, decided_again, again = fold_artefacts(make_procedure, poisoned(train, held), held, stopping=stopping)
+    asked = {"stopping": stopping, "starts": starts}
+    clean, decided, outcome = fold_artefacts(make_procedure, train, held, **asked)
+    dirty, decided_again, again = fold_artefacts(make_procedure, poisoned(train, held), held, **asked)
     assert outcome.result.plain != again.result.plain  # the poison is real: the scores do change
     return clean.fingerprint() != dirty.fingerprint() or decided != decided_again
 
@@ -52,8 +53,11 @@ def sees_held_out_rows(make_procedure, train, held, *, stopping=None):
     tuned=st.booleans(),
     stops=st.booleans(),
     weight=st.sampled_from([1.0, 0.5]),
+    starts=st.sampled_from([1, 2]),
 )
-def test_nothing_fitted_inside_a_fold_has_seen_a_held_out_row(n, seed, declared, crossfit, tuned, stops, weight):
+def test_nothing_fitted_inside_a_fold_has_seen_a_held_out_row(
+    n, seed, declared, crossfit, tuned, stops, weight, starts
+):
     train = draw(n, 3, seed)
     held = folds(n, 4, rng=stream(seed, "folds"))[seed % 4]
 
@@ -61,7 +65,7 @@ def test_nothing_fitted_inside_a_fold_has_seen_a_held_out_row(n, seed, declared,
         choices = {"weight": weight, "search": SEARCH if tuned else None, **(CROSSFIT if crossfit else {})}
         return procedure(rows, regressor=watching, declared=declared, **choices)
 
-    assert not sees_held_out_rows(make, train, held, stopping=Stopping() if stops else None)
+    assert not sees_held_out_rows(make, train, held, stopping=Stopping() if stops else None, starts=starts)
 
 
 def test_a_planted_leak_is_found():

@@ -37,8 +37,8 @@ class GateFolds:
     outer: int | None  # the number of the fold that these rows leave out; None when they are all training rows
     numbers: tuple[int, ...]  # of the folds that these rows contain, counted from 1
     held: tuple[IntArray, ...]  # the positions of each of them in these rows
-    # By member: which of these folds it leaves out. Each fold is in one part. Where parts are blocks there is an empty
-    # one beside them: a member that sees all of these rows, since those of the blocks see so few.
+    # By member: which of these folds it leaves out. Each fold is in one part at least. Where parts are blocks there is
+    # an empty one beside them: a member that sees all of these rows, since those of the blocks see so few.
     parts: tuple[Block, ...]
     ready: Mapping[tuple[int, Block], FittedModel] = field(default_factory=dict)  # (seat, part) -> its member
     plain: FittedModel | None = None  # the student's model on all of these rows

@@ -10,6 +10,10 @@ from crda_spec.regressors.fit import FittedModel, Fitter
 from crda_spec.regressors.teachers._protocol import GateFolds, Seat
 from crda_spec.regressors.teachers.lines import gate_lines, own_lines, weighed_teacher
 
+# Of the member of all rows, where blocks leave the others two thirds of them each. That one is the plain model itself,
+# so that without the others there would be nothing to teach.
+_WHOLE_SHARE = 0.75
+
 
 @dataclass(frozen=True, slots=True)
 class CrossfitTeacher:
@@ -53,4 +57,5 @@ class CrossfitTeacher:
             lines = gate_lines(train, fitter, self._all_seats, around, plain, seed=seed, index=index)
         else:
             lines = own_lines(train, fitter, self._all_seats, self.folds, seed=seed, index=index)
-        return weighed_teacher(self.kind, train, lines, [1.0 / len(lines)] * len(lines))
+        weights = [1.0 / len(lines)] * len(lines)
+        return weighed_teacher(self.kind, train, lines, weights, whole_share=_WHOLE_SHARE)

@@ -18,8 +18,6 @@ from crda_spec.regressors.teachers._protocol import GateFolds, Seat
 from crda_spec.regressors.teachers.blocks import Block
 from crda_spec.seeds import integer_seed, stream
 
-WHOLE_SHARE = 0.75  # of a line's say, where one member has seen all rows and the others two thirds of them each
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Line:
@@ -28,15 +26,15 @@ class Line:
     family: str
     names: tuple[str, ...]
     members: tuple[FittedModel, ...]
-    out_of_fold: Array  # (n,) each row by the member that has not seen it
-    has_whole: bool = False  # the last member has seen all rows, and has most of the say
+    out_of_fold: Array  # (n,) each row by the member that has not seen it, on average where there are several
+    has_whole: bool = False  # the last member has seen all rows, the others fewer
 
-    def weights(self, weight: float) -> list[float]:
-        """What each member weighs, when the line weighs this much."""
+    def weights(self, weight: float, *, whole_share: float) -> list[float]:
+        """What each member weighs, when the line weighs this much and a member of all rows has this part of it."""
         if not self.has_whole:
             return [weight / len(self.members)] * len(self.members)
         parts = len(self.members) - 1
-        return [weight * (1.0 - WHOLE_SHARE) / parts] * parts + [weight * WHOLE_SHARE]
+        return [weight * (1.0 - whole_share) / parts] * parts + [weight * whole_share]
 
 
 def fold_model_seed(seed: int, seat: Seat, position: int, left_out: tuple[int, ...]) -> int:
@@ -110,10 +108,16 @@ def own_lines(
     return tuple(lines)
 
 
-def weighed_teacher(kind: str, train: Table, lines: Sequence[Line], weights: Sequence[float]) -> Teacher:
-    """The teacher whose lines weigh this much (together 1); members without weight are left behind."""
+def weighed_teacher(
+    kind: str, train: Table, lines: Sequence[Line], weights: Sequence[float], *, whole_share: float
+) -> Teacher:
+    """The teacher whose lines weigh this much (together 1); members without weight are left behind.
+
+    whole_share: how much of a line's say belongs to the member that has seen all rows, where there is one.
+    """
     chosen = [(line, weight) for line, weight in zip(lines, weights, strict=True) if weight > 0]
-    members = [(line, at, own) for line, weight in chosen for at, own in enumerate(line.weights(weight))]
+    say = [(line, line.weights(weight, whole_share=whole_share)) for line, weight in chosen]
+    members = [(line, at, own) for line, each in say for at, own in enumerate(each) if own > 0]
     teacher = Teacher(
         kind=kind,
         members=tuple(line.members[at] for line, at, _ in members),
@@ -189,12 +193,13 @@ def _line(
     *,
     word: str = "fold",
 ) -> Line:
-    out_of_fold = np.empty(len(train))
+    total, times = np.zeros(len(train)), np.zeros(len(train))
     for held, member in zip(layout, members, strict=True):
-        out_of_fold[held] = member.predict(train.x[held])
+        total[held] += member.predict(train.x[held])
+        times[held] += 1.0
     repeat = f", repeat {seat.repeat + 1}" if seat.repeat else ""
     names = tuple(f"{family} {_folds_in_words(part, word)}{repeat}" for part in parts)
-    return Line(family=family, names=names, members=tuple(members), out_of_fold=out_of_fold, has_whole=not all(parts))
+    return Line(family=family, names=names, members=tuple(members), out_of_fold=total / times, has_whole=not all(parts))
 
 
 def _folds_in_words(part: Block, word: str) -> str:

@@ -10,8 +10,8 @@ So M({k}) serves twice: as the gate's plain model of fold k, and as a member of 
 serves twice: in outer fold j, where it has not seen Fk, and in outer fold k, where it has not seen Fj. For K folds and
 one kind of model that is K + K(K-1)/2 fits instead of 2K + K(K-1). A teacher in blocks goes further: inside outer fold
 j it needs M(B) for the blocks B that contain j, and M(B) serves in each fold of B (`blocks.py`). Since M(B) has seen
-few rows, three quarters of the say are M({j})'s, which has seen all that there are in j and is fitted anyway: for the
-teacher on all rows. M(B) then mostly tells how the kinds are to be weighed.
+few rows, most of the say (all of it in a committee) is M({j})'s, which has seen all that there are in j and is fitted
+anyway: for the teacher on all rows. M(B) then tells how the kinds are to be weighed.
 
 Nothing leaks. Whatever is used inside outer fold j is M(S) with j in S: its plain model M({j}), its teacher's members
 M({j, k}), M(B) or M({j}) again. By definition M(S) is a function of the rows outside Fj, of the settings, which are
