@@ -1,6 +1,6 @@
 """Does the gate keep its level and power where the calibration study does not look?
 
-It looks at one tree and plain rows. Here: XGBoost, the best of ten candidates, weighted rows, rows in time.
+It looks at one tree and plain rows. Here: XGBoost, two starts, the best of ten candidates, weighted rows, rows in time.
 
     python benchmarks/gate_levels.py [--quick] [--seconds N] [--workers N]
 
@@ -9,6 +9,7 @@ It looks at one tree and plain rows. Here: XGBoost, the best of ten candidates, 
   same folds, and the one with the least mean loss is believed if its own test passes.
 - `false_accept_boosted_TEST`, `power_boosted_TEST`: XGBoost of 40 trees, which differ less from each other than single
   trees do.
+- `false_accept_starts_TEST`, `power_starts_TEST`: both models of a fold trained twice (`gate.starts: 2`).
 - `false_accept_weighted_TEST`, `power_weighted_TEST`: rows whose weights are drawn from an exponential distribution.
 - `false_accept_in_time_TEST`, `power_in_time_TEST`: folds that run forward over rows that are like their neighbours in
   time, features as well as noise (autocorrelation 0.7).
@@ -58,10 +59,11 @@ PROCEDURES: dict[str, Procedure] = {
 NULLS, GAIN = ("halves", "rerolled"), ("ten_percent",)
 GATES = {
     "boosted": {"wilcoxon": (10, 1), "clustered": (6, 2), "corrected_t": (10, 1), "bootstrap": (10, 1)},
+    "starts": {"wilcoxon": (10, 1), "clustered": (6, 2), "corrected_t": (10, 1), "bootstrap": (10, 1)},
     "weighted": {"wilcoxon": (10, 1), "clustered": (6, 2), "corrected_t": (10, 1), "bootstrap": (10, 1)},
     "in_time": {"wilcoxon": (10, 1), "clustered": (10, 1), "corrected_t": (10, 1), "bootstrap": (10, 1)},
 }
-RUNS = {"boosted": 200, "best_of_ten": 200, "weighted": 100, "in_time": 100}  # of each augmentation
+RUNS = {"boosted": 200, "starts": 150, "best_of_ten": 200, "weighted": 100, "in_time": 100}  # of each augmentation
 Found = dict[str, Any]
 
 
@@ -91,6 +93,11 @@ def boosted(name: str, seed: int, rows: int) -> Found:
     return _judged("boosted", name, world(rows, stream(seed, "boosted", rows)), seed)
 
 
+def starts(name: str, seed: int, rows: int) -> Found:
+    """Which gates accept this augmentation when they train every model twice."""
+    return _judged("starts", name, world(rows, stream(seed, "starts", rows)), seed, starts=2)
+
+
 def weighted(name: str, seed: int, rows: int) -> Found:
     """Which gates accept this augmentation of weighted rows."""
     rng = stream(seed, "weighted", rows)
@@ -115,12 +122,12 @@ def _follow(rng: np.random.Generator, rows: int, width: int) -> Array:
     return found
 
 
-def _judged(way: str, name: str, train: Table, seed: int) -> Found:
+def _judged(way: str, name: str, train: Table, seed: int, *, starts: int = 1) -> Found:
     procedure = PROCEDURES[name]
     outcomes: dict[tuple[int, int], list[FoldOutcome]] = {}
     told: Found = {}
     for kind, layout in GATES[way].items():
-        gate = Gate(test=TESTS[kind](), folds=layout[0], repeats=layout[1], alpha=ALPHA)
+        gate = Gate(test=TESTS[kind](), folds=layout[0], repeats=layout[1], starts=starts, alpha=ALPHA)
         if layout not in outcomes:
             outcomes[layout] = list(_folds(gate, procedure, train, seed))
         done = outcomes[layout]
@@ -134,12 +141,15 @@ def _folds(gate: Gate, procedure: Procedure, train: Table, seed: int) -> Iterato
     for repeat in repeats_of(gate, train, seed=seed):
         for number, held in enumerate(repeat.held, start=1):
             seen = None if repeat.seen is None else repeat.seen[number - 1]
-            yield run_fold(procedure, train, held, number, metric=gate.metric, seed=repeat.seed, seen=seen)
+            yield run_fold(
+                procedure, train, held, number, metric=gate.metric, seed=repeat.seed, seen=seen, starts=gate.starts
+            )
 
 
 # How a table is made and judged, what cannot help it and what does, its rows.
 WAYS: Mapping[str, tuple[Callable[[str, int, int], Found], Sequence[str], Sequence[str], int]] = {
     "boosted": (boosted, ("boosted_halves",), ("boosted_gain",), 1000),
+    "starts": (starts, NULLS, GAIN, 1000),
     "best_of_ten": (best_of_ten, ("rerolled",), (), 300),
     "weighted": (weighted, NULLS, GAIN, 1000),
     "in_time": (in_time, NULLS, GAIN, 1000),

@@ -131,6 +131,8 @@ def gate_sentence(verdict: Verdict) -> str:
     if verdict.interval_percent is not None and verdict.level is not None:
         low, high = verdict.interval_percent
         effect += f" ({setting(100 * verdict.level)} % interval {percent(low)} to {percent(high)})"
+    if verdict.starts > 1:
+        effect += f", each loss the mean of {verdict.starts} starts"
     return f"{shown(verdict.test)}: {p_value(verdict.p_value)}, alpha {setting(verdict.alpha)}{effect}"
 
 

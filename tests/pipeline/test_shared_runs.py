@@ -24,7 +24,7 @@ causal: {graph: {kind: edges, edges: ["{FEATURES} -> energy"]}}
 falsify: {on_falsified: ignore}
 regressor: {kind: REGRESSOR}
 counterfactual: {factor: 2, teacher: TEACHER}
-gate: {kind: wilcoxon, folds: 5, stop: never}
+gate: {kind: wilcoxon, folds: 5, stop: never, starts: 1}
 execution: {jobs: 1}
 """
 
@@ -106,6 +106,7 @@ def test_a_shared_run_from_top_to_bottom(run):
     ("overrides", "regressor", "teacher", "fits", "unshared"),
     [
         pytest.param(["gate.folds=10"], "ridge", "{kind: crossfit}", 67, 122, id="distilled"),
+        pytest.param(["gate.folds=10", "gate.starts=2"], "ridge", "{kind: crossfit}", 87, 142, id="two-starts"),
         pytest.param(["gate.folds=10"], "ridge", "{kind: crossfit, folds: 5}", 77, 77, id="own-folds"),
         pytest.param(["recipe=paper", "gate.folds=10"], "ridge", "{kind: single}", 22, 22, id="paper"),
         pytest.param([], "ridge", "{kind: bagged, members: 3}", 30, 30, id="bagged"),
@@ -117,6 +118,14 @@ def test_a_shared_run_from_top_to_bottom(run):
             [], "ridge", "{kind: committee, members: [{kind: ridge}, {kind: svr}]}", 37, 62, id="student-written-out"
         ),
         pytest.param(["tune={kind: randomized, trials: 2, folds: 2}"], "ridge", "{kind: crossfit}", 61, 61, id="tuned"),
+        pytest.param(
+            ["tune={kind: randomized, trials: 2, folds: 2}", "gate.starts=3"],
+            "ridge",
+            "{kind: crossfit}",
+            61 + 20,
+            61 + 20,
+            id="tuned, three starts",
+        ),
         pytest.param(
             ["recipe=paper", "partition.residuals=out_of_fold"], "ridge", "{kind: single}", 22, 37, id="screened"
         ),
@@ -152,12 +161,12 @@ def test_the_committees_weights_are_in_the_record(run):
 
 
 def test_a_student_takes_the_seat_of_the_member_with_its_settings(tmp_path):
-    """The networks of the default committee average their weights and the student's does not: they are not one."""
+    """The network of the default committee averages its weights and the student's does not: they are not one."""
     for regressor, kinds in (
-        ("xgboost", [None, "mlp", "mlp", "ridge"]),
-        ("ridge", ["xgboost", "mlp", "mlp", None]),
-        ("knn", ["xgboost", "mlp", "mlp", "ridge"]),
-        ("mlp", ["xgboost", "mlp", "mlp", "ridge"]),
+        ("xgboost", [None, "mlp", "ridge"]),
+        ("ridge", ["xgboost", "mlp", None]),
+        ("knn", ["xgboost", "mlp", "ridge"]),
+        ("mlp", ["xgboost", "mlp", "ridge"]),
     ):
         text = SPEC.replace("REGRESSOR", regressor).replace("TEACHER", "{kind: committee}")
         (tmp_path / "spec.yaml").write_text(text[: text.index("causal:")] + text[text.index("regressor:") :])
