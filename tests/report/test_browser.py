@@ -135,6 +135,16 @@ def test_a_box_tells_its_verdict_reason_and_path_when_pointed_at(browser, opened
     assert browser.ask("document.getElementById('asked').textContent").startswith("Point at a box")
 
 
+@pytest.mark.parametrize("width", [1400, 1000, 400])
+def test_the_panel_lies_under_the_graph_and_not_beside_it(browser, opened, width):
+    opened("accepted", width=width)
+    edges = browser.ask(
+        "['#asked', '#asked + *', 'h2'].map("
+        "function (one) { return document.querySelector(one).getBoundingClientRect().left; })"
+    )
+    assert max(edges) - min(edges) <= 1
+
+
 @pytest.mark.parametrize("height", [500, 900])
 def test_the_panel_is_in_the_window_and_never_covers_the_box_that_is_asked(browser, opened, height):
     opened("accepted", height=height)
