@@ -1,6 +1,6 @@
 """What do the recipes give one model, on equal footing and without leaks?
 
-    CRDA_DATA_DIR=/folder/of/tables python benchmarks/recipes.py [--quick] [--seeds N] [--gated-seeds N] ...
+    CRDA_DATA_DIR=/folder/of/tables python benchmarks/recipes.py [--quick] [--seeds N] [--workers N] ...
 
 For each table and seed: about 1000 rows, 80 % to train, 20 % to test. One plain model against one augmented model of
 the same kind and settings, the paper's modal ones. The figure is the change of the test MSE in percent, negative is
@@ -23,7 +23,7 @@ Each with `..._worst_table` (the largest mean change of a table), `..._geometric
 `..._better` (tables with a gain) and `..._se` (the standard error over seeds of the mean over tables). The same with
 `_others` on tables that are not the paper's, some nearly noise-free and collinear (`_tables.py`). `..._tables` has the
 means by table. Gates cost ten times as much, so they may run on fewer seeds than the rest
-(`mlp_gated_seeds`, `xgb_gated_seeds`).
+(`mlp_gated_seeds`, `xgb_gated_seeds`). The figures do not depend on the number of workers.
 
 Finished pieces are kept in results/recipes.jsonl, and a run that was interrupted goes on from there; remove the file to
 start anew.
@@ -42,6 +42,7 @@ from typing import Any
 import numpy as np
 from _harness import RESULTS, publish, say
 from _tables import NINE, OTHERS, Bench
+from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from crda_spec.build import build_plan
@@ -52,12 +53,14 @@ from crda_spec.gate.gate import repeats_of, start_seeds
 from crda_spec.gate.verdict import judge
 from crda_spec.gate.work import GateRun, fit_singles, run_folds, shared_models
 from crda_spec.pipeline import Plan
+from crda_spec.records import Predictor
 from crda_spec.regressors import Fitter
 from crda_spec.regressors.teachers import CrossfitTeacher
 
 KINDS = {"mlp": "mlp", "xgb": "xgboost"}
 KEPT = RESULTS / "recipes.jsonl"
 Figures = dict[str, float]
+Piece = tuple[str, str, int, str, bool]  # group, table, seed, kind, gated
 
 
 def planned(bench: Bench, regressor: str, recipe: str, seed: int, rows: int, **more: object) -> Plan:
@@ -86,8 +89,8 @@ def paper(plan: Plan) -> Figures:
     return {"paper": float(100 * (np.mean(split.test.errors(augmented) ** 2) / plain - 1))}
 
 
-def distilled(plan: Plan, *, gated: bool) -> Figures:
-    """Our recipe as the pipeline runs it, its teacher, and ten plain models; the gate on request."""
+def distilled(plan: Plan, *, gated: bool, starts: int) -> Figures:
+    """Our recipe as the pipeline runs it, from several random states too, its teacher, ten plain models, the gate."""
     split, _ = plan.load()
     train, procedure, seed = split.train, plan.procedure, plan.seed
     repeats = repeats_of(plan.gate, train, seed=seed)
@@ -95,44 +98,39 @@ def distilled(plan: Plan, *, gated: bool) -> Figures:
     assert models is not None
     fit_singles(models, jobs=1, advance=lambda: None)
     augmentation = augment(procedure, train, seed=seed, index=(0,), around=models.around(None))
+
+    def cost(model: Predictor) -> float:
+        return float(np.mean(split.test.errors(model) ** 2))
+
+    plain, taught = [cost(augmentation.plain)], [cost(fit_augmented(augmentation, train, seed=seed, index=(0,)))]
     fitter = Fitter(procedure.regressor, procedure.fill)
-    arms = {
-        "distilled": fit_augmented(augmentation, train, seed=seed, index=(0,)),
-        "plain_ensemble": CrossfitTeacher(10).teach(train, fitter, augmentation.plain, seed=seed, index=(0,)),
-        "teacher": augmentation.teacher,
+    ensemble = CrossfitTeacher(10).teach(train, fitter, augmentation.plain, seed=seed, index=(0,))
+    found = {
+        "distilled": 100 * (taught[0] / plain[0] - 1),
+        "plain_ensemble": 100 * (cost(ensemble) / plain[0] - 1),
+        "teacher": 100 * (cost(augmentation.teacher) / plain[0] - 1),
     }
-    plain = np.mean(split.test.errors(augmentation.plain) ** 2)
-    found = {name: float(100 * (np.mean(split.test.errors(arm) ** 2) / plain - 1)) for name, arm in arms.items()}
+    for own in start_seeds(seed, starts)[1:]:
+        again = once_more(augmentation, train, seed=own, index=(0,))
+        plain.append(cost(again.plain))
+        taught.append(cost(fit_augmented(again, train, seed=own, index=(0,))))
+    found["distilled_expected"] = float(100 * (np.mean(taught) / np.mean(plain) - 1))
     if gated:
         done = GateRun([])
         for repeat in repeats:
-            own = models if repeat.number == 0 else shared_models(procedure, train, repeat)
-            run_folds(procedure, train, repeat, gate=plan.gate, models=own, workers=1, advance=lambda: None, to=done)
+            own_models = models if repeat.number == 0 else shared_models(procedure, train, repeat)
+            run_folds(
+                procedure, train, repeat, gate=plan.gate, models=own_models, workers=1, advance=lambda: None, to=done
+            )
         verdict = judge(plan.gate, done.outcomes, train, seed=seed)
         found["accepted"] = float(verdict.accepted)
         found["distilled_cv"] = float(verdict.effect_percent or 0.0)
-        found["distilled_gated"] = found["distilled"] if verdict.accepted else 0.0
+        found["distilled_gated"] = found["accepted"] * found["distilled"]
+        found["distilled_expected_gated"] = found["accepted"] * found["distilled_expected"]
     return found
 
 
-def expected(plan: Plan, *, starts: int) -> Figures:
-    """The recipe's change of the mean test MSE over several random states of both models; no gate."""
-    split, _ = plan.load()
-    train, procedure, seed = split.train, plan.procedure, plan.seed
-    models = shared_models(procedure, train, repeats_of(plan.gate, train, seed=seed)[0])
-    assert models is not None
-    fit_singles(models, jobs=1, advance=lambda: None)
-    first = found = augment(procedure, train, seed=seed, index=(0,), around=models.around(None))
-    plain, taught = [], []
-    for number, own in enumerate(start_seeds(seed, starts)):
-        if number:
-            found = once_more(first, train, seed=own, index=(0,))
-        plain.append(np.mean(split.test.errors(found.plain) ** 2))
-        taught.append(np.mean(split.test.errors(fit_augmented(found, train, seed=own, index=(0,))) ** 2))
-    return {"distilled_expected": float(100 * (np.mean(taught) / np.mean(plain) - 1))}
-
-
-def pieces(args: argparse.Namespace) -> Iterator[tuple[str, str, int, str, bool]]:
+def pieces(args: argparse.Namespace) -> Iterator[Piece]:
     """(group, table, seed, kind, gated), seed by seed."""
     if args.quick:
         yield from (("nine", table, 1, kind, kind == "xgb") for table in args.nine[:1] for kind in args.kinds)
@@ -146,36 +144,35 @@ def pieces(args: argparse.Namespace) -> Iterator[tuple[str, str, int, str, bool]
             yield from (("others", table, seed, kind, gated) for table in OTHERS for kind in args.kinds)
 
 
+def figures_of(piece: Piece, known: Figures, *, rows: int, starts: int) -> tuple[Piece, Figures]:
+    """What is known of a piece already, and what had to be measured, on one thread."""
+    group, table, seed, kind, gated = piece
+    bench = (NINE if group == "nine" else OTHERS)[table]
+    figures = dict(known)
+    with threadpool_limits(limits=1):
+        if "paper" not in figures:
+            figures |= paper(planned(bench, KINDS[kind], "paper", seed, rows))
+        if "distilled" not in figures or (gated and "accepted" not in figures):
+            plan = planned(bench, KINDS[kind], "distilled", seed, rows)
+            figures |= distilled(plan, gated=gated, starts=starts)
+    return piece, figures
+
+
 def measure(args: argparse.Namespace) -> list[dict[str, Any]]:
     """Every piece, as far as it is in the file already from there."""
     lines = [] if args.quick or not KEPT.is_file() else KEPT.read_text(encoding="utf-8").splitlines()
-    known = {
-        (one["group"], one["table"], one["seed"], one["kind"], one["recipe"]): one for one in map(json.loads, lines)
-    }
-    todo, found = list(pieces(args)), []
-    for number, (group, table, seed, kind, gated) in enumerate(todo, start=1):
-        bench = (NINE if group == "nine" else OTHERS)[table]
-        figures: Figures = {}
-        for recipe in ("paper", "distilled", "expected"):
-            key = (group, table, seed, kind, recipe)
-            kept = known.get(key)
-            if kept is None or (gated and recipe == "distilled" and "accepted" not in kept["figures"]):
-                rows = 300 if args.quick else 1000
-                plan = planned(bench, KINDS[kind], "paper" if recipe == "paper" else "distilled", seed, rows)
-                if recipe == "expected":
-                    part = expected(plan, starts=args.starts)
-                else:
-                    part = paper(plan) if recipe == "paper" else distilled(plan, gated=gated)
-                kept = dict(zip(("group", "table", "seed", "kind", "recipe"), key, strict=True)) | {"figures": part}
-                if not args.quick:
-                    _keep(kept)
-            figures |= kept["figures"]
-        if "accepted" in figures:
-            figures["distilled_expected_gated"] = figures["accepted"] * figures["distilled_expected"]
-        found.append({"group": group, "table": table, "seed": seed, "kind": kind, "figures": figures})
+    known = {(one["group"], one["table"], one["seed"], one["kind"]): one["figures"] for one in map(json.loads, lines)}
+    todo, found = list(pieces(args)), {}
+    rows, starts = (300, 2) if args.quick else (1000, args.starts)
+    tasks = (delayed(figures_of)(piece, known.get(piece[:4], {}), rows=rows, starts=starts) for piece in todo)
+    for piece, figures in Parallel(n_jobs=args.workers, return_as="generator_unordered")(tasks):
+        group, table, seed, kind, _ = piece
+        found[piece] = {"group": group, "table": table, "seed": seed, "kind": kind, "figures": figures}
+        if not args.quick and figures != known.get(piece[:4]):
+            _keep(found[piece])
         shown = ", ".join(f"{name} {value:+.1f}" for name, value in figures.items() if name != "accepted")
-        say(f"[{number}/{len(todo)}] {kind} {table}, seed {seed}: {shown}")
-    return found
+        say(f"[{len(found)}/{len(todo)}] {kind} {table}, seed {seed}: {shown}")
+    return [found[piece] for piece in todo]
 
 
 def _keep(piece: dict[str, Any]) -> None:
@@ -222,15 +219,14 @@ def _figures(mine: Sequence[dict[str, Any]], arm: str) -> dict[str, Any]:
 def show(figures: dict[str, Any]) -> None:
     """The table for people."""
     say(f"\n{'mean change of test MSE, %':34}{'mean':>8}{'geom.':>8}{'worst':>8}{'better':>8}{'s.e.':>7}")
-    for name in [name for name in figures if f"{name}_worst_table" in figures or f"{name}_geometric" in figures]:
-        tail = "_others" if name.endswith("_others") else ""
-        part = {key: figures[f"{name.removesuffix(tail)}_{key}{tail}"] for key in ("geometric", "worst_table", "se")}
-        count = figures[f"{name.removesuffix(tail)}_better{tail}"]
-        of = len(figures[f"{name.removesuffix(tail)}_tables{tail}"])
+    for key in [key for key in figures if "_geometric" in key]:
+        arm, tail = key.split("_geometric")
+        part = {name: figures[f"{arm}_{name}{tail}"] for name in ("geometric", "worst_table", "better", "se", "tables")}
         error = "" if part["se"] is None else f"{part['se']:.1f}"
+        better = f"{part['better']}/{len(part['tables'])}"
         say(
-            f"{name:34}{figures[name]:+8.1f}{part['geometric']:+8.1f}{part['worst_table']:+8.1f}"
-            f"{f'{count}/{of}':>8}{error:>7}"
+            f"{arm + tail:34}{figures[arm + tail]:+8.1f}{part['geometric']:+8.1f}{part['worst_table']:+8.1f}"
+            f"{better:>8}{error:>7}"
         )
 
 
@@ -244,6 +240,7 @@ def main() -> None:
     parser.add_argument("--other-gated-seeds", type=int, default=1, help="on how many of them the gate runs too")
     parser.add_argument("--starts", type=int, default=3, help="random states of both models, for what one may expect")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS), help="which students")
+    parser.add_argument("--workers", type=int, default=1, help="how many processes")
     args = parser.parse_args()
     folder = Path(os.environ.get("CRDA_DATA_DIR", ""))
     args.nine = []
@@ -252,8 +249,7 @@ def main() -> None:
             args.nine.append(name)
         else:
             say(f"{name}: skipped, {BENCHMARKS[name].file} is not in the folder that CRDA_DATA_DIR names")
-    with threadpool_limits(limits=1):
-        rows = measure(args)
+    rows = measure(args)
     figures = {"seeds": len({row["seed"] for row in rows}), **summary(rows)}
     for kind in args.kinds:
         gates = {row["seed"] for row in rows if row["kind"] == kind and "accepted" in row["figures"]}

@@ -66,6 +66,7 @@ SPACES: Mapping[str, Space] = {
     },
     "ridge": {"alpha": LogUniform(1e-3, 1e3)},
     "kernel_ridge": {"alpha": LogUniform(1e-3, 1e1), "gamma": LogUniform(1e-3, 1e0)},
+    "gaussian_process": {"kernel": Choice(("rational_quadratic", "matern", "rbf"))},
     "random_forest": {"min_samples_leaf": Choice((1, 2, 5, 10)), "max_features": Choice((0.33, 0.67, 1.0))},
     "hist_gradient_boosting": {
         "learning_rate": LogUniform(1e-2, 3e-1),
@@ -78,7 +79,7 @@ SPACES: Mapping[str, Space] = {
 }
 
 # Kinds of regressors whose fit does not depend on the seed: fitted twice on the same rows they are the same model.
-SEEDLESS = frozenset({"linear", "ridge", "kernel_ridge", "svr", "knn", "hist_gradient_boosting"})
+SEEDLESS = frozenset({"linear", "ridge", "kernel_ridge", "gaussian_process", "svr", "knn", "hist_gradient_boosting"})
 
 # scikit-learn's nearest neighbours take no sample weights, so no row, real or synthetic, can weigh less or more.
 TAKES_NO_WEIGHTS = frozenset({"knn"})

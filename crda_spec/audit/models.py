@@ -1,7 +1,7 @@
 """Fitted models on disk and back, without pickle: what is read back can execute nothing.
 
-`model.json` holds the encoding (and the weights of a network); the estimator itself is in its library's own safe
-format: XGBoost and CatBoost JSON, skops for scikit-learn. Equal models give equal bytes.
+`model.json` holds the encoding, and the numbers of a network or a Gaussian process, which are our own; the rest
+is in the safe format of its library: XGBoost and CatBoost JSON, skops for scikit-learn. Equal models give equal bytes.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from crda_spec.errors import Complaint, OutputError, show
 from crda_spec.regressors import REGRESSORS, FittedModel
 from crda_spec.regressors.catboost import load_catboost
 from crda_spec.regressors.encoding import Encoder
+from crda_spec.regressors.gaussian_process import Process
 from crda_spec.regressors.network import Network
 from crda_spec.regressors.xgboost import Booster
 
@@ -47,6 +48,9 @@ def model_files(model: FittedModel) -> dict[str, bytes]:
     estimator = model.estimator
     if isinstance(estimator, Network):
         head["network"] = plain(estimator)
+        return {"model.json": canonical_json(head).encode()}
+    if isinstance(estimator, Process):
+        head["process"] = plain(estimator)
         return {"model.json": canonical_json(head).encode()}
     if isinstance(estimator, Booster):
         name, data = "estimator.json", bytes(estimator.trees.save_raw("json"))
@@ -77,6 +81,10 @@ def _load_estimator(folder: Path, head: dict[str, Any]) -> Any:  # noqa: ANN401 
     if "network" in head:
         network = head["network"]
         return Network(tuple(map(np.array, network["weights"])), tuple(map(np.array, network["biases"])))
+    if "process" in head:
+        process = head["process"]
+        parts = ("lengths", "slopes", "points", "heights")
+        return Process(process["kernel"], *(np.array(process[part], dtype=np.float64) for part in parts))
     if head["estimator"] not in _ESTIMATORS:  # a name from a file must not lead out of the folder
         what = f"{folder.name}/model.json names the estimator's file {show(head['estimator'])}"
         raise OutputError(Complaint(code="untrusted-model", what=what, hint="do not load this model"))

@@ -91,7 +91,7 @@ def _causal(graph: GraphPart | None) -> Iterator[str]:
 
 def _rest(table: Scaffold) -> Iterator[str]:
     folds = folds_for(table)
-    yield "regressor: {kind: xgboost}  # <- or mlp, catboost, random_forest, ridge, ...: what you would use anyway"
+    yield "regressor: {kind: xgboost}  # <- or mlp, catboost, gaussian_process, ridge, ...: what you would use anyway"
     yield f"gate: {{kind: wilcoxon, folds: {folds}}}  # augmented rows are used only if held-out errors fall"
 
 

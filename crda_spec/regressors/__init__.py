@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from crda_spec.regressors._protocol import Design, Estimator, Regressor, Stopping
 from crda_spec.regressors.catboost import Catboost
 from crda_spec.regressors.fit import FittedModel, Fitter
+from crda_spec.regressors.gaussian_process import GaussianProcess
 from crda_spec.regressors.hist_gradient_boosting import HistGradientBoosting
 from crda_spec.regressors.kernel_ridge import KernelRidge
 from crda_spec.regressors.knn import Knn
@@ -20,6 +21,7 @@ REGRESSORS: Mapping[str, type[Regressor]] = {
     member.kind: member
     for member in (
         Catboost,
+        GaussianProcess,
         HistGradientBoosting,
         KernelRidge,
         Knn,
@@ -39,6 +41,7 @@ __all__ = [
     "Estimator",
     "FittedModel",
     "Fitter",
+    "GaussianProcess",
     "HistGradientBoosting",
     "KernelRidge",
     "Knn",

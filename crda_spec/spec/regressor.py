@@ -78,6 +78,27 @@ class KernelRidgeRegressor(Strict):
     gamma: Positive | None = Field(None, description="The kernel's inverse width; null: 1 / number of features.")
 
 
+class GaussianProcessRegressor(Strict):
+    """A smooth function with a length scale for each feature, and a linear one: strong on small tables."""
+
+    kind: Literal["gaussian_process"] = Field(
+        description="A Gaussian process that settles a length scale for each feature by maximum evidence."
+    )
+    kernel: Literal["rational_quadratic", "matern", "rbf"] = Field(
+        "rational_quadratic", description="How smooth: rbf most, matern (of order 5/2) least."
+    )
+    evidence_rows: int = Field(
+        400, ge=10, le=5000, description="Scales are settled on at most this many rows; cost grows with the cube."
+    )
+    steps: int = Field(60, ge=1, le=10_000, description="Steps of the search for the scales at most.")
+    points: int = Field(
+        1000,
+        ge=10,
+        le=10_000,
+        description="Exact up to this many rows; with more, so many of them carry the function and all weigh it.",
+    )
+
+
 class RandomForestRegressor(Strict):
     """Averaged randomised trees."""
 
@@ -145,6 +166,7 @@ Regressor = Annotated[
     | LinearRegressor
     | RidgeRegressor
     | KernelRidgeRegressor
+    | GaussianProcessRegressor
     | RandomForestRegressor
     | HistGradientBoostingRegressor
     | SvrRegressor

@@ -9,6 +9,7 @@ from pydantic import Field
 from crda_spec.spec.base import Strict
 from crda_spec.spec.regressor import (
     CatboostRegressor,
+    GaussianProcessRegressor,
     HistGradientBoostingRegressor,
     KernelRidgeRegressor,
     KnnRegressor,
@@ -77,6 +78,7 @@ CommitteeMember = Annotated[
     | LinearRegressor
     | RidgeRegressor
     | KernelRidgeRegressor
+    | GaussianProcessRegressor
     | RandomForestRegressor
     | HistGradientBoostingRegressor
     | SvrRegressor
@@ -92,7 +94,8 @@ DEFAULT_COMMITTEE: tuple[CommitteeMember, ...] = (
     XgboostRegressor(kind="xgboost"),
     # Two wide layers: where a table has hardly any noise they follow it better than three narrow ones.
     MlpRegressor(kind="mlp", averaging=0.99, hidden_layer_sizes=(256, 128)),
-    RidgeRegressor(kind="ridge"),
+    # Smooth and linear at once, with a length scale for each feature.
+    GaussianProcessRegressor(kind="gaussian_process"),
 )
 
 
@@ -109,7 +112,7 @@ class CommitteeTeacher(Strict):
         DEFAULT_COMMITTEE,
         description=(
             "The kinds, 2 to 20, with their settings; left out: xgboost, an mlp of two wide layers with averaged "
-            "weights, and ridge."
+            "weights, and a gaussian_process."
         ),
     )
     folds: Folds = Field("gate", description=_FOLDS)

@@ -163,10 +163,10 @@ def test_the_committees_weights_are_in_the_record(run):
 def test_a_student_takes_the_seat_of_the_member_with_its_settings(tmp_path):
     """The network of the default committee averages its weights and the student's does not: they are not one."""
     for regressor, kinds in (
-        ("xgboost", [None, "mlp", "ridge"]),
-        ("ridge", ["xgboost", "mlp", None]),
-        ("knn", ["xgboost", "mlp", "ridge"]),
-        ("mlp", ["xgboost", "mlp", "ridge"]),
+        ("xgboost", [None, "mlp", "gaussian_process"]),
+        ("gaussian_process", ["xgboost", "mlp", None]),
+        ("knn", ["xgboost", "mlp", "gaussian_process"]),
+        ("mlp", ["xgboost", "mlp", "gaussian_process"]),
     ):
         text = SPEC.replace("REGRESSOR", regressor).replace("TEACHER", "{kind: committee}")
         (tmp_path / "spec.yaml").write_text(text[: text.index("causal:")] + text[text.index("regressor:") :])

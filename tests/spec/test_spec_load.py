@@ -6,7 +6,10 @@ from crda_spec.spec.overrides import leaves
 from crda_spec.spec.recipes import preset_of, whole_preset_of
 from crda_spec.spec.yaml_tree import dotted
 
-KINDS = "xgboost, mlp, linear, ridge, kernel_ridge, random_forest, hist_gradient_boosting, svr, knn, catboost, plugin"
+KINDS = (
+    "xgboost, mlp, linear, ridge, kernel_ridge, gaussian_process, random_forest, hist_gradient_boosting, svr, knn, "
+    "catboost, plugin"
+)
 NO_TAGS = "write plain text, numbers, lists and key: value lines; a spec never constructs objects"
 
 
