@@ -1,24 +1,29 @@
-"""Which rows should a committee label? The search behind `recipe: distilled`.
+"""Who should teach what, and at which places? The search behind `recipe: distilled`.
 
-    CRDA_DATA_DIR=/folder/of/tables python benchmarks/recipe_study.py [--quick] [--workers N]
+    CRDA_DATA_DIR=/folder/of/tables python benchmarks/recipe_study.py [--quick] [--splits N] [--workers N]
 
-Two splits of each of the paper's nine tables, one of those of `_tables.py`, none of them a split on which `recipes.py`
-judges. The committee is fitted once for each table and student; every variant then makes its rows, has them labelled
-and trains one student on them. Figures: the change of the test MSE against one plain model in percent, by variant: mean
-and geometric mean over the nine tables, tables that gain, every table, and the same over the others. Two splits say
-little of a single table: look for variants that are good everywhere.
+Splits of the paper's nine tables and of those of `_tables.py`, none of them a split on which `recipes.py` judges. The
+first variant of each kind of student is the recipe; each of the others changes something in it. The committee is
+fitted once for each table and student; every variant then makes its rows, has them labelled and trains one student on
+them. Figures: the change of the test MSE against one plain model in percent, by variant: mean and geometric mean over
+the nine tables, tables that gain, every table, and the same over the others. Few splits say little of a single table:
+look for variants that are good everywhere. Who sits on the committee is the question of `committees.py`.
+
+Finished pieces are kept in results/recipe_study.jsonl, and a run that was interrupted goes on from there; remove the
+file to start anew.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _harness import publish, say
+from _harness import RESULTS, publish, say
 from _tables import NINE, OTHERS, Bench
 from joblib import Parallel, delayed
 from recipes import KINDS, planned
@@ -28,78 +33,108 @@ from crda_spec.counterfactual.procedure import augment, fit_augmented
 from crda_spec.data.catalogue import BENCHMARKS
 from crda_spec.gate.gate import repeats_of
 from crda_spec.gate.work import fit_singles, shared_models
+from crda_spec.regressors.teachers import FoldModels
 
+_KEPT = RESULTS / "recipe_study.jsonl"
+_SPLITS = (11, 12)  # recipes.py judges on 1 to 5
+_BARE = {"support": {"kind": "none"}, "unmoved": 0.0}
+_NEIGHBOUR = {"default": {"kind": "resample", "weights": "neighbour"}}
+_NEAR = {"default": {"kind": "interpolate", "partner": "near", "reach": 1.0}, "features_per_row": "all"}
+_ANY = {"default": {"kind": "interpolate", "partner": "any", "reach": 0.5}, "features_per_row": "all"}
+_JITTER = {"default": {"kind": "jitter", "sd": 0.1}, "features_per_row": "all"}
 _RESAMPLE = {"default": {"kind": "resample"}, "features_per_row": 1}
-_ALIKE = {"default": {"kind": "resample", "weights": "neighbour"}, "features_per_row": 1}
-_INTERPOLATE = {"default": {"kind": "interpolate", "partner": "any", "reach": 0.5}}
-_NEAR = {"default": {"kind": "interpolate", "partner": "near", "reach": 1.0}}
-_JITTER = {"default": {"kind": "jitter", "sd": 0.3}}
-_GUARD = {"support": {"kind": "neighbours", "quantile": 0.95, "on_outside": "redraw"}}
-_BARE = {"support": {"kind": "none"}, "features_per_row": "all", "unmoved": 0.0}  # what the recipe would fill in
-_SPLITS = {"nine": (11, 12), "others": (11,)}
+_GUARD = {"support": {"kind": "neighbours", "on_outside": "redraw"}}
 
-Variant = tuple[Mapping[str, Any], float, float, str]  # perturbation, factor, weight, what early stopping watches
+# By name: what a variant says instead of the recipe, in `counterfactual` and in `perturbation`.
+Variant = tuple[Mapping[str, Any], Mapping[str, Any]]
 VARIANTS: dict[str, dict[str, Variant]] = {
     "mlp": {
-        "resample_4": (_RESAMPLE, 4.0, 1.0, "synthetic"),
-        "resample_15": (_RESAMPLE, 15.0, 1.0, "synthetic"),
-        "guarded_15": (_RESAMPLE | _GUARD, 15.0, 1.0, "synthetic"),
-        "alike_15": (_ALIKE, 15.0, 1.0, "synthetic"),
-        "interpolate_near_15": (_NEAR, 15.0, 1.0, "synthetic"),
-        "relabelled_15": (_RESAMPLE | {"unmoved": 0.999}, 15.0, 1.0, "synthetic"),
-        "guarded_15_unmoved": (_RESAMPLE | _GUARD | {"unmoved": 0.4}, 15.0, 1.0, "synthetic"),
-        "guarded_30_unmoved": (_RESAMPLE | _GUARD | {"unmoved": 0.4}, 30.0, 1.0, "synthetic"),
-        "guarded_15_unmoved_watch_real": (_RESAMPLE | _GUARD | {"unmoved": 0.4}, 15.0, 1.0, "real"),
+        "recipe": ({}, {}),
+        "factor_4": ({"factor": 4.0}, {}),
+        "factor_30": ({"factor": 30.0}, {}),
+        "weight_0.3": ({"weight": 0.3}, {}),
+        "watch_real": ({"watch": "real"}, {}),
+        "own_kind_teaches": ({"teacher": {"kind": "crossfit"}}, {}),
+        "all_move": ({}, {"unmoved": 0.0}),
+        "all_move_unguarded": ({}, _BARE),
+        "none_moves": ({}, {"unmoved": 0.999}),
+        "resampled_from_a_similar_row": ({}, _NEIGHBOUR),
+        "interpolated_near": ({}, _NEAR | _BARE),
+        "interpolated_any": ({}, _ANY | _BARE),
+        "jittered_0.1": ({}, _JITTER | _BARE),
+        "jittered_0.1_guarded": ({}, _JITTER),
     },
     "xgb": {
-        "interpolate_10_light": (_INTERPOLATE, 10.0, 0.3, "synthetic"),
-        "interpolate_10": (_INTERPOLATE, 10.0, 1.0, "synthetic"),
-        "resample_10_light": (_RESAMPLE, 10.0, 0.3, "synthetic"),
-        "jitter_guarded_10_light": (_JITTER | _GUARD, 10.0, 0.3, "synthetic"),
+        "recipe": ({}, {}),
+        "factor_4": ({"factor": 4.0}, {}),
+        "factor_15": ({"factor": 15.0}, {}),
+        "weight_1": ({"weight": 1.0}, {}),
+        "watch_real": ({"watch": "real"}, {}),
+        "own_kind_teaches": ({"teacher": {"kind": "crossfit"}}, {}),
+        "none_moves": ({}, {"unmoved": 0.999}),
+        "interpolated_near": ({}, _NEAR),
+        "interpolated_any_guarded": ({}, _GUARD),
+        "resampled": ({}, _RESAMPLE),
+        "resampled_guarded": ({}, _RESAMPLE | _GUARD),
+        "jittered_0.1": ({}, _JITTER),
+        "jittered_0.1_guarded": ({}, _JITTER | _GUARD),
     },
 }
 
 
 def measure(bench: Bench, kind: str, rows: int, seed: int) -> dict[str, float]:
     """By variant, and of the teacher itself: the change in percent."""
-
-    def plan_of(variant: Variant) -> Any:  # noqa: ANN401 - a plan
-        perturbation, factor, weight, watch = variant
-        told = {"factor": factor, "weight": weight, "watch": watch}
-        return planned(
-            bench, KINDS[kind], "distilled", seed, rows, counterfactual=told, perturbation=_BARE | dict(perturbation)
-        )
-
-    plans = {name: plan_of(variant) for name, variant in VARIANTS[kind].items()}
-    first = next(iter(plans.values()))
-    split, _ = first.load()
-    train = split.train
-    models = shared_models(first.procedure, train, repeats_of(first.gate, train, seed=seed)[0])
-    assert models is not None
-    fit_singles(models, jobs=1, advance=lambda: None)
+    shared: dict[str, FoldModels] = {}  # by the kind of teacher
     found = {}
-    for name, plan in plans.items():
-        made = augment(plan.procedure, train, seed=seed, index=(0,), around=models.around(None))
+    for name, (told, moved) in VARIANTS[kind].items():
+        plan = planned(bench, KINDS[kind], "distilled", seed, rows, counterfactual=told, perturbation=moved)
+        split, _ = plan.load()
+        train, teacher = split.train, plan.procedure.teacher.kind
+        if teacher not in shared:
+            models = shared_models(plan.procedure, train, repeats_of(plan.gate, train, seed=seed)[0])
+            assert models is not None
+            fit_singles(models, jobs=1, advance=lambda: None)
+            shared[teacher] = models
+        made = augment(plan.procedure, train, seed=seed, index=(0,), around=shared[teacher].around(None))
         plain = np.mean(split.test.errors(made.plain) ** 2)
         student = fit_augmented(made, train, seed=seed, index=(0,))
         found[name] = float(100 * (np.mean(split.test.errors(student) ** 2) / plain - 1))
-        found["teacher"] = float(100 * (np.mean(split.test.errors(made.teacher) ** 2) / plain - 1))
+        if name == "recipe":
+            found["teacher"] = float(100 * (np.mean(split.test.errors(made.teacher) ** 2) / plain - 1))
     return found
 
 
-def measured(table: str, kind: str, rows: int, seed: int) -> dict[str, float]:
+Job = tuple[str, str, str, int]  # group, table, kind of student, split
+
+
+def measured(job: Job, rows: int) -> tuple[Job, dict[str, float]]:
     """The same on one thread, for a table by its name."""
+    _, table, kind, seed = job
     with threadpool_limits(limits=1):
-        found = measure((NINE | OTHERS)[table], kind, rows, seed)
-    shown = ", ".join(f"{name} {change:+.1f}" for name, change in found.items())
-    say(f"{kind} {table}, split {seed}: {shown}")
-    return found
+        return job, measure((NINE | OTHERS)[table], kind, rows, seed)
+
+
+def everything(jobs: Sequence[Job], rows: int, *, workers: int, keep: bool) -> dict[Job, dict[str, float]]:
+    """All jobs, as far as they are in the file already from there."""
+    lines = _KEPT.read_text(encoding="utf-8").splitlines() if keep and _KEPT.is_file() else []
+    done = {tuple(job): found for job, found in map(json.loads, lines) if tuple(job) in set(jobs)}
+    tasks = (delayed(measured)(job, rows) for job in jobs if job not in done)
+    for job, found in Parallel(n_jobs=workers, return_as="generator_unordered")(tasks):
+        done[job] = found
+        if keep:
+            with _KEPT.open("a", encoding="utf-8") as file:
+                file.write(json.dumps([job, found]) + "\n")
+        _, table, kind, seed = job
+        shown = ", ".join(f"{name} {change:+.1f}" for name, change in found.items())
+        say(f"[{len(done)}/{len(jobs)}] {kind} {table}, split {seed}: {shown}")
+    return done
 
 
 def main() -> None:
     """Measures, prints and keeps."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="end within a minute; figures are not kept")
+    parser.add_argument("--splits", type=int, choices=(1, 2), default=2, help="of each table")
     parser.add_argument("--workers", type=int, default=1, help="how many processes")
     asked = parser.parse_args()
     folder = Path(os.environ.get("CRDA_DATA_DIR", ""))
@@ -108,26 +143,26 @@ def main() -> None:
     kinds, rows = (["xgb"], 200) if asked.quick else (list(VARIANTS), 1000)
     jobs = [
         (group, table, kind, seed)
+        for seed in _SPLITS[: 1 if asked.quick else asked.splits]
         for group, names in tables.items()
         for table in names
         for kind in kinds
-        for seed in _SPLITS[group]
     ]
-    done = Parallel(n_jobs=asked.workers)(delayed(measured)(table, kind, rows, seed) for _, table, kind, seed in jobs)
-    figures: dict[str, Any] = {}
+    done = everything(jobs, rows, workers=asked.workers, keep=not asked.quick)
+    figures: dict[str, Any] = {"splits": len({job[3] for job in jobs})}
     for kind in kinds:
         for group, names in tables.items():
-            found = {
-                table: [one for job, one in zip(jobs, done, strict=True) if job[:3] == (group, table, kind)]
-                for table in names
-            }
-            for name in ("teacher", *VARIANTS[kind]) if found else ():
-                means = {table: float(np.mean([one[name] for one in splits])) for table, splits in found.items()}
+            for name in ("teacher", *VARIANTS[kind]) if names else ():
+                means = {
+                    table: float(np.mean([done[job][name] for job in jobs if job[:3] == (group, table, kind)]))
+                    for table in names
+                }
                 changes, key = np.array(list(means.values())), f"{kind}_{name}_{group}"
                 figures[key] = round(float(changes.mean()), 1)
                 figures[f"{key}_geometric"] = round(float(100 * (np.exp(np.log1p(changes / 100).mean()) - 1)), 1)
                 figures[f"{key}_better"] = f"{int((changes < 0).sum())} of {len(changes)}"
                 figures[f"{key}_tables"] = {table: round(change, 1) for table, change in means.items()}
+                say(f"{key:46}{figures[key]:+8.1f}{figures[f'{key}_geometric']:+8.1f}  {figures[f'{key}_better']}")
     publish("recipe_study", figures, quick=asked.quick)
 
 

@@ -42,6 +42,20 @@ def test_the_files_of_a_run_are_listed(tmp_path):
     assert listed == {file.name for file in run_folder.iterdir()}
 
 
+def test_what_may_move_is_told_as_the_quickstart_tells_it(tmp_path, capsys):
+    """The certificate does not hang on the regressor, so a cheap one will do."""
+    cheap = {"regressor": {"kind": "linear"}, "counterfactual": {"teacher": {"kind": "crossfit"}}}
+    spec = tmp_path / "spec.yaml"
+    whole = yaml.safe_load((ROOT / "specs" / "quickstart.yaml").read_text()) | cheap | {"gate": {"enabled": False}}
+    spec.write_text(yaml.safe_dump(whole))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["crda-run", str(spec), "--jobs", "1", "--out", str(tmp_path / "run")])
+        with pytest.raises(SystemExit, match=r"^0$"):
+            run_main()
+    told = section("A spec").partition("\nPartition\n")[2].partition("\n  feature ")[0]
+    assert " ".join(told.split()) in " ".join(capsys.readouterr().out.split())
+
+
 def test_the_messages_shown_are_real(tmp_path):
     lines = ["version: 1", "name: houses", "seed: 1", "recipe: paper", "", "dataset:"]
     lines += ["  source: {kind: cvs, path: houses.csv}", "  target: price", *[""] * 11]
