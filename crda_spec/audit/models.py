@@ -19,9 +19,10 @@ import xgboost
 
 from crda_spec.audit.canonical import canonical_json, plain
 from crda_spec.errors import Complaint, OutputError, show
-from crda_spec.regressors import REGRESSORS, FittedModel
+from crda_spec.regressors import REGRESSORS, Estimator, FittedModel
 from crda_spec.regressors.catboost import load_catboost
 from crda_spec.regressors.encoding import Encoder
+from crda_spec.regressors.evidence import SHAPES
 from crda_spec.regressors.gaussian_process import Process
 from crda_spec.regressors.network import Network
 from crda_spec.regressors.xgboost import Booster
@@ -78,13 +79,22 @@ def load_model(folder: Path) -> FittedModel:
 
 
 def _load_estimator(folder: Path, head: dict[str, Any]) -> Any:  # noqa: ANN401 - any library's estimator
+    width = sum(len(codes) or 1 for codes in head["encoder"]["labels"])
     if "network" in head:
         network = head["network"]
-        return Network(tuple(map(np.array, network["weights"])), tuple(map(np.array, network["biases"])))
+        weights, biases = tuple(map(np.array, network["weights"])), tuple(map(np.array, network["biases"]))
+        inner = [*(layer.shape[0] for layer in weights), 1]
+        sound = inner[0] == width and all(
+            layer.shape == (into, out) and bias.shape == (out,)
+            for layer, bias, into, out in zip(weights, biases, inner, inner[1:], strict=False)
+        )
+        return _sound(folder, Network(weights, biases), sound=sound and len(weights) == len(biases))
     if "process" in head:
-        process = head["process"]
-        parts = ("lengths", "slopes", "points", "heights")
-        return Process(process["kernel"], *(np.array(process[part], dtype=np.float64) for part in parts))
+        told = head["process"]
+        parts = {name: np.array(told[name], dtype=np.float64) for name in ("lengths", "slopes", "points", "heights")}
+        shapes = [(width,), (width,), (len(parts["heights"]), width), (len(parts["heights"]),)]
+        sound = [part.shape for part in parts.values()] == shapes and bool((parts["lengths"] > 0).all())
+        return _sound(folder, Process(told["kernel"], **parts), sound=sound and told["kernel"] in SHAPES)
     if head["estimator"] not in _ESTIMATORS:  # a name from a file must not lead out of the folder
         what = f"{folder.name}/model.json names the estimator's file {show(head['estimator'])}"
         raise OutputError(Complaint(code="untrusted-model", what=what, hint="do not load this model"))
@@ -113,6 +123,14 @@ def _load_estimator(folder: Path, head: dict[str, Any]) -> Any:  # noqa: ANN401 
         what = f"{name} contains unexpected types: {', '.join(foreign)}"
         raise OutputError(Complaint(code="untrusted-model", what=what, hint="do not load this model"))
     return skops.io.loads(data, trusted=list(_TRUSTED))
+
+
+def _sound(folder: Path, estimator: Estimator, *, sound: bool) -> Estimator:
+    """Numbers of our own that do not fit together were not written by a run."""
+    if not sound:
+        what = f"{folder.name}/model.json holds numbers that do not fit together"
+        raise OutputError(Complaint(code="untrusted-model", what=what, hint="do not load this model"))
+    return estimator
 
 
 def _catboost_json(estimator: Any) -> bytes:  # noqa: ANN401

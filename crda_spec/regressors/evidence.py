@@ -29,7 +29,7 @@ def _rational_quadratic(squared: Array) -> tuple[Array, Array]:
 
 def _matern(squared: Array) -> tuple[Array, Array]:
     """Matern's kernel of order 5/2: functions with two derivatives."""
-    r = np.sqrt(5.0 * squared)
+    r = np.minimum(np.sqrt(5.0 * squared), 1e3)  # beyond that it is zero, and squares could overflow
     fall = np.exp(-r)
     return (1.0 + r + r * r / 3.0) * fall, (5.0 / 3.0) * (1.0 + r) * fall
 
@@ -85,20 +85,20 @@ def covariance(x: Array, scales: Scales, shape: Shape) -> Array:
     return value
 
 
-def minus_log_evidence(logs: Array, x: Array, y: Array, heft: Array, shape: Shape) -> tuple[float, Array]:
+def minus_log_evidence(logs: Array, x: Array, y: Array, shape: Shape) -> tuple[float, Array]:
     """Up to a constant, beliefs included, and its gradient along `logs`.
 
-    heft: (n,) the weight of each row: a row of weight 2 has half of the noise's variance, as the mean of two has.
-    The sums over pairs of rows of the gradient are matrix products, O(n^2 p), not a tensor of n x n x p numbers.
+    Rows count alike here, whatever they weigh: a light row as one of much noise would say that there is little noise in
+    the others, and shorten every scale. Weights are the posterior's matter. The gradient's sums over pairs of rows are
+    matrix products, O(n^2 p), not a tensor of n x n x p numbers.
     """
     scales = Scales.of(logs)
     scaled = x / scales.lengths
     value, slope = shape(squared_distances(scaled, scaled))
     value = scales.smooth * value  # not in place: a shape may hand out one array twice
     linear = scales.linear * (x @ x.T)
-    noise = scales.noise / heft
     total = value + linear
-    total[np.diag_indices_from(total)] += noise
+    total[np.diag_indices_from(total)] += scales.noise
     try:
         lower = cholesky(total, lower=True, check_finite=False)
     except LinAlgError:
@@ -110,7 +110,7 @@ def minus_log_evidence(logs: Array, x: Array, y: Array, heft: Array, shape: Shap
     gradient = np.empty_like(logs)
     gradient[0] = -np.vdot(pull, value)
     gradient[1] = -np.vdot(pull, linear)
-    gradient[2] = -float(np.diag(pull) @ noise)
+    gradient[2] = -scales.noise * float(np.trace(pull))
     pull *= scales.smooth * slope
     gradient[3:] = (scaled * (pull @ scaled)).sum(axis=0) - pull.sum(axis=1) @ (scaled * scaled)
     density = 0.5 * float(y @ solved) + float(np.log(np.diag(lower)).sum())
@@ -124,14 +124,14 @@ def _believed(features: int) -> Array:
     return np.concatenate([[0.0, 0.0, _NOISE_BELIEF], np.full(features, 0.5 * np.log(max(1, features)))])
 
 
-def likeliest(x: Array, y: Array, heft: Array, shape: Shape, *, steps: int) -> Scales:
+def likeliest(x: Array, y: Array, shape: Shape, *, steps: int) -> Scales:
     """The scales of a local maximum of the evidence, found from a fixed start: no draw, no held-out row."""
     start = np.concatenate([_START, _believed(x.shape[1])[3:]])
     bounds = [*_HEAD_BOUNDS, *[_LENGTH_BOUNDS] * x.shape[1]]
     found = minimize(
         minus_log_evidence,
         start,
-        args=(x, y, heft, shape),
+        args=(x, y, shape),
         jac=True,
         method="L-BFGS-B",
         bounds=bounds,

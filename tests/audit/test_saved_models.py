@@ -59,6 +59,27 @@ def test_the_files_hold_no_pickle(kind):
         assert files["estimator.skops"].startswith(b"PK")
 
 
+@pytest.mark.parametrize(
+    ("kind", "part", "spoil"),
+    [
+        pytest.param("gaussian_process", "kernel", lambda _: "polynomial", id="unknown-kernel"),
+        pytest.param("gaussian_process", "lengths", lambda told: told[:1], id="one-length-for-all"),
+        pytest.param("gaussian_process", "lengths", lambda told: [0.0 for _ in told], id="no-length"),
+        pytest.param("gaussian_process", "points", lambda told: told[1:], id="a-point-is-gone"),
+        pytest.param("mlp", "biases", lambda told: told[1:], id="a-layer-is-gone"),
+        pytest.param("mlp", "weights", lambda told: [told[0][1:], *told[1:]], id="an-input-is-gone"),
+    ],
+)
+def test_numbers_that_do_not_fit_together_are_not_loaded(kind, part, spoil, tmp_path):
+    saved(tmp_path, fitted(kind))
+    head = json.loads((tmp_path / "model.json").read_text())
+    own = head["network" if kind == "mlp" else "process"]
+    own[part] = spoil(own[part])
+    (tmp_path / "model.json").write_text(json.dumps(head))
+    with pytest.raises(OutputError, match="holds numbers that do not fit together; do not load this model"):
+        load_model(tmp_path)
+
+
 PRINT = """
 import sys
 sys.path.insert(0, sys.argv[1])

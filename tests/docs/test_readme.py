@@ -53,6 +53,7 @@ def test_what_may_move_is_told_as_the_quickstart_tells_it(tmp_path, capsys):
         with pytest.raises(SystemExit, match=r"^0$"):
             run_main()
     told = section("A spec").partition("\nPartition\n")[2].partition("\n  feature ")[0]
+    assert "may move" in told
     assert " ".join(told.split()) in " ".join(capsys.readouterr().out.split())
 
 
