@@ -110,7 +110,7 @@ def minus_log_evidence(logs: Array, x: Array, y: Array, shape: Shape) -> tuple[f
     gradient = np.empty_like(logs)
     gradient[0] = -np.vdot(pull, value)
     gradient[1] = -np.vdot(pull, linear)
-    gradient[2] = -scales.noise * float(np.trace(pull))
+    gradient[2] = -float(np.diag(pull) @ np.full(len(y), scales.noise))
     pull *= scales.smooth * slope
     gradient[3:] = (scaled * (pull @ scaled)).sum(axis=0) - pull.sum(axis=1) @ (scaled * scaled)
     density = 0.5 * float(y @ solved) + float(np.log(np.diag(lower)).sum())
