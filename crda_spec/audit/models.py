@@ -94,7 +94,11 @@ def _load_estimator(folder: Path, head: dict[str, Any]) -> Any:  # noqa: ANN401 
         parts = {name: np.array(told[name], dtype=np.float64) for name in ("lengths", "slopes", "points", "heights")}
         shapes = [(width,), (width,), (len(parts["heights"]), width), (len(parts["heights"]),)]
         sound = [part.shape for part in parts.values()] == shapes and bool((parts["lengths"] > 0).all())
-        return _sound(folder, Process(told["kernel"], **parts), sound=sound and told["kernel"] in SHAPES)
+        return _sound(
+            folder,
+            Process(told["kernel"], **parts, level=float(told["level"])),
+            sound=sound and told["kernel"] in SHAPES,
+        )
     if head["estimator"] not in _ESTIMATORS:  # a name from a file must not lead out of the folder
         what = f"{folder.name}/model.json names the estimator's file {show(head['estimator'])}"
         raise OutputError(Complaint(code="untrusted-model", what=what, hint="do not load this model"))

@@ -34,6 +34,7 @@ class Process:
     slopes: Array  # (p,)
     points: Array  # (m, p) in length scales
     heights: Array  # (m,)
+    level: float = 0.0
 
     def predict(self, x: Array) -> Array:
         """x: (n, p). Returns (n,)."""
@@ -42,7 +43,7 @@ class Process:
             rows = slice(start, start + _BLOCK)
             bumps, _ = SHAPES[self.kernel](squared_distances(x[rows] / self.lengths, self.points))
             predicted[rows] += bumps @ self.heights
-        return np.asarray(predicted, dtype=np.float64)
+        return np.asarray(predicted + self.level, dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,11 +71,14 @@ class GaussianProcess:
         counted = np.flatnonzero(counts > 0.0)  # a row without weight says nothing
         order = counted[stream(0, "gaussian-process").permutation(len(counted))]
         x, y, heft = design.x[order], design.y[order], counts[order]
+        # Standardised outcomes have mean 0 as long as rows weigh alike.
+        level = 0.0 if design.weight is None else float(np.average(y, weights=heft))
+        y = y - level
         few = slice(0, self.evidence_rows)
         scales = likeliest(x[few], y[few], SHAPES[self.kernel], steps=self.steps)
         solve = self._exact if len(y) <= self.points else self._at_points
         slopes, heights = solve(x, y, heft, scales)
-        return Process(self.kernel, scales.lengths, slopes, x[: self.points] / scales.lengths, heights)
+        return Process(self.kernel, scales.lengths, slopes, x[: self.points] / scales.lengths, heights, level)
 
     def _exact(self, x: Array, y: Array, heft: Array, scales: Scales) -> tuple[Array, Array]:
         """Slopes and heights of the bumps at every row."""
