@@ -39,8 +39,7 @@ class Process:
     def predict(self, x: Array) -> Array:
         """x: (n, p). Returns (n,)."""
         predicted = x @ self.slopes
-        for start in range(0, len(x), _BLOCK):
-            rows = slice(start, start + _BLOCK)
+        for rows in _blocks(len(x)):
             bumps, _ = SHAPES[self.kernel](squared_distances(x[rows] / self.lengths, self.points))
             predicted[rows] += bumps @ self.heights
         return np.asarray(predicted + self.level, dtype=np.float64)
