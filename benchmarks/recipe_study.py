@@ -54,6 +54,8 @@ VARIANTS: dict[str, dict[str, Variant]] = {
         "weight_0.3": ({"weight": 0.3}, {}),
         "watch_real": ({"watch": "real"}, {}),
         "own_kind_teaches": ({"teacher": {"kind": "crossfit"}}, {}),
+        "retention_0.5": ({"retention": 0.5}, {}),  # with noise only what the screens let pass may move
+        "retention_1": ({"retention": 1.0}, {}),
         "all_move": ({}, {"unmoved": 0.0}),
         "all_move_unguarded": ({}, _BARE),
         "none_moves": ({}, {"unmoved": 0.999}),
@@ -70,6 +72,8 @@ VARIANTS: dict[str, dict[str, Variant]] = {
         "weight_1": ({"weight": 1.0}, {}),
         "watch_real": ({"watch": "real"}, {}),
         "own_kind_teaches": ({"teacher": {"kind": "crossfit"}}, {}),
+        "retention_0.5": ({"retention": 0.5}, {}),  # with noise only what the screens let pass may move
+        "retention_1": ({"retention": 1.0}, {}),
         "none_moves": ({}, {"unmoved": 0.999}),
         "interpolated_near": ({}, _NEAR),
         "interpolated_any_guarded": ({}, _GUARD),
@@ -81,11 +85,13 @@ VARIANTS: dict[str, dict[str, Variant]] = {
 }
 
 
-def measure(bench: Bench, kind: str, rows: int, seed: int) -> dict[str, float]:
-    """By variant, and of the teacher itself: the change in percent."""
+def measure(bench: Bench, kind: str, rows: int, seed: int, known: Mapping[str, float]) -> dict[str, float]:
+    """By variant, and of the teacher itself: the change in percent. What is known is not measured again."""
     shared: dict[str, FoldModels] = {}  # by the kind of teacher
-    found = {}
+    found = dict(known)
     for name, (told, moved) in VARIANTS[kind].items():
+        if name in known:
+            continue
         plan = planned(bench, KINDS[kind], "distilled", seed, rows, counterfactual=told, perturbation=moved)
         split, _ = plan.load()
         train, teacher = split.train, plan.procedure.teacher.kind
@@ -106,19 +112,19 @@ def measure(bench: Bench, kind: str, rows: int, seed: int) -> dict[str, float]:
 Job = tuple[str, str, str, int]  # group, table, kind of student, split
 
 
-def measured(job: Job, rows: int) -> tuple[Job, dict[str, float]]:
+def measured(job: Job, rows: int, known: Mapping[str, float]) -> tuple[Job, dict[str, float]]:
     """The same on one thread, for a table by its name."""
     _, table, kind, seed = job
     with threadpool_limits(limits=1):
-        return job, measure((NINE | OTHERS)[table], kind, rows, seed)
+        return job, measure((NINE | OTHERS)[table], kind, rows, seed, known)
 
 
 def everything(jobs: Sequence[Job], rows: int, *, workers: int, keep: bool) -> dict[Job, dict[str, float]]:
     """All jobs, as far as they are in the file already from there."""
     lines = _KEPT.read_text(encoding="utf-8").splitlines() if keep and _KEPT.is_file() else []
     kept = {tuple(job): found for job, found in map(json.loads, lines)}
-    done = {job: kept[job] for job in jobs if set(VARIANTS[job[2]]) <= set(kept.get(job, ()))}  # else it is out of date
-    tasks = (delayed(measured)(job, rows) for job in jobs if job not in done)
+    done = {job: kept[job] for job in jobs if set(VARIANTS[job[2]]) <= set(kept.get(job, ()))}
+    tasks = (delayed(measured)(job, rows, kept.get(job, {})) for job in jobs if job not in done)
     for job, found in Parallel(n_jobs=workers, return_as="generator_unordered")(tasks):
         done[job] = found
         if keep:
