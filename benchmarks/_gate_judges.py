@@ -14,9 +14,8 @@ from _gate_runs import PUBLISHED, Layout, Losses, Run, read_piece
 from _gate_worlds import COLUMNS
 
 from crda_spec.gate.gate import Gate
-from crda_spec.gate.pairing import paired_losses
 from crda_spec.gate.tests import TESTS, Bootstrap, Paired, PairedTest, wilcoxon_p_value
-from crda_spec.gate.verdict import passes, tested_p_value
+from crda_spec.gate.verdict import paired_losses, passes, tested_p_value
 from crda_spec.records import Column, Table
 
 ALPHA = 0.05

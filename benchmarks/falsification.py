@@ -33,12 +33,12 @@ from scipy import stats
 from threadpoolctl import threadpool_limits
 
 from crda_spec.data.worlds.world import WORLDS
+from crda_spec.independence import Gcm, adjust
 from crda_spec.records import Array, Table
 from crda_spec.scm.falsify import falsify
 from crda_spec.scm.formats import from_edges
 from crda_spec.scm.graph import CausalGraph
 from crda_spec.scm.implied import implications
-from crda_spec.scm.independence import Gcm, adjust
 from crda_spec.seeds import stream
 
 ALPHA = 0.05

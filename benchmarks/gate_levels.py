@@ -42,9 +42,8 @@ from threadpoolctl import threadpool_limits
 from crda_spec.counterfactual.procedure import Procedure
 from crda_spec.counterfactual.tuning.candidates import Candidates
 from crda_spec.gate.gate import FoldOutcome, Gate, repeats_of, run_fold
-from crda_spec.gate.pairing import paired_losses
 from crda_spec.gate.tests import TESTS, wilcoxon_p_value
-from crda_spec.gate.verdict import passes, tested_p_value
+from crda_spec.gate.verdict import paired_losses, passes, tested_p_value
 from crda_spec.records import Array, Table
 from crda_spec.seeds import stream
 

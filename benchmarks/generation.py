@@ -36,17 +36,16 @@ import pyarrow.parquet as pq
 from _harness import arguments, publish, say
 from threadpoolctl import threadpool_limits
 
+from crda_spec.api import finish_run
 from crda_spec.audit.generated import generate, prepare
-from crda_spec.audit.saved import SavedRun, open_run
-from crda_spec.build import build_plan
-from crda_spec.build.perturbation import build_acting
-from crda_spec.check import load_spec
-from crda_spec.cli.finish import finish_run
+from crda_spec.audit.open_run import SavedRun, open_run
 from crda_spec.counterfactual.stream import generate_block
-from crda_spec.data.arrow_cells import BlockPlace, block_numbers
+from crda_spec.data.cells import BlockPlace, block_numbers
 from crda_spec.pipeline import run
 from crda_spec.records import Array, Predictor
 from crda_spec.report.progress import Silent
+from crda_spec.spec.build import build_acting, build_plan
+from crda_spec.spec.check import load_spec
 from crda_spec.spec.run import RunSpec
 
 FEATURES = 10

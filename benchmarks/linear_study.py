@@ -17,11 +17,11 @@ from pathlib import Path
 
 from _harness import arguments, publish, say
 
-from crda_spec.build import build_plan
-from crda_spec.check import load_spec
 from crda_spec.data.catalogue import BENCHMARKS
 from crda_spec.pipeline import run
 from crda_spec.report.progress import Silent
+from crda_spec.spec.build import build_plan
+from crda_spec.spec.check import load_spec
 
 # The paper's Table 11, the largest n of each table: change in percent of the test error, p-value of its gate.
 PAPER = {

@@ -16,7 +16,7 @@ from _harness import arguments, publish, say
 from sklearn.neural_network import MLPRegressor
 from threadpoolctl import threadpool_limits
 
-from crda_spec.regressors.network import Trainer, initial_network
+from crda_spec.regressors.mlp import Trainer, initial_network
 from crda_spec.seeds import stream
 
 SHAPES = ((400, 8, (128, 64, 32)), (1500, 8, (128, 64, 32)), (1500, 36, (128, 64, 32)), (400, 8, (32, 16)))

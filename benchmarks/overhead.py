@@ -21,11 +21,11 @@ from typing import Any
 
 from _harness import arguments, publish, say
 
-from crda_spec.build import build_plan
-from crda_spec.check import load_spec
-from crda_spec.cli.finish import finish_run
+from crda_spec.api import finish_run
 from crda_spec.pipeline import run
 from crda_spec.report.progress import Silent
+from crda_spec.spec.build import build_plan
+from crda_spec.spec.check import load_spec
 
 SPEC = """\
 version: 1

@@ -29,8 +29,8 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.neighbors import KNeighborsRegressor
 from threadpoolctl import threadpool_limits
 
-from crda_spec.scm.discovery.pc import neighbours, pc_skeleton
-from crda_spec.scm.independence import correlation_matrix
+from crda_spec.discovery.skeleton import neighbours, pc_skeleton
+from crda_spec.independence import correlation_matrix
 from crda_spec.seeds import stream
 
 ALPHA, DEPTH = 0.05, 3

@@ -31,8 +31,7 @@ from threadpoolctl import threadpool_limits
 
 from crda_spec.counterfactual.procedure import augment, fit_augmented
 from crda_spec.data.catalogue import BENCHMARKS
-from crda_spec.gate.gate import repeats_of
-from crda_spec.gate.work import fit_singles, shared_models
+from crda_spec.gate.gate import fit_singles, repeats_of, shared_models
 from crda_spec.regressors.teachers import FoldModels
 
 _KEPT = RESULTS / "recipe_study.jsonl"

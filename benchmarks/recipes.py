@@ -45,17 +45,16 @@ from _tables import NINE, OTHERS, Bench
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
-from crda_spec.build import build_plan
-from crda_spec.check import load_spec
 from crda_spec.counterfactual.procedure import augment, fit_augmented, once_more
 from crda_spec.data.catalogue import BENCHMARKS
-from crda_spec.gate.gate import repeats_of, start_seeds
+from crda_spec.gate.gate import GateRun, fit_singles, repeats_of, run_folds, shared_models, start_seeds
 from crda_spec.gate.verdict import judge
-from crda_spec.gate.work import GateRun, fit_singles, run_folds, shared_models
 from crda_spec.pipeline import Plan
 from crda_spec.records import Predictor
 from crda_spec.regressors import Fitter
 from crda_spec.regressors.teachers import CrossfitTeacher
+from crda_spec.spec.build import build_plan
+from crda_spec.spec.check import load_spec
 
 KINDS = {"mlp": "mlp", "xgb": "xgboost"}
 KEPT = RESULTS / "recipes.jsonl"

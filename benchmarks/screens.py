@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 from _harness import arguments, publish, say
 
+from crda_spec.independence import Distance, Hsic, JointCheck, MutualInformation, Pearson, Screen, Spearman
 from crda_spec.records import Array
-from crda_spec.scm.independence import Distance, Hsic, JointCheck, MutualInformation, Pearson, Screen, Spearman
 from crda_spec.seeds import stream
 
 SCREENS: tuple[Screen, ...] = (Pearson(), Spearman(), Distance(), Hsic(), MutualInformation())

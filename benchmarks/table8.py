@@ -25,10 +25,10 @@ from _harness import arguments, publish, say
 from sklearn.model_selection import KFold, cross_val_predict
 from xgboost import XGBRegressor
 
+from crda_spec.discovery.skeleton import neighbours
+from crda_spec.independence import Distance, Hsic, JointCheck, Pearson, Screen, Spearman, correlation_matrix
+from crda_spec.independence.mutual_information import nearest_neighbour_information
 from crda_spec.records import Array
-from crda_spec.scm.discovery.pc import neighbours
-from crda_spec.scm.independence import Distance, Hsic, JointCheck, Pearson, Screen, Spearman, correlation_matrix
-from crda_spec.scm.independence.mutual_information import nearest_neighbour_information
 from crda_spec.seeds import integer_seed, stream
 
 # slug: (file, the paper's name, its mutual information of selected and of rejected features, its ratio)

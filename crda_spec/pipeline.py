@@ -25,25 +25,28 @@ from crda_spec.counterfactual.procedure import (
     student_seed,
 )
 from crda_spec.errors import Complaint, DataError
-from crda_spec.gate.around import around_all, around_tuning
-from crda_spec.gate.ensemble import Asked, ensemble_fits, with_ensemble
-from crda_spec.gate.gate import FoldOutcome, Gate, Repeat, fold_numbers, repeats_of
-from crda_spec.gate.inspection import inspect
-from crda_spec.gate.pairing import mean_losses
-from crda_spec.gate.score import score, scored_rows
-from crda_spec.gate.timing import time_order
-from crda_spec.gate.verdict import abstain, judge
-from crda_spec.gate.work import (
+from crda_spec.gate.ensemble import Asked, ensemble_fits, inspect, with_ensemble
+from crda_spec.gate.gate import (
+    FoldOutcome,
+    Gate,
     GateRun,
+    Repeat,
+    around_all,
+    around_tuning,
     fit_singles,
     fits_ahead,
     fits_foreseen,
     fits_in_folds,
     fits_stopped,
+    fold_numbers,
+    repeats_of,
     run_folds,
     shared_models,
+    time_order,
     workers_for,
 )
+from crda_spec.gate.score import score, scored_rows
+from crda_spec.gate.verdict import abstain, judge, mean_losses
 from crda_spec.records import (
     DataReport,
     Falsification,

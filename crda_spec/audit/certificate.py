@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args
 
-from crda_spec.audit.canonical import plain
-from crda_spec.audit.schema_words import Schema, closed_object, text
+from crda_spec.audit.canonical import Schema, closed_object, plain, text
 from crda_spec.records import Certificate, EdgeMark, FeatureStatus, NodeRole, RemedyKind
 from crda_spec.scm.certificate import graph_certificate
 from crda_spec.scm.graph import CausalGraph

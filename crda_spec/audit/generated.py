@@ -22,13 +22,13 @@ import pyarrow.parquet as pq
 from joblib import Parallel, delayed
 from threadpoolctl import ThreadpoolController
 
-from crda_spec.audit.saved import SavedRun
+from crda_spec.audit.open_run import SavedRun
 from crda_spec.audit.tables import ONE_VALUE, synthetic_table
 from crda_spec.counterfactual.act import Acting
 from crda_spec.counterfactual.stream import BLOCK, Generation, Quota, cannot_stream, generate_block
-from crda_spec.data.arrow_cells import BlockPlace, block_numbers
+from crda_spec.data.assemble import weight_column
 from crda_spec.data.blocks import RowFile, TextStyle, missing_columns, open_rows
-from crda_spec.data.weights import weight_column
+from crda_spec.data.cells import BlockPlace, block_numbers
 from crda_spec.errors import Complaint, DataError, OutputError, Place, SpecError
 from crda_spec.records import Array, Column, IntArray
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from crda_spec.audit.canonical import canonical_json, plain
-from crda_spec.audit.changes import changes, said
+from crda_spec.audit.compare import changes, said
 from crda_spec.audit.record import data_record
 from crda_spec.errors import Complaint, DataError, OutputError, Place, show
 from crda_spec.records import DataReport, Split

@@ -21,10 +21,9 @@ from crda_spec.audit.canonical import canonical_json, plain
 from crda_spec.errors import Complaint, OutputError, show
 from crda_spec.regressors import REGRESSORS, Estimator, FittedModel
 from crda_spec.regressors.catboost import load_catboost
-from crda_spec.regressors.encoding import Encoder
-from crda_spec.regressors.evidence import SHAPES
-from crda_spec.regressors.gaussian_process import Process
-from crda_spec.regressors.network import Network
+from crda_spec.regressors.fit import Encoder
+from crda_spec.regressors.gaussian_process import SHAPES, Process
+from crda_spec.regressors.mlp import Network
 from crda_spec.regressors.xgboost import Booster
 
 # Types of scikit-learn's own that a saved estimator of ours may contain, beside those that skops trusts by itself.

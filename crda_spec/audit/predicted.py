@@ -15,9 +15,9 @@ from threadpoolctl import threadpool_limits
 
 from crda_spec.audit.canonical import sha256_of
 from crda_spec.audit.models import load_model
-from crda_spec.audit.saved import read_column
-from crda_spec.data.arrow_cells import BlockPlace, block_numbers
+from crda_spec.audit.open_run import read_column
 from crda_spec.data.blocks import RowFile, TextStyle, missing_columns, open_rows
+from crda_spec.data.cells import BlockPlace, block_numbers
 from crda_spec.errors import Complaint, DataError, OutputError, Place, TamperedError
 from crda_spec.records import Array, Column, IntArray, Predictor
 from crda_spec.regressors import FittedModel

@@ -16,10 +16,9 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
+from crda_spec.audit.canonical import Schema, closed_object, record_types, text
 from crda_spec.audit.certificate import certificate_schema
 from crda_spec.audit.record import LEFT_TO_FIGURES, RECORD_VERSION
-from crda_spec.audit.revive import record_types
-from crda_spec.audit.schema_words import Schema, closed_object, text
 from crda_spec.records import (
     Cloud,
     Column,

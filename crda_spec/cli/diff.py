@@ -14,7 +14,7 @@ from crda_spec.cli.options import AsJson
 from crda_spec.errors import SpecError, printable
 
 if TYPE_CHECKING:
-    from crda_spec.audit.changes import Change
+    from crda_spec.audit.compare import Change
 
 _EITHER = "A spec, or the folder of a finished run."
 
@@ -29,7 +29,7 @@ def diff(
     Specs are compared as they would be run, with recipe and defaults filled in: comments and order do not count. A spec
     and a run are compared by their specs. The exit code is 0 whether they differ or not.
     """
-    from crda_spec.audit.changes import changes, run_changes, verdict_sentence
+    from crda_spec.audit.compare import changes, run_changes, verdict_sentence
 
     records = [_record(path) for path in (first, second)]
     sentence = ""
@@ -71,7 +71,7 @@ def _spec(path: Path, record: dict[str, Any] | None) -> dict[str, Any]:
 
 
 def _print(found: dict[str, list[Change]], sentence: str) -> None:
-    from crda_spec.audit.changes import said
+    from crda_spec.audit.compare import said
 
     if not found:
         sys.stdout.write("no difference\n")
@@ -85,7 +85,7 @@ def _print(found: dict[str, list[Change]], sentence: str) -> None:
 
 
 def _print_json(first: Path, second: Path, found: dict[str, list[Change]], sentence: str) -> None:
-    from crda_spec.audit.changes import ABSENT
+    from crda_spec.audit.compare import ABSENT
 
     def value(one: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON
         return {} if one is ABSENT else {"value": one}

@@ -15,9 +15,9 @@ from crda_spec.cli.options import AsJson, Overrides
 from crda_spec.errors import Complaint, CrdaError, OutputError, SpecError, did_you_mean, show
 
 if TYPE_CHECKING:
-    from crda_spec.cli.search_settings import Wanted
-    from crda_spec.search import DataKind, Findings
-    from crda_spec.spec.discovery import Discovery
+    from crda_spec.api import DataKind, Wanted
+    from crda_spec.discovery.findings import Findings
+    from crda_spec.spec.causal import Discovery
 
 
 class Method(StrEnum):
@@ -104,7 +104,7 @@ _Wish = tuple[str | None, float | None, int | None]  # method, alpha, resamples
 
 
 def _wanted(written: Discovery | None, wish: _Wish) -> Wanted:
-    from crda_spec.cli.search_settings import wanted_search
+    from crda_spec.api import wanted_search
 
     method, alpha, resamples = wish
     return wanted_search(written, method=method, alpha=alpha, resamples=resamples)
@@ -112,13 +112,13 @@ def _wanted(written: Discovery | None, wish: _Wish) -> Wanted:
 
 def _in_spec(file: Path, overrides: list[str], wish: _Wish) -> tuple[Findings, Wanted]:
     """Searches the training rows; compares with the declared graph where there is one."""
-    from crda_spec.check import known_graph, load_spec
+    from crda_spec.spec.check import known_graph, load_spec
 
     spec, draft = load_spec(file, overrides=overrides)
     wanted = _wanted(spec.causal.discovery, wish)
 
-    from crda_spec.build import build_finder, build_plan
-    from crda_spec.search import search
+    from crda_spec.api import search
+    from crda_spec.spec.build import build_finder, build_plan
 
     try:
         split, report = build_plan(spec, draft).load()
@@ -142,8 +142,8 @@ def _in_file(
     _check_file(file, kind, target, overrides)
     wanted = _wanted(None, wish)
 
-    from crda_spec.build import build_finder
-    from crda_spec.search import read_table, search
+    from crda_spec.api import read_table, search
+    from crda_spec.spec.build import build_finder
 
     try:
         table = read_table(file, kind or "csv", target=target or "")
@@ -213,27 +213,27 @@ def _write(found: Findings, form: DraftFormat, out: Path | None) -> None:
 
 def _made(found: Findings, form: DraftFormat) -> tuple[bytes, tuple[str, ...]]:
     if form is DraftFormat.svg:
-        from crda_spec.report.graph_svg import graph_svg
+        from crda_spec.report.graph_draw import graph_svg
 
         return graph_svg(found.drawn, ()).encode(), ()
     if form is DraftFormat.png:
         from crda_spec.report.graph_png import graph_png
 
         return graph_png(found.drawn, ()), ()
-    from crda_spec.report.discovery_export import exported
+    from crda_spec.report.discovery import exported
 
     return exported(found, form.value)
 
 
 def _print(found: Findings, *, as_json: bool) -> None:
     if as_json:
-        from crda_spec.report.discovery_export import findings_record
+        from crda_spec.report.discovery import findings_record
 
         sys.stdout.write(json.dumps(findings_record(found), indent=2, ensure_ascii=False) + "\n")
         return
     from rich.console import Console
 
-    from crda_spec.report.discovery_summary import discovery_sections
+    from crda_spec.report.discovery import discovery_sections
     from crda_spec.report.terminal import print_sections
 
     console = Console(width=None if sys.stdout.isatty() else 100)

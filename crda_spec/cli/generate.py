@@ -14,7 +14,7 @@ from crda_spec.errors import Complaint, OutputError, SpecError
 
 if TYPE_CHECKING:
     from crda_spec.audit.generated import Generated
-    from crda_spec.audit.saved import SavedRun
+    from crda_spec.audit.open_run import SavedRun
     from crda_spec.spec.run import RunSpec
 
 _LICENCES = {
@@ -48,7 +48,7 @@ def generate(
     """
     _check_numbers(rows=rows, factor=factor, batch=batch, jobs=jobs)
     _check_destination(out)
-    from crda_spec.audit.saved import open_run
+    from crda_spec.audit.open_run import open_run
 
     saved = open_run(run)
     spec = _spec(saved)
@@ -105,8 +105,8 @@ def _generate(
     from rich.console import Console
 
     from crda_spec.audit.generated import generate, prepare
-    from crda_spec.build.perturbation import build_acting
     from crda_spec.report.progress import progress_for
+    from crda_spec.spec.build import build_acting
 
     source = spec.dataset.source
     style = {}  # a text file is read as the run's own text file was written

@@ -13,7 +13,7 @@ from crda_spec.cli.options import Overrides, SpecFile
 from crda_spec.errors import Complaint, OutputError, SpecError, did_you_mean, show
 
 if TYPE_CHECKING:
-    from crda_spec.check import KnownGraph
+    from crda_spec.spec.check import KnownGraph
 
 
 class GraphFormat(StrEnum):
@@ -42,7 +42,7 @@ def graph(
 
     Prints to the screen unless --out names a file. No system graphviz is needed.
     """
-    from crda_spec.check import known_graph, load_spec
+    from crda_spec.spec.check import known_graph, load_spec
 
     chosen = _chosen(form, out)
     if chosen is GraphFormat.png and out is None and sys.stdout.isatty():
@@ -106,7 +106,7 @@ def _by_ending(out: Path | None) -> GraphFormat:
 
 def _written(known: KnownGraph, form: GraphFormat) -> tuple[bytes, tuple[str, ...]]:
     if form is GraphFormat.svg:
-        from crda_spec.report.graph_svg import graph_svg
+        from crda_spec.report.graph_draw import graph_svg
 
         return graph_svg(known.drawn, known.verdicts).encode(), ()
     if form is GraphFormat.png:

@@ -16,8 +16,7 @@ from crda_spec.cli.options import AsJson
 from crda_spec.errors import Complaint, GraphError, OutputError, Place, SpecError, show
 
 if TYPE_CHECKING:
-    from crda_spec.build.scaffold import Scaffold
-    from crda_spec.build.scaffold_text import GraphPart
+    from crda_spec.spec.scaffold import GraphPart, Scaffold
 
 _SCHEMA = "crda-spec.v1.schema.json"
 _LANGUAGES = {
@@ -53,8 +52,7 @@ def init(
     it, so that editors complete and check the spec.
     """
     _check_destination(out)
-    from crda_spec.build.scaffold import scaffold
-    from crda_spec.build.scaffold_text import spec_text
+    from crda_spec.spec.scaffold import scaffold, spec_text
 
     table = scaffold(data, target, written=_relative(data, out))
     _check_rows(table, data)
@@ -98,7 +96,7 @@ def _run_name(data: Path) -> str:
 
 
 def _check_rows(table: Scaffold, data: Path) -> None:
-    from crda_spec.build.scaffold_text import folds_for
+    from crda_spec.spec.scaffold import folds_for
 
     needed = folds_for(table)
     if table.units - max(1, round(0.2 * table.units)) < needed:
@@ -108,8 +106,7 @@ def _check_rows(table: Scaffold, data: Path) -> None:
 
 def _graph_part(file: Path, out: Path, table: Scaffold) -> GraphPart:
     """The graph's section; nodes that are no columns are taken for unmeasured ones."""
-    from crda_spec.build.scaffold_graph import graph_nodes
-    from crda_spec.build.scaffold_text import GraphPart
+    from crda_spec.spec.scaffold import GraphPart, graph_nodes
 
     language = _LANGUAGES.get(file.suffix.casefold())
     if language is None:
@@ -133,7 +130,7 @@ def _graph_part(file: Path, out: Path, table: Scaffold) -> GraphPart:
 
 def _certified(text: str, out: Path) -> tuple[str, ...]:
     """What the declared graph says of each feature; raises whatever is wrong with the spec before it is written."""
-    from crda_spec.check import known_graph, load_spec
+    from crda_spec.spec.check import known_graph, load_spec
 
     with tempfile.TemporaryDirectory(prefix="crda-init-") as folder:
         draft_file = Path(folder) / out.name

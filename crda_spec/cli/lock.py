@@ -25,12 +25,12 @@ def lock(
 
     `crda-run SPEC --locked` then refuses to run when any of them differs. An existing lock is replaced.
     """
-    from crda_spec.check import load_spec
+    from crda_spec.spec.check import load_spec
 
     found, draft = load_spec(spec, overrides=overrides or ())
+    from crda_spec.api import lock_now
     from crda_spec.audit.lock import lock_file, write_lock
-    from crda_spec.build import build_plan
-    from crda_spec.cli.locking import lock_now
+    from crda_spec.spec.build import build_plan
 
     try:
         made, _ = lock_now(found, draft, build_plan(found, draft))

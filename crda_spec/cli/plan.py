@@ -9,15 +9,99 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from crda_spec.cli.options import AsJson, Overrides, SpecFile
-from crda_spec.cli.places import place_of
-from crda_spec.cli.plan_gate import fits_line, gate_line, settings_line
-from crda_spec.cli.plan_time import time_content, time_lines
-from crda_spec.cli.plan_tuning import tuning_content, tuning_lines
 from crda_spec.errors import CrdaError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from crda_spec.records import TimeOrder
     from crda_spec.spec.load import Draft
     from crda_spec.spec.run import RunSpec
+
+
+def gate_line(gate: Mapping[str, Any]) -> str:
+    """The gate's settings but for those that ask for nothing."""
+    if not gate["enabled"]:
+        return "UNGATED: switched off, nobody will test whether augmentation helps"
+    idle = {"enabled": True, "min_effect": 0.0, "stop": "never", "repeats": 1, "starts": 1}
+    names = list(gate["candidates"])
+    told = {key: value for key, value in gate.items() if not key.startswith("candidate") and idle.get(key, "") != value}
+    among = f", chosen among declared, {', '.join(names)} on {gate['candidate_folds']} inner folds" if names else ""
+    return settings_line(told) + among
+
+
+def settings_line(chosen: Mapping[str, Any]) -> str:
+    """A member of a family and its settings: `wilcoxon, folds 10, alpha 0.05`."""
+    settings = (
+        f"{key} {value:g}" if isinstance(value, float) else f"{key} {value}"
+        for key, value in chosen.items()
+        if key not in ("kind", "knowledge", "methods") and value is not None
+    )
+    return ", ".join((str(chosen["kind"]), *settings)).replace("_", " ")
+
+
+def fits_line(fits: Mapping[str, int], folds: int) -> str:
+    """How many models are fitted, and where: `67 instead of 122, because ...`."""
+    if fits["at_most"] < fits["unshared"]:
+        return f"{fits['at_most']} instead of {fits['unshared']}, because teacher and gate share fold models"
+    on_all = "" if fits["on_all"] == fits["per_fold"] else f"{fits['on_all']} "
+    first = f"{fits['to_tune']} to tune, " if fits["to_tune"] else ""
+    where = f"{first}{fits['per_fold']} in each of {folds} folds and {on_all}on all rows"
+    more = f", {fits['ensemble']} for the ensemble" if fits["ensemble"] else ""
+    return f"{fits['at_most']} ({where}{more})"
+
+
+def time_content(order: TimeOrder | None) -> dict[str, Any]:
+    """For `--json`; nothing at all when rows have no order."""
+    from dataclasses import asdict
+
+    return {} if order is None else {"time": asdict(order)}
+
+
+def time_lines(told: dict[str, Any] | None) -> Iterator[tuple[str, int]]:
+    """For people: each line with its indent."""
+    if told is None:
+        return
+    test = "" if told["test"] is None else f", {_span(told['test'])} to test"
+    tuning = "" if told["tuning"] is None else f", {_span(told['tuning'])} to tune"
+    yield f"time: rows in the order of {told['column']}; {_span(told['train'])} to train{test}{tuning}", 2
+    for fold in told["folds"]:
+        yield f"fold {fold['fold']}: fitted up to {fold['trained']['last']}, scored on {_span(fold['held_out'])}", 4
+
+
+def _span(span: dict[str, str]) -> str:
+    return span["first"] if span["first"] == span["last"] else f"{span['first']} to {span['last']}"
+
+
+def tuning_content(spec: RunSpec, draft: Draft) -> dict[str, Any] | None:
+    """The searches as data; None when nothing is searched."""
+    from crda_spec.spec.check import searched_knobs, searched_space
+
+    tune, found = spec.tune, {}
+    if tune.kind != "none":
+        names = sorted(searched_space(spec.regressor.kind, draft))
+        found["regressor"] = {"kind": tune.kind, "trials": tune.trials, "folds": tune.folds, "searched": names}
+    if tune.augmentation is not None:
+        parts = {name: getattr(spec, name) for name in type(spec).model_fields}
+        said = tune.augmentation.model_dump(mode="json", exclude={"knobs"})
+        found["augmentation"] = {**said, "searched": sorted(searched_knobs(draft, parts))}
+    return {"on": tune.on.kind, **found} if found else None
+
+
+def tuning_lines(tuning: Mapping[str, Any], *, folds: int, rows: int) -> Iterator[str]:
+    """The same for people, one line a search."""
+    where = f"once, on {rows} training rows set aside" if rows else f"in each of {folds} folds and on all rows"
+    for name in ("regressor", "augmentation"):
+        if name in tuning:
+            one = tuning[name]
+            yield (
+                f"tuning of the {name}: {one['kind']}, {one['trials']} trials on {one['folds']} inner folds, {where}, "
+                f"of {', '.join(one['searched'])}"
+            )
+    limit = tuning.get("augmentation", {}).get("seconds")
+    if limit is not None:
+        yield f"a search ends after {limit:g} s: such a run cannot be repeated to the byte"
+
 
 _WIDTH = 80  # of any terminal; a name or place that does not fit stays whole, so that it can be copied
 _HARD = "\N{NO-BREAK SPACE}"  # keeps an edge and its place on one line
@@ -43,7 +127,7 @@ def plan(spec: SpecFile, overrides: Overrides = None, as_json: AsJson = False) -
 
     Reads and checks the data. The count of fits is an upper bound: a fold in which nothing may move fits one less.
     """
-    from crda_spec.check import load_spec
+    from crda_spec.spec.check import load_spec
 
     found, draft = load_spec(spec, overrides=overrides or ())
     try:
@@ -57,8 +141,8 @@ def plan(spec: SpecFile, overrides: Overrides = None, as_json: AsJson = False) -
 
 
 def _content(spec: RunSpec, draft: Draft) -> dict[str, Any]:
-    from crda_spec.build import build_plan
     from crda_spec.pipeline import foresee
+    from crda_spec.spec.build import build_plan
 
     outlook, choice = foresee(build_plan(spec, draft)), spec.partition
     certificate = _certificate(spec, draft, [one.name for one in outlook.features])
@@ -117,7 +201,7 @@ def _content(spec: RunSpec, draft: Draft) -> dict[str, Any]:
 
 def _searches_retention(spec: RunSpec, draft: Draft) -> bool:
     """Whether how much noise the new rows carry, and so their licence, is not known before the folds are."""
-    from crda_spec.check.tuning import searched_knobs
+    from crda_spec.spec.check_models import searched_knobs
 
     return spec.tune.augmentation is not None and "retention" in searched_knobs(draft, draft.parts)
 
@@ -131,8 +215,9 @@ def _held_back(feature: Mapping[str, Any], reasons: Mapping[str, str]) -> dict[s
 
 def _certificate(spec: RunSpec, draft: Draft, features: Sequence[str]) -> dict[str, Any]:
     """What the declared graph proves, each line of it with its place in the file; empty without a graph."""
+    from crda_spec.api import place_of
     from crda_spec.audit.certificate import foreseen_record
-    from crda_spec.check import known_graph
+    from crda_spec.spec.check import known_graph
 
     written = spec.causal.graph
     if written is None:

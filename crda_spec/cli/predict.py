@@ -58,9 +58,9 @@ def predict(
     if out is not None and (out.exists() or not out.parent.is_dir()):
         what = f"'{out}' already exists" if out.exists() else f"there is no folder '{out.parent}'"
         raise OutputError(Complaint(code="cannot-write", path="--out", what=what, hint="choose another file"))
+    from crda_spec.api import resolved_spec
     from crda_spec.audit.predicted import predicted, predictions_csv, prepare_scoring, write_predictions
     from crda_spec.audit.verify import read_record
-    from crda_spec.cli.kept_spec import resolved_spec
 
     record = read_record(run)
     spec = resolved_spec(record)

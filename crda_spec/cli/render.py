@@ -10,7 +10,7 @@ from crda_spec.cli.options import AsJson, Overrides, SpecFile
 
 def render(spec: SpecFile, overrides: Overrides = None, as_json: AsJson = False) -> None:
     """Print the spec as it will be run: recipe and defaults filled in, overrides applied, secrets masked."""
-    from crda_spec.check import load_spec, searched_paths
+    from crda_spec.spec.check import load_spec, searched_paths
     from crda_spec.spec.render import render as to_yaml
     from crda_spec.spec.render import resolved
 

@@ -13,7 +13,7 @@ from crda_spec.cli.options import AsJson
 from crda_spec.errors import Complaint, OutputError, Place
 
 if TYPE_CHECKING:
-    from crda_spec.audit.reopened import ReopenedRun
+    from crda_spec.audit.open_run import ReopenedRun
 
 _PAGE = "report.html"
 
@@ -35,7 +35,7 @@ def report(
 
     Only the run folders are read: no data, no model, nothing is fitted.
     """
-    from crda_spec.audit.reopened import reopen
+    from crda_spec.audit.open_run import reopen
 
     several = len(runs) > 1
     target = out if out is not None else Path("compare.html") if several else runs[0] / _PAGE
@@ -67,7 +67,7 @@ def _unwritable(what: str) -> OutputError:
 
 def page_of(run: ReopenedRun) -> bytes:
     """The page of one run."""
-    from crda_spec.report.html import render_html
+    from crda_spec.report.page import render_html
 
     page = render_html(
         run.result, name=run.name, description=run.description, record_json=run.record_json, spec_yaml=run.spec_yaml

@@ -12,7 +12,7 @@ from crda_spec.cli.options import AsJson, Overrides, ShowVersion, SpecFile
 from crda_spec.errors import CrdaError
 
 if TYPE_CHECKING:
-    from crda_spec.cli.finish import FinishedRun
+    from crda_spec.api import FinishedRun
     from crda_spec.spec.load import Draft
     from crda_spec.spec.run import RunSpec
 
@@ -40,7 +40,7 @@ def run(
 
     Exit codes: 0 done (accepted or not), 2 bad spec or data, 3 not accepted under --require-accept, 130 interrupted.
     """
-    from crda_spec.check import load_spec
+    from crda_spec.spec.check import load_spec
 
     changes = [*(overrides or ())]
     changes += [f"seed={seed}"] if seed is not None else []
@@ -56,11 +56,10 @@ def _execute(spec: RunSpec, draft: Draft, out: Path | None, *, lock: Path | None
     """Runs the plan and writes its folder; the heavy imports start here. lock: the spec whose lock must hold."""
     from rich.console import Console
 
-    from crda_spec.build import build_plan
-    from crda_spec.cli.finish import finish_run, plan_folder
-    from crda_spec.cli.locking import locked_plan
+    from crda_spec.api import finish_run, locked_plan, plan_folder
     from crda_spec.pipeline import run as run_plan
     from crda_spec.report.progress import progress_for
+    from crda_spec.spec.build import build_plan
 
     try:
         folder = plan_folder(out, base=Path(spec.output.dir), name=spec.name)
@@ -75,7 +74,7 @@ def _execute(spec: RunSpec, draft: Draft, out: Path | None, *, lock: Path | None
 def _report(finished: FinishedRun, spec: RunSpec, draft: Draft, *, as_json: bool, quiet: bool) -> None:
     from rich.console import Console
 
-    from crda_spec.cli.places import with_places
+    from crda_spec.api import with_places
     from crda_spec.report.terminal import print_summary
 
     if as_json:

@@ -16,7 +16,7 @@ def validate(spec: SpecFile, overrides: Overrides = None, as_json: AsJson = Fals
 
     Prints every problem with its place; exit code 0 when the spec is sound, 2 when it is not.
     """
-    from crda_spec.check import load_spec, undrawn_notes
+    from crda_spec.spec.check import load_spec, undrawn_notes
 
     try:
         found, draft = load_spec(spec, overrides=overrides or ())

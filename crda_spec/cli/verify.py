@@ -18,8 +18,8 @@ from crda_spec.cli.options import AsJson, RunFolder
 from crda_spec.errors import Complaint, SpecError, show
 
 if TYPE_CHECKING:
+    from crda_spec.api import KeptSpec
     from crda_spec.audit.verify import Check, Finding, Ledger, Tolerance
-    from crda_spec.cli.kept_spec import KeptSpec
 
 _FAILED = 4
 
@@ -100,10 +100,10 @@ def _checks(run: Path, depth: Depth, base: Path | None, tolerance: Tolerance, se
 
 def _spec_findings(run: Path, base: Path | None, record: dict[str, Any], kept: list[KeptSpec]) -> Sequence[Any]:
     """Loads the spec for all that follows, and compares it with the record's copy of it."""
+    from crda_spec.api import kept_spec
     from crda_spec.audit.canonical import sha256_of
     from crda_spec.audit.verify import Finding, Tolerance
     from crda_spec.audit.verify.checks import compared
-    from crda_spec.cli.kept_spec import kept_spec
     from crda_spec.spec.render import resolved
 
     found = []
@@ -120,7 +120,7 @@ def _spec_findings(run: Path, base: Path | None, record: dict[str, Any], kept: l
 def _row_checks(run: Path, record: dict[str, Any], kept: KeptSpec | None, tolerance: Tolerance) -> Iterator[Check]:
     """All that can be computed again without fitting a model."""
     from crda_spec.audit import verify as look
-    from crda_spec.audit.saved import load_scale, load_teacher
+    from crda_spec.audit.open_run import load_scale, load_teacher
 
     ledger: list[Ledger] = []
     teacher: list[Any] = []
@@ -158,7 +158,7 @@ def _row_checks(run: Path, record: dict[str, Any], kept: KeptSpec | None, tolera
     if kept is None:
         yield look.check_certificate(run, record)
         return
-    from crda_spec.build import build_gate
+    from crda_spec.spec.build import build_gate
 
     gate = build_gate(kept.spec)
     trained = ledger[0].train if ledger else None
@@ -170,10 +170,10 @@ def _row_checks(run: Path, record: dict[str, Any], kept: KeptSpec | None, tolera
 
 def _pages(run: Path) -> Iterator[Finding]:
     """What a person sees, against what the folder holds: the page and the picture are made again."""
-    from crda_spec.audit.reopened import reopen
+    from crda_spec.audit.open_run import reopen
     from crda_spec.audit.verify import Finding
     from crda_spec.cli.report import page_of
-    from crda_spec.report.graph_svg import graph_svg
+    from crda_spec.report.graph_draw import graph_svg
 
     opened = reopen(run)
     certificate = opened.result.certificate
@@ -191,7 +191,7 @@ def _data_checks(
 ) -> Iterator[Check]:
     """What the run's data and graph say of it, where they are at hand."""
     from crda_spec.audit import verify as look
-    from crda_spec.build import build_plan
+    from crda_spec.spec.build import build_plan
 
     loaded: list[tuple[Any, ...]] = []
 
@@ -218,7 +218,7 @@ def _data_checks(
 def _proven(kept: KeptSpec) -> dict[str, Any] | None:
     """What the declared graph proves by itself; None when there is none."""
     from crda_spec.audit.certificate import foreseen_record
-    from crda_spec.check import known_graph
+    from crda_spec.spec.check import known_graph
 
     if kept.spec.causal.graph is None:
         return None
@@ -230,12 +230,11 @@ def _again(run: Path, record: dict[str, Any], kept: KeptSpec, tolerance: Toleran
     """The whole run once more, in a folder of its own, compared with the one at hand."""
     from rich.console import Console
 
+    from crda_spec.api import finish_run, required
     from crda_spec.audit.verify import check_folders
-    from crda_spec.build import build_plan
-    from crda_spec.cli.finish import finish_run
-    from crda_spec.cli.kept_spec import required
     from crda_spec.pipeline import run as run_plan
     from crda_spec.report.progress import progress_for
+    from crda_spec.spec.build import build_plan
 
     required(kept)
     kept.draft.origins = dict(record["spec"]["origins"])  # who wrote each value then: the kept spec writes them all

@@ -7,24 +7,241 @@ data, is redrawn whole: what moves together, or shares a partner row, stays toge
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Protocol, Self, TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, Protocol, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from crda_spec.counterfactual.acting import Acting, Move, plan_moves, resting_rows
-from crda_spec.counterfactual.contract import fit_contract, settle, violations
 from crda_spec.counterfactual.nearness import Nearness
-from crda_spec.counterfactual.policies import Rows
-from crda_spec.counterfactual.sources import draw_sources
-from crda_spec.errors import Complaint, DataError
-from crda_spec.records import NOBODY, Action, Array, IntArray, Table
-from crda_spec.scm.mechanisms import Mechanisms
+from crda_spec.counterfactual.policies import Feature, Policy, Resample, Rows, Scale
+from crda_spec.counterfactual.sources import SourceKind, draw_sources
+from crda_spec.counterfactual.support import Guard
+from crda_spec.errors import Complaint, DataError, show
+from crda_spec.records import NOBODY, Action, Array, Column, FeatureVerdict, IntArray, Table
+from crda_spec.scm.graph import CausalGraph
+from crda_spec.scm.mechanisms import Mechanisms, fit_mechanisms
+from crda_spec.scm.propagation import follower_inputs, followers, propagable
 from crda_spec.seeds import stream
 
 __all__ = ["Acting", "act", "fit_contract"]
+
+
+def settle(proposal: Array, column: Column) -> tuple[Array, npt.NDArray[np.bool_]]:
+    """The nearest values that the column's contract allows, and which proposals that changed.
+
+    Rounding an integer is no violation, so it is not marked.
+    """
+    rounded = np.rint(proposal) if column.type == "integer" else proposal
+    low_bound, high_bound = _bounds(column)
+    allowed = np.unique([value for value in column.allowed or () if low_bound <= value <= high_bound])
+    if len(allowed):
+        above = np.clip(np.searchsorted(allowed, rounded), 1, max(1, len(allowed) - 1))
+        low, high = allowed[above - 1], allowed[np.minimum(above, len(allowed) - 1)]
+        nearest = np.where(np.abs(rounded - low) <= np.abs(high - rounded), low, high)
+        kept = np.where(np.isnan(rounded), rounded, nearest)
+    elif np.isinf(low_bound) and np.isinf(high_bound):
+        return rounded, np.zeros(len(rounded), dtype=np.bool_)
+    else:
+        kept = np.clip(rounded, low_bound, high_bound)
+    return kept, (kept != rounded) & ~np.isnan(rounded)
+
+
+def _bounds(column: Column) -> tuple[float, float]:
+    """Between an integer's bounds, which may be fractions, only whole numbers count."""
+    ceil, floor = (np.ceil, np.floor) if column.type == "integer" else (float, float)
+    low = -np.inf if column.minimum is None else float(ceil(column.minimum))
+    high = np.inf if column.maximum is None else float(floor(column.maximum))
+    return low, high
+
+
+def fit_contract(proposal: Array, column: Column) -> tuple[Array, int]:
+    """The nearest values that the contract allows, and how many proposals that changed."""
+    kept, changed = settle(proposal, column)
+    return kept, int(np.count_nonzero(changed))
+
+
+def violations(proposal: Array, broken: npt.NDArray[np.bool_], column: Column) -> Iterator[Complaint]:
+    """What a run says that must not bring values back: the feature, its worst value, the bound and the count."""
+    if not broken.any():
+        return
+    rounded = np.rint(proposal) if column.type == "integer" else proposal
+    kept, _ = settle(proposal, column)
+    worst = int(np.argmax(np.where(broken, np.abs(kept - rounded), -1.0)))
+    value, low, high = float(rounded[worst]), column.minimum, column.maximum
+    if low is not None and value < low:
+        rule = f"below its minimum {low:g}"
+    elif high is not None and value > high:
+        rule = f"above its maximum {high:g}"
+    else:
+        rule = "not among its allowed values"
+    count = int(np.count_nonzero(broken))
+    what = f"{show(column.name)} would become {value:g}, {rule}, in the worst of {count} of {len(proposal)} new rows"
+    hint = "use on_violation: clip or redraw, or a policy that moves it less far"
+    yield Complaint(code="contract-violation", path="perturbation.on_violation", what=what, hint=hint)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Acting:
+    """How many new rows, from which rows, and what is done to each feature that may move."""
+
+    default: Policy = Scale()
+    features: Mapping[str, Policy] = field(default_factory=dict)
+    factor: float = 1.25
+    together: tuple[tuple[str, ...], ...] = ()  # sets of features that move as one
+    per_row: int | None = None  # how many features (a set counts as one) each new row moves; None: all
+    unmoved: float = 0.0  # the share of new rows that stay where their source is
+    on_violation: Literal["clip", "redraw", "error"] = "clip"
+    sources: SourceKind = "every"
+    support: Guard | None = None
+
+    def policy(self, column: Column) -> Policy:
+        """The feature's own policy, or the default; what the default cannot move is resampled."""
+        chosen = self.features.get(column.name, self.default)
+        return chosen if column.type in chosen.moves else Resample()
+
+    def movable(self, moved: Sequence[str]) -> tuple[str, ...]:
+        """Of these features, those that can move: features that move together all do, or none does."""
+        held = self.held(moved)
+        return tuple(name for name in moved if name not in held)
+
+    def held(self, moved: Sequence[str]) -> dict[str, str]:
+        """Why a feature that may move does not: something that it moves together with stays."""
+        allowed = set(moved)
+        found: dict[str, str] = {}
+        for together in self.together:
+            stay = [show(name) for name in together if name not in allowed]
+            if stay:
+                why = f"it moves together with {' and '.join(stay)}, which may not move"
+                found |= {name: why for name in together if name in allowed}
+        return found
+
+    def set_of(self, name: str) -> tuple[str, ...]:
+        """The features that move as one with this one, itself among them."""
+        return next((together for together in self.together if name in together), (name,))
+
+
+def resting_rows(rows: int, share: float, *, rng: np.random.Generator) -> IntArray:
+    """Which of so many new rows stay where their source is: a random part, its size right on average.
+
+    A share that makes no whole number is rounded up or down by chance, so that many small sets have it too.
+    """
+    return rng.permutation(rows)[: int(share * rows + rng.random())]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Move:
+    """One feature, its policy, and whom it moves with."""
+
+    feature: Feature
+    policy: Policy
+    unit: int  # features of the same number move as one
+    stream: str  # the name of the numbers they draw
+
+    @property
+    def words(self) -> str:
+        """What is done, and whether that can come to nothing."""
+        said = self.policy.describe(self.feature.column)
+        return f"{said}; all training rows have the same value" if is_constant(self.feature.values) else said
+
+
+def is_constant(values: Array) -> bool:
+    """Whether the known values are all the same; true of none at all."""
+    known = values[~np.isnan(values)]
+    return not len(known) or bool(np.ptp(known) == 0.0)
+
+
+def plan_moves(train: Table, moved: Sequence[str], acting: Acting, *, following: Sequence[str]) -> tuple[Move, ...]:
+    """The moves, in the table's order. following: the features that follow moved ones, and so do not stay fixed."""
+    names = [name for name in train.names if name in set(moved)]
+    sets = list(dict.fromkeys(_sorted(acting.set_of(name), train) for name in names))
+    free, every = train.positions([*names, *following]), np.arange(len(train))
+    moves = []
+    for name in names:
+        together = _sorted(acting.set_of(name), train)
+        positions = train.positions(together)
+        # One feature (or set) at a time leaves the other movable ones where they are.
+        fixed = set(range(len(train.features))) - set(train.positions(following))
+        given = fixed - set(positions) if acting.per_row == 1 else fixed - set(free)
+        (position,) = train.positions([name])
+        feature = _feature(train, position, positions, every, given=tuple(sorted(given)))
+        draws = f"act:{name}" if len(together) == 1 else "act together:" + "\0".join(together)
+        policy = acting.policy(feature.column)
+        moves.append(Move(feature=feature, policy=policy, unit=sets.index(together), stream=draws))
+    return tuple(moves)
+
+
+def _sorted(names: Sequence[str], train: Table) -> tuple[str, ...]:
+    """In the table's order, whatever order the spec has."""
+    return tuple(name for name in train.names if name in set(names))
+
+
+def _feature(
+    train: Table, position: int, together: Sequence[int], every: IntArray, *, given: tuple[int, ...]
+) -> Feature:
+    values = np.ascontiguousarray(train.x[:, position])
+    joint = values[:, None] if len(together) == 1 else train.x[:, list(together)]
+    known, pool = values, every
+    if np.isnan(joint).any():
+        known = values[~np.isnan(values)]
+        pool = np.flatnonzero(~np.isnan(joint).any(axis=1))
+        if not len(pool):  # no row knows them all, so each goes by the rows that know it
+            pool, joint = np.flatnonzero(~np.isnan(values)), values[:, None]
+    return Feature(
+        column=train.features[position],
+        values=values,
+        pool=pool,
+        joint=joint,
+        mean=float(known.mean()) if len(known) else 0.0,
+        sd=float(known.std()) if len(known) else 0.0,
+        position=position,
+        others=tuple(other for other in range(len(train.features)) if other not in set(together)),
+        given=given,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Propagation:
+    """Lets the effects of moved features follow, as the declared graph says."""
+
+    graph: CausalGraph
+    keep: tuple[str, ...] = ()  # features that never move, not even as an effect
+
+    def followers(self, features: Sequence[str], moved: Sequence[str]) -> tuple[str, ...]:
+        """The features that follow when these are moved, causes before effects."""
+        return followers(self.graph, features, moved)
+
+    def restrict(self, verdicts: Sequence[FeatureVerdict]) -> tuple[FeatureVerdict, ...]:
+        """The same verdicts, but a feature whose effects cannot follow is blocked, and the reason says which and why.
+
+        Ask again after a choice among the features that may move: one that cannot *follow* may yet move by a policy of
+        its own beside its cause, and when the choice drops it, its cause has to stay as well. The verdicts of kept
+        features are the choice's business and left as they are.
+        """
+        names = [verdict.name for verdict in verdicts]
+        wanted = [verdict.name for verdict in verdicts if verdict.perturbable and verdict.name not in self.keep]
+        obstacles = propagable(self.graph, names, wanted, keep=self.keep).obstacles
+        return tuple(
+            replace(
+                verdict,
+                status="blocked",
+                reason=obstacles[verdict.name].reason,
+                witness=obstacles[verdict.name].witness,
+                lines=(),
+                blockers=(),
+                lemma="",
+                warning="",
+            )
+            if verdict.name in obstacles
+            else verdict
+            for verdict in verdicts
+        )
+
+    def mechanisms(self, train: Table, moved: Sequence[str]) -> Mechanisms:
+        """The equations of all that follows these features; a GraphError when something cannot follow."""
+        return fit_mechanisms(train, follower_inputs(self.graph, train.names, moved, keep=self.keep))
+
 
 TRIES = 10  # draws of a row that keeps breaking a rule, before it is clipped or dropped
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from crda_spec.counterfactual.partition.choice import Choice
-from crda_spec.counterfactual.propagate import Propagation
+from crda_spec.counterfactual.act import Propagation
+from crda_spec.counterfactual.partition import Choice
 from crda_spec.records import Action, Certificate, FeatureVerdict, Licence, Licensed, Movement
 from crda_spec.scm.propagation import propagable
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from crda_spec.counterfactual.draws import matched_rows
 from crda_spec.counterfactual.licence import licence_of
+from crda_spec.counterfactual.nearness import Space, nearest, reference_rows
 from crda_spec.records import (
     NOBODY,
     Abduction,
@@ -17,6 +19,29 @@ from crda_spec.records import (
     ResidualDraw,
     Table,
 )
+
+LENDERS = 10  # so many rows with the most similar kept features can lend their noise, each as likely as the other
+
+
+def matched_rows(train: Table, kept: Sequence[str], x: Array, *, rng: np.random.Generator) -> IntArray:
+    """(m,) a training row for each row of x: one of the `LENDERS` nearest in the kept features, its own among them.
+
+    With no kept feature all training rows are alike, and any may lend. Of very many training rows only a random sample
+    is looked at, as `nearness` says. x: (m, d) as in the table; only its kept columns are looked at.
+    """
+    if not kept:
+        return rng.integers(0, len(train), size=len(x), dtype=np.int64)
+    positions = train.positions(kept)
+    # Copies of one source row have the same kept features: each distinct row is looked up once.
+    wanted, where = np.unique(x[:, list(positions)], axis=0, return_inverse=True, equal_nan=True)
+    rows = np.empty((len(wanted), x.shape[1]))
+    rows[:, list(positions)] = wanted
+    space = Space.learn(train)
+    lenders = reference_rows(len(train), len(wanted), rng=rng)
+    count = min(LENDERS, len(lenders))
+    _, found = nearest(space.encode(train.x[lenders], positions), space.encode(rows, positions), count)
+    chosen = rng.integers(0, count, size=len(x))
+    return lenders[found[where.reshape(-1), chosen]]
 
 
 def predict_outcome(

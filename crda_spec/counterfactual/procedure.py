@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from crda_spec.counterfactual.abduct import abduct
-from crda_spec.counterfactual.act import Acting
+from crda_spec.counterfactual.act import Acting, Propagation, act
 from crda_spec.counterfactual.licence import licensed, restated
-from crda_spec.counterfactual.make import new_rows
 from crda_spec.counterfactual.noise import Additive, NoiseModel
 from crda_spec.counterfactual.partition import Choice, Partitioner
-from crda_spec.counterfactual.propagate import Propagation
+from crda_spec.counterfactual.predict import predict_outcome
 from crda_spec.records import (
     Abduction,
     Array,
@@ -29,12 +28,14 @@ from crda_spec.records import (
     Teacher,
 )
 from crda_spec.regressors import FittedModel, Fitter, Regressor
-from crda_spec.regressors.encoding import Fill
-from crda_spec.regressors.fit import Watch, student_seed
+from crda_spec.regressors.fit import Fill, Watch, student_seed
 from crda_spec.regressors.teachers import CrossfitTeacher, GateFolds, Seat, TeacherRule
-from crda_spec.regressors.teachers.sharing import asks_whole, laid_out, shared_blocks
+from crda_spec.regressors.teachers.fold_models import asks_whole, laid_out, shared_blocks
 from crda_spec.regressors.tune import RandomSearch, tune
-from crda_spec.seeds import integer_seed
+from crda_spec.seeds import integer_seed, stream
+
+if TYPE_CHECKING:
+    from crda_spec.records import Abduction, Counterfactuals, Licensed, Table, Teacher
 
 __all__ = [
     "Augmentation",
@@ -48,6 +49,39 @@ __all__ = [
     "settled_regressor",
     "student_seed",
 ]
+
+
+def new_rows(
+    procedure: Procedure,
+    train: Table,
+    teacher: Teacher,
+    abduction: Abduction,
+    permit: Licensed,
+    *,
+    seed: int,
+    index: tuple[int, ...],
+) -> Counterfactuals | None:
+    """None when nothing may move, or no row is left because all of them lie off the data."""
+    if not permit.names:
+        return None
+    following = procedure.propagation
+    mechanisms = None if following is None else following.mechanisms(train, permit.names)
+    action = act(
+        train, permit.names, procedure.acting, seed=seed, index=index, mechanisms=mechanisms, noise=abduction.noise
+    )
+    if not len(action.source):
+        return None
+    return predict_outcome(
+        teacher,
+        action,
+        abduction,
+        retention=procedure.carried,
+        weight=procedure.weight,
+        draw=procedure.draw,
+        train=train,
+        rng=stream(seed, "matched-noise", *index),
+    )
+
 
 _SCREENING_FOLDS = 5  # of the screen's own cross-fitting, when there is no gate whose folds it could follow
 

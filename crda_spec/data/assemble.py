@@ -1,27 +1,229 @@
-"""From a raw table and its rules to a `Table`. Every broken rule of every column is reported at once.
-
-The order of work: names, contracts, missing cells, copies, sample. Sampling comes last, so that `sample: 500` means
-500 usable rows and the contracts are checked on every row of the source.
-"""
+# ruff: noqa: PD011 - `values` are those of a checked column; no pandas object has it here
+"""From a raw table and its rules to a `Table`. Every broken rule of every column is reported at once."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
-from crda_spec.data.cells import Cells, ObjectArray, UnsupportedCellsError, label_of, read_cells
+from crda_spec.data.cells import Cells, ObjectArray, UnsupportedCellsError, label_of, quoted, read_cells
 from crda_spec.data.contract import Assembly, CheckedColumn, ColumnCheck, ColumnRule, row_number_complaints, rule_of
-from crda_spec.data.copies import copy_codes, copy_complaints, find_copies, merge_groups
 from crda_spec.data.moments import NO_TIME, Moments, read_moments
-from crda_spec.data.names import resolve_names
-from crda_spec.data.raw import RawTable
-from crda_spec.data.rows import counted, listed
-from crda_spec.data.weights import read_weights
-from crda_spec.errors import Complaint, DataError, Place
-from crda_spec.records import Array, Clock, DataReport, IntArray, Table
+from crda_spec.data.raw import RawTable, counted, listed
+from crda_spec.errors import Complaint, DataError, Place, did_you_mean
+from crda_spec.records import Array, Clock, Column, DataReport, IntArray, Table
 from crda_spec.seeds import stream
+
+
+def resolve_names(raw: RawTable, assembly: Assembly, wanted: tuple[str, ...] | None) -> tuple[str, ...]:
+    """The features in their order, or a DataError with every name that cannot stand.
+
+    wanted: the declared features; None for all columns that have no other part to play.
+    """
+    known = tuple(str(name) for name in raw.frame.columns)
+    place = Place(file=raw.description)
+    found = [
+        Complaint(
+            code="unknown-column",
+            path=path,
+            place=place,
+            what=f"there is no column '{name}'",
+            hint=did_you_mean(name, known, otherwise="columns"),
+        )
+        for path, name in _named(assembly, wanted)
+        if name not in known
+    ]
+    found += [
+        Complaint(code=code, path=path, place=place, what=what, hint=hint)
+        for code, path, what, hint in _conflicts(assembly, assembly.features or ())
+    ]
+    reserved = {assembly.target, assembly.groups, assembly.weights, assembly.time, *assembly.exclude}
+    features = wanted if wanted is not None else tuple(name for name in known if name not in reserved)
+    if not features and not found:
+        what = f"no feature is left: the table has only {', '.join(repr(name) for name in known)}"
+        found.append(
+            Complaint(
+                code="no-features", path="dataset.features", place=place, what=what, hint="it needs at least one more"
+            )
+        )
+    if found:
+        raise DataError(found)
+    return features
+
+
+def _named(assembly: Assembly, wanted: tuple[str, ...] | None) -> list[tuple[str, str]]:
+    """Every name that the spec uses, with the path at which it stands."""
+    named = [("dataset.target", assembly.target)]
+    if assembly.features is not None:
+        named += [(f"dataset.features.{position}", name) for position, name in enumerate(assembly.features)]
+    else:
+        named += [("dataset.split.source", name) for name in wanted or ()]
+    named += [(f"dataset.columns.{name}", name) for name in assembly.columns]
+    named += [("dataset.groups", assembly.groups)] if assembly.groups is not None else []
+    named += [("dataset.weights", assembly.weights)] if assembly.weights is not None else []
+    named += [("dataset.time", assembly.time)] if assembly.time is not None else []
+    return named + [("dataset.split.column", name) for name in assembly.exclude]
+
+
+def _conflicts(assembly: Assembly, features: tuple[str, ...]) -> list[tuple[str, str, str, str]]:
+    """Names that play two parts, each with a code, a path, what is wrong and a hint."""
+    found: list[tuple[str, str, str, str]] = []
+    path, target = "dataset.features", assembly.target
+    if target in features:
+        what = f"the target '{target}' is listed among the features"
+        found.append(("target-is-feature", path, what, "a model may not see what it predicts: remove it"))
+    found += [
+        ("split-is-feature", path, f"the split column '{name}' is listed among the features", "remove it")
+        for name in assembly.exclude
+        if name in features
+    ]
+    found += [
+        ("repeated-feature", path, f"'{name}' is listed {features.count(name)} times", "list each feature once")
+        for name in dict.fromkeys(name for name in features if features.count(name) > 1)
+    ]
+    if target in (assembly.groups, *assembly.exclude):
+        part = "groups" if target == assembly.groups else "split"
+        what = f"the target '{target}' is also the {part} column"
+        found.append(("target-has-two-parts", "dataset.target", what, "choose another column"))
+    others: tuple[tuple[tuple[str | None, ...], str], ...] = (
+        ((target,), "the target"),
+        ((assembly.groups,), "the groups column"),
+        (assembly.exclude, "the split column"),
+        (features, "listed among the features"),
+    )
+    if assembly.weights is not None:
+        found += [
+            (
+                "weights-have-two-parts",
+                "dataset.weights",
+                f"the weights column '{assembly.weights}' is also {part}",
+                "choose another column",
+            )
+            for names, part in others
+            if assembly.weights in names
+        ]
+    if assembly.time is not None and assembly.time in (target, assembly.groups, *assembly.exclude):
+        what = f"the time column '{assembly.time}' is also the target, the groups or the split column"
+        found.append(("time-has-two-parts", "dataset.time", what, "choose another column"))
+    return found
+
+
+_PATH = "dataset.weights"
+_SMALLEST, _LARGEST = 1e-100, 1e100  # beyond, sums and ratios of weights are lost to rounding
+_LEAVE_OUT = "a row that should not count is left out of the data"
+
+
+def read_weights(raw: RawTable, name: str) -> tuple[Array, list[Complaint]]:
+    """(n,) the weights, and all that is wrong with them."""
+    place = Place(file=raw.description)
+    try:
+        cells = read_cells(raw.frame[name], raw.numbers.get(name))
+    except UnsupportedCellsError as error:
+        what = f"column '{name}' holds {error}, but weights are numbers"
+        complaint = Complaint(code="bad-weights", path=_PATH, place=place, what=what, hint="name a column of numbers")
+        return np.full(len(raw.frame), np.nan), [complaint]
+    found = [
+        Complaint(
+            code="bad-weights",
+            path=_PATH,
+            place=place,
+            what=f"{counted(len(bad), 'weight')} of '{name}' {'is' if len(bad) == 1 else 'are'} {what}: {rows}",
+            hint=hint,
+        )
+        for what, wrong, hint in _faults(cells)
+        if len(bad := np.flatnonzero(wrong))
+        for rows in [listed(raw, bad, None if what == "missing" else [quoted(cells.shown[at]) for at in bad[:5]])]
+    ]
+    return cells.numbers, found
+
+
+def weight_column(name: str) -> Column:
+    """The same rule as a contract, for rows that are read block by block."""
+    return Column(name=name, type="continuous", minimum=_SMALLEST, maximum=_LARGEST, inferred=False)
+
+
+def _faults(cells: Cells) -> list[tuple[str, npt.NDArray[np.bool_], str]]:
+    """What may be wrong with a weight, which ones it is wrong with, and what to do."""
+    weight, present = cells.numbers, cells.present
+    word = np.full(len(weight), cells.kind == "boolean") | np.isnan(weight)
+    number = present & ~word
+    finite = number & np.isfinite(weight)
+    return [
+        ("missing", ~present, "every row needs a weight: fill it in, or leave the row out of the data"),
+        ("not numeric", present & word, "name a column of numbers, or repair the cells"),
+        ("infinite", number & np.isinf(weight), "write a finite number"),
+        ("negative", finite & (weight < 0.0), "a weight is a positive number"),
+        ("zero", finite & (weight == 0.0), f"a weight is a positive number; {_LEAVE_OUT}"),
+        (
+            f"not between {_SMALLEST:g} and {_LARGEST:g}",
+            finite & (weight > 0.0) & ((weight < _SMALLEST) | (weight > _LARGEST)),
+            "only the proportions of weights count: write them in another unit",
+        ),
+    ]
+
+
+def find_copies(before: Array, cells: Array) -> IntArray:
+    """For each row of `cells`, the position of the first row that it equals (its own when it is the first).
+
+    before: (m, d) rows of another table; a row that equals one of them gets -2 instead.
+    cells: (n, d).  Returns (n,).
+    """
+    frame = pd.DataFrame(np.vstack([before, cells]))
+    group = frame.groupby(list(frame.columns), dropna=False, sort=False).ngroup().to_numpy(dtype=np.int64)
+    _, first = np.unique(group, return_index=True)
+    origin = first[group].astype(np.int64) - len(before)
+    return np.where(origin < 0, -2, origin)[len(before) :]
+
+
+def copy_codes(first: IntArray) -> IntArray:
+    """Group numbers that bind each row to its copies, counted in the order of first appearance."""
+    return np.unique(first, return_inverse=True)[1].astype(np.int64)
+
+
+def merge_groups(groups: IntArray, first: IntArray) -> IntArray:
+    """Group numbers in which groups that share a copy are one; each keeps the smallest number of its parts.
+
+    groups: (n,) numbers from 0.  first: (n,) the row that each row copies, its own position when it copies none.
+    """
+    size = int(groups.max()) + 1
+    links = coo_array((np.ones(len(groups)), (groups, groups[first])), shape=(size, size))
+    part = connected_components(links, directed=False)[1]
+    smallest = np.full(part.max() + 1, size, dtype=np.int64)
+    np.minimum.at(smallest, part, np.arange(size))
+    return smallest[part][groups]
+
+
+def copy_complaints(
+    raw: RawTable, keep: IntArray, own: IntArray, first: IntArray, foreign: IntArray, *, timed: bool
+) -> Iterator[Complaint]:
+    """Copies that may not be there.
+
+    keep: (n,) positions of the rows in their source.  own, foreign: which of these rows copy an earlier one of them,
+    or a training row.  first: (n,) the row that each copies.  timed: copies agree in their time as well.
+    """
+    path, place = "dataset.duplicates", Place(file=raw.description)
+    if len(own):
+        verb = "copies" if len(own) == 1 else "copy"
+        pairs = ", ".join(f"row {keep[row] + 1} copies row {keep[first[row]] + 1}" for row in own[:5].tolist())
+        line = raw.line_of(int(keep[own[0]]))
+        where = "" if line is None else f" (the first on line {line})"
+        more = f" and {len(own) - 5} more" if len(own) > 5 else ""
+        cells = "every feature, the target and the time" if timed else "every feature and the target"
+        what = f"{counted(len(own), 'row')} {verb} an earlier row in {cells}{where}: {pairs}{more}"
+        hint = "set dataset.duplicates to kind: keep or kind: drop"
+        yield Complaint(code="duplicates", path=path, place=place, what=what, hint=hint)
+    if len(foreign):
+        verb = "copies" if len(foreign) == 1 else "copy"
+        what = f"{counted(len(foreign), 'test row')} {verb} a training row: {listed(raw, keep[foreign])}"
+        hint = "a copy may not straddle the split: set dataset.duplicates to kind: drop"
+        yield Complaint(code="copies-straddle", path=path, place=place, what=what, hint=hint)
+
 
 _SMALLEST_SPREAD = 1e-100  # squares of smaller numbers underflow
 

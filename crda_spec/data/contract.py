@@ -12,8 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from crda_spec.data.cells import Cells, ObjectArray, UnsupportedCellsError, label_of, quoted, read_cells
-from crda_spec.data.raw import RawTable
-from crda_spec.data.rows import counted, listed
+from crda_spec.data.raw import RawTable, counted, listed
 from crda_spec.errors import Complaint, Place, did_you_mean, show
 from crda_spec.records import Array, Column, ColumnType, IntArray
 

@@ -16,8 +16,7 @@ import numpy as np
 import pandas as pd
 
 from crda_spec.data.cells import Cells, UnsupportedCellsError, label_of, quoted, read_cells
-from crda_spec.data.raw import RawTable
-from crda_spec.data.rows import counted, listed
+from crda_spec.data.raw import RawTable, counted, listed
 from crda_spec.errors import Complaint, Place
 from crda_spec.records import IntArray
 

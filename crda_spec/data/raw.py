@@ -1,15 +1,17 @@
-"""`RawTable`: what a source delivers, before any rule is applied to it."""
+"""`RawTable`: what a source delivers, before any rule is applied to it, and how messages speak of its rows."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pandas as pd
 
 from crda_spec.records import Array, IntArray
+
+_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -47,3 +49,23 @@ def canonical_bytes(frame: pd.DataFrame) -> bytes:
 def sha256_of(data: bytes) -> str:
     """The SHA-256 digest, in hexadecimal."""
     return hashlib.sha256(data).hexdigest()
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 row`, `2 rows`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def listed(raw: RawTable, positions: IntArray, values: Sequence[str] | None = None) -> str:
+    """`row 2 (line 3): -1.0, row 5: -2.0 and 7 more`.
+
+    Rows are data rows counted from 1, the header not counted; positions count from 0.
+    values: how each of these cells is shown, in the same order.
+    """
+    parts: list[str] = []
+    for order, position in enumerate(positions[:_SHOWN].tolist()):
+        line = raw.line_of(position) if order == 0 else None
+        name = f"row {position + 1}" if line is None else f"row {position + 1} (line {line})"
+        parts.append(name if values is None else f"{name}: {values[order]}")
+    more = len(positions) - _SHOWN
+    return ", ".join(parts) + (f" and {more} more" if more > 0 else "")

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from crda_spec.data.cells import ObjectArray, label_of
-from crda_spec.data.rows import counted
-from crda_spec.data.timeorder import count_pieces, latest
+from crda_spec.data.folds import count_pieces, latest
+from crda_spec.data.raw import counted
 from crda_spec.errors import Complaint, DataError, did_you_mean, show
 from crda_spec.records import HeldOut, IntArray, Split, Table
 from crda_spec.seeds import integer_seed, stream

@@ -1,7 +1,4 @@
-"""After the verdict: several models instead of one, of the arm that the gate chose and of the plain one beside it.
-
-The gate judges the augmentation on one model against one. Nothing is decided here, so the test rows may be asked.
-"""
+"""After the verdict: several models instead of one, and what the new rows are like."""
 
 from __future__ import annotations
 
@@ -12,29 +9,62 @@ import numpy as np
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
+from crda_spec.counterfactual.diagnostics import comparison, diagnose, unmoved
 from crda_spec.counterfactual.procedure import Augmentation
 from crda_spec.errors import Complaint, DataError
-from crda_spec.gate.interval import RESAMPLES, change_interval, units_of
-from crda_spec.gate.metrics import Metric, charged
+from crda_spec.gate.gate import workers_for
+from crda_spec.gate.metrics import RESAMPLES, Metric, change_interval, charged, units_of
 from crda_spec.gate.score import LEVEL
 from crda_spec.gate.verdict import percent_change
-from crda_spec.gate.work import workers_for
 from crda_spec.records import (
     Arm,
     Array,
+    Control,
     Counterfactuals,
+    Diagnostics,
     Ensemble,
     EnsembleScore,
     HeldOut,
     Predictor,
     RunResult,
+    Split,
     Table,
 )
 from crda_spec.regressors import FittedModel, Fitter, Regressor
-from crda_spec.regressors.encoding import Fill
-from crda_spec.regressors.fit import Watch, student_seed
+from crda_spec.regressors.fit import Fill, Watch, student_seed
 from crda_spec.regressors.mean import MeanModel
 from crda_spec.seeds import stream
+
+
+def inspect(
+    split: Split, augmentation: Augmentation, made: Counterfactuals, augmented: Predictor, *, metric: Metric, seed: int
+) -> Diagnostics:
+    """The diagnostics of the rows that all training rows gave. augmented: the student that was trained on them."""
+    train, teacher = split.train, augmentation.teacher
+    found = diagnose(train, teacher, augmentation.abduction, made, seed=seed)
+    before, after = (split.test.errors(model) for model in (augmentation.plain, augmented))
+    # A fitter of its own: this fit is the report's, not the method's.
+    fitter = Fitter(augmentation.fitter.regressor, augmentation.fitter.fill)
+    still = unmoved(train, teacher, augmentation.abduction, made)
+    relabelled = fitter.fit(train, still, seed=student_seed(seed, (0,)), watch=augmentation.watch)
+    spread, weights, all_errors = split.test.spread, split.test.weights, (before, split.test.errors(relabelled), after)
+    losses = [metric.loss(errors, spread=spread, weights=weights) for errors in all_errors]
+    return replace(found, errors=comparison(before, after), control=_control(metric, *losses))
+
+
+def _control(metric: Metric, plain: float, relabelled: float, augmented: float) -> Control | None:
+    """None when there is no loss that could change."""
+    if not plain > 0:
+        return None
+    return Control(
+        metric=metric.name,
+        plain=plain,
+        relabelled=relabelled,
+        augmented=augmented,
+        teacher_percent=100.0 * (relabelled - plain) / plain,
+        places_percent=100.0 * (augmented - relabelled) / plain,
+    )
+
 
 Members = Mapping[Arm, tuple[Predictor, ...]]
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from crda_spec.gate.interval import RESAMPLES, change_interval, units_of
-from crda_spec.gate.metrics import Metric, charged
+from crda_spec.gate.metrics import RESAMPLES, Metric, change_interval, charged, units_of
 from crda_spec.gate.verdict import percent_change
 from crda_spec.records import HeldOut, Predictor, RowLosses, TestScore
 from crda_spec.seeds import stream

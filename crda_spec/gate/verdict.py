@@ -11,18 +11,220 @@ Accepted apart, the plain model is the one to use.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
+import numpy as np
 from scipy.stats import norm
 
 from crda_spec.gate.gate import FoldOutcome, Gate
-from crda_spec.gate.interval import change_interval
-from crda_spec.gate.pairing import paired_losses
+from crda_spec.gate.metrics import MSE, Metric, change_interval, charged, units_of
 from crda_spec.gate.tests import Paired, p_value
-from crda_spec.gate.words import ABSTENTIONS, Told, sentence
-from crda_spec.records import Decision, FoldResult, Table, Verdict, VerdictReason
+from crda_spec.records import (
+    Array,
+    Decision,
+    FoldResult,
+    FoldRows,
+    IntArray,
+    RowLosses,
+    Table,
+    Verdict,
+    VerdictReason,
+    spread_of,
+)
 from crda_spec.seeds import stream
+
+ABSTENTIONS: Mapping[VerdictReason, str] = {
+    "no_perturbable_features": "No feature may be perturbed, so nothing was augmented: use the plain model.",
+    "graph_falsified": (
+        "The data contradict the declared graph, so nothing it promises was used and nothing was augmented: "
+        "use the plain model."
+    ),
+    "off_support": (
+        "Every new row lay off the data, so the support guard dropped them all and nothing was augmented: "
+        "use the plain model, or move features less far."
+    ),
+    "gate_disabled": (
+        "UNGATED: the spec switches the gate off, so nobody tested whether augmentation helps or hurts. "
+        "The augmented model is handed over all the same; set gate.enabled to true before you rely on it."
+    ),
+}
+_LEADS: Mapping[VerdictReason, str] = {
+    "improved": "Augmentation helps",
+    "worse": "Augmentation hurts",
+    "unstable_partition": "The partition is not stable",
+    "no_gain_worth_having": "No gain worth having",
+    "cannot_pass": "Not enough gain",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What the sentence speaks of."""
+
+    results: tuple[FoldResult, ...]
+    p_value: float
+    effect: float
+    reason: VerdictReason
+    interval: tuple[float, float] | None
+    level: float
+    rows: int
+    wanted: int | None
+    planned: int
+    stopped_fits: int
+
+
+def sentence(gate: Gate, told: Told) -> str:
+    """What was seen, what it means, and what to do."""
+    better = sum(result.augmented < result.plain for result in told.results)
+    name = gate.metric.name.upper()
+    compared = f"p = {told.p_value:.4g} {'<' if told.p_value < gate.alpha else '>='} {gate.alpha:g}"
+    asked = f", a gain of {gate.min_effect:g} % or more asked for" if gate.min_effect else ""
+    much = ""
+    if gate.min_effect:
+        enough = sum(result.augmented < (1.0 - gate.min_effect / 100.0) * result.plain for result in told.results)
+        much = f" (by more than {gate.min_effect:g} % in {enough})"
+    folds = f"held-out {name} fell in {better} of {len(told.results)} folds{much}, {told.effect:+.1f} % on average"
+    lead = _LEADS.get(told.reason, "No convincing gain")
+    advice = "use the augmented model." if told.reason == "improved" else "keep the plain model."
+    return f"{lead}: {folds} ({compared}{asked}): {advice}{_asides(told)}"
+
+
+def _asides(told: Told) -> str:
+    said = ""
+    idle = sum(not result.perturbed for result in told.results)
+    if idle:
+        said += f" In {idle} {'fold' if idle == 1 else 'folds'} no feature could be perturbed."
+    if told.reason == "no_gain_worth_having" and told.interval is not None:
+        said += f" The change is {told.interval[0]:+.1f} % or more ({told.level:.0%} interval)."
+    if len(told.results) < told.planned:
+        ahead, fits = told.planned - len(told.results), told.stopped_fits
+        folds = f"{ahead} more {'fold' if ahead == 1 else 'folds'}"
+        said += f" Stopped there: {folds} could not have made it pass ({fits} {'fit' if fits == 1 else 'fits'} saved)."
+    if told.reason == "not_significant":
+        said += _wanted(told)
+    return said
+
+
+def _wanted(told: Told) -> str:
+    if told.wanted is None:
+        return ""
+    times = told.wanted / told.rows
+    if times > 100.0:
+        return " More than 100 times as many rows would be needed to decide."
+    return f" About {_rounded(told.wanted)} training rows instead of {told.rows} would decide."
+
+
+def _rounded(rows: int) -> int:
+    """Two digits: it is a guess."""
+    unit: int = 10 ** max(0, len(str(rows)) - 2)
+    return -(-rows // unit) * unit
+
+
+class ScoredTable(Protocol):
+    """What is known of the rows that were held out: a table has it, and so has the folder of a run."""
+
+    @property
+    def y(self) -> Array:
+        """(n,) their outcomes; only a metric that is relative to their variance looks."""
+        ...
+
+    @property
+    def groups(self) -> IntArray | None:
+        """(n,) rows of equal number belong together."""
+        ...
+
+    @property
+    def weights(self) -> Array | None:
+        """(n,) how much each row counts."""
+        ...
+
+
+def paired_folds(results: Sequence[FoldResult]) -> Paired:
+    """What the folds alone say, for tests that look at nothing else."""
+    plain = np.array([result.plain for result in results])
+    augmented = np.array([result.augmented for result in results])
+    return Paired(
+        plain=plain,
+        augmented=augmented,
+        train_rows=np.array([result.train_rows for result in results]),
+        held_rows=np.array([result.held_out_rows for result in results]),
+        row_plain=plain,
+        row_augmented=augmented,
+        units=np.arange(len(results)),
+        each_plain=plain[None, :],
+        each_augmented=augmented[None, :],
+        fold_of=np.arange(len(results))[None, :],
+        block_plain=plain[None, :],
+        block_augmented=augmented[None, :],
+    )
+
+
+def paired_losses(folds: Sequence[FoldOutcome], train: ScoredTable, metric: Metric = MSE) -> Paired:
+    """The folds' losses, every scored row's in each repeat and on average, and the folds' losses by these averages."""
+    rows = len(train.y)
+    losses, held = mean_losses(folds, rows), [fold.held for fold in folds]
+    paired = paired_rows([fold.result for fold in folds], losses, train.groups, train.weights)
+    scored = np.flatnonzero(~np.isnan(losses.plain))
+    repeats = sum(map(len, held)) // len(scored)
+    each, fold_of = np.zeros((2, repeats, rows)), np.zeros((repeats, rows), dtype=np.int64)
+    for number, fold in enumerate(folds):
+        repeat = number * repeats // len(folds)
+        each[0, repeat, fold.held], each[1, repeat, fold.held] = fold.plain, fold.augmented
+        fold_of[repeat, fold.held] = number
+    weights = None if train.weights is None else train.weights[scored]
+    paired = replace(
+        paired,
+        each_plain=charged(each[0][:, scored], weights),
+        each_augmented=charged(each[1][:, scored], weights),
+        fold_of=fold_of[:, scored],
+    )
+    if repeats == 1:
+        return paired
+    return replace(
+        paired,
+        block_plain=_blocks(held, losses.plain, train, metric).reshape(repeats, -1),
+        block_augmented=_blocks(held, losses.augmented, train, metric).reshape(repeats, -1),
+    )
+
+
+def _blocks(held: Sequence[IntArray], losses: Array, train: ScoredTable, metric: Metric) -> Array:
+    def loss(rows: IntArray) -> float:
+        weights = None if train.weights is None else train.weights[rows]
+        return metric.mean(losses[rows], spread=spread_of(train.y[rows], weights), weights=weights)
+
+    return np.array([loss(rows) for rows in held])
+
+
+def mean_losses(folds: Sequence[FoldRows | FoldOutcome], rows: int) -> RowLosses:
+    """Every training row's mean loss over the repeats, NaN where the gate ended before its fold."""
+    times, plain, augmented = (np.zeros(rows) for _ in range(3))
+    for fold in folds:
+        times[fold.held] += 1.0
+        plain[fold.held] += fold.plain
+        augmented[fold.held] += fold.augmented
+    times[times == 0.0] = np.nan
+    return RowLosses(plain=plain / times, augmented=augmented / times)
+
+
+def paired_rows(
+    results: Sequence[FoldResult], losses: RowLosses, groups: IntArray | None, weights: Array | None = None
+) -> Paired:
+    """The folds' losses and those of the scored rows. groups, weights: (n,) of all training rows.
+
+    A weighted row enters with what it adds to the weighted mean (`metrics.charged`), so that every test on rows asks
+    about that mean; a test on folds asks about folds, each counted once whatever its rows weigh together.
+    """
+    scored = np.flatnonzero(~np.isnan(losses.plain))
+    own = None if weights is None else weights[scored]
+    return replace(
+        paired_folds(results),
+        row_plain=charged(losses.plain[scored], own),
+        row_augmented=charged(losses.augmented[scored], own),
+        units=units_of(len(scored), None if groups is None else groups[scored]),
+    )
+
 
 NEGLIGIBLE = 1.0  # percent: whoever rules out this much gain need not ask for more rows
 _POWER = 0.8  # with which the rows that a verdict asks for would decide

@@ -1,4 +1,4 @@
-"""What the gate decided, what the test rows say, and everything that a run found out."""
+"""What was searched, what the gate decided, how the models scored, and the result of a run."""
 
 from __future__ import annotations
 
@@ -7,12 +7,87 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from crda_spec.records.causal import Certificate, Falsification, Sensitivity
-from crda_spec.records.diagnostics import Diagnostics
-from crda_spec.records.ensemble import Ensemble
-from crda_spec.records.rows import Abduction, Array, IntArray, Predictor, Split, Teacher
-from crda_spec.records.synthetic import Counterfactuals, Movement
-from crda_spec.records.time import TimeOrder
-from crda_spec.records.tuning import Study
+from crda_spec.records.rows import Abduction, Array, IntArray, Predictor, Split, Teacher, TimeOrder
+from crda_spec.records.synthetic import Counterfactuals, Diagnostics, Movement
+
+TrialState = Literal["complete", "pruned", "failed"]
+StoppedBy = Literal["trials", "time"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """One setting, and its loss on each inner fold as far as it went."""
+
+    number: int  # from 1
+    values: Mapping[str, object]  # numbers, or words where a teacher or policy was chosen
+    losses: tuple[float, ...]  # one an inner fold; fewer when it was pruned or failed
+    state: TrialState
+    origin: Literal["declared", "drawn"] = "drawn"  # declared: the spec's own values, tried first
+    repeats: int | None = None  # the earlier trial with the same values, whose losses these are: nothing was fitted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Study:
+    """One search. `fold` is the gate fold whose training rows it saw, 0 for all training rows (or a tuning split)."""
+
+    what: Literal["regressor", "augmentation"]
+    fold: int
+    rows: int  # that the search saw
+    held_rows: tuple[int, ...]  # of each inner fold
+    budget: int  # trials that were allowed
+    seconds: float | None  # that were allowed; None: no limit
+    stopped: StoppedBy
+    metric: str
+    plain: tuple[float, ...]  # the plain model's loss on each inner fold; empty when the regressor itself is searched
+    trials: tuple[Trial, ...]
+    best: int  # the number of the trial that was chosen
+    fits: int
+    set_aside: bool = False  # whether it saw rows that are spent on tuning and serve nothing else
+
+    @property
+    def chosen(self) -> Trial:
+        """The whole trial with the least loss, the first of equals."""
+        return self.trials[self.best - 1]
+
+    def mean_loss(self, losses: tuple[float, ...]) -> float:
+        """The mean loss of a row over the inner folds that were reached."""
+        held = self.held_rows[: len(losses)]
+        return sum(loss * rows for loss, rows in zip(losses, held, strict=True)) / sum(held) if held else float("nan")
+
+
+Arm = Literal["plain", "augmented"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnsembleScore:
+    """So many models of one arm, scored on the test rows by the mean of their predictions."""
+
+    arm: Arm
+    models: int
+    loss: float
+    singles: tuple[float, ...]  # the loss of each of the models alone
+    change_percent: float | None  # against one plain model; null for that model itself
+    interval_percent: tuple[float, float] | None  # of that change; null when there are too few test rows
+    augmentation_percent: float | None  # against as many plain models; null for plain models
+    augmentation_interval: tuple[float, float] | None  # of that change; null when there are too few test rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ensemble:
+    """What several models give instead of one, and what the augmentation gives beside that, on the same test rows."""
+
+    models: int
+    arm: Arm  # whose models are handed over: augmented if the gate accepted, else plain
+    fits: int  # beside those of one model
+    metric: str
+    rows: int
+    level: float
+    resamples: int
+    scores: tuple[EnsembleScore, ...]  # one model of each arm, then as many as asked for; a refused arm is left out
+
+    def score(self, arm: Arm, models: int) -> EnsembleScore | None:
+        """So many models of this arm; None when they were not fitted."""
+        return next((one for one in self.scores if (one.arm, one.models) == (arm, models)), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

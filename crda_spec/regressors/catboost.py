@@ -9,7 +9,7 @@ import numpy as np
 
 from crda_spec.errors import Complaint, MissingExtraError
 from crda_spec.regressors._protocol import Design, Stopping
-from crda_spec.regressors.network import Network
+from crda_spec.regressors.mlp import Network
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

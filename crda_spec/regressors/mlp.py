@@ -8,15 +8,153 @@ rows that `fit.py` sets aside.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
 
 from crda_spec.records import Array, IntArray
 from crda_spec.regressors._protocol import Design, Stopping
-from crda_spec.regressors.network import Network, Trainer, initial_network
 from crda_spec.seeds import stream
+
+_BETA1, _BETA2, _EPSILON = 0.9, 0.999, 1e-8  # Kingma and Ba 2015, and scikit-learn's defaults
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Network:
+    """Trained weights and nothing else: ReLU layers, then one linear output."""
+
+    weights: tuple[Array, ...]
+    biases: tuple[Array, ...]
+
+    def predict(self, x: Array) -> Array:
+        """x: (m, p). Returns (m,)."""
+        hidden = x
+        for layer, (weights, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
+            hidden = hidden @ weights
+            hidden += bias
+            if layer < len(self.weights) - 1:
+                np.maximum(hidden, 0.0, out=hidden)
+        return np.asarray(hidden[:, 0], dtype=np.float64)
+
+
+def initial_network(sizes: Sequence[int], *, rng: np.random.Generator) -> Network:
+    """Glorot's uniform start for layers of these sizes, input and output included."""
+    shapes = [(into, out, np.sqrt(6.0 / (into + out))) for into, out in pairwise(sizes)]
+    return Network(
+        tuple(rng.uniform(-bound, bound, (into, out)) for into, out, bound in shapes),
+        tuple(rng.uniform(-bound, bound, out) for _, out, bound in shapes),
+    )
+
+
+class Trainer:
+    """Adam on the squared error with an L2 penalty, half of both, as scikit-learn counts them."""
+
+    def __init__(self, start: Network, *, learning_rate: float, penalty: float, averaging: float | None = None) -> None:
+        """Lays all parameters into one vector, so that a step of Adam is a handful of calls.
+
+        averaging: the decay of a running mean of the weights over the steps; None keeps no mean.
+        """
+        self._shapes = [layer.shape for layer in start.weights]
+        self._flat = np.concatenate([layer.ravel() for layer in (*start.weights, *start.biases)])
+        self._weights, self._biases = self._views(self._flat)
+        self._gradient = np.empty_like(self._flat)
+        self._weight_gradients, self._bias_gradients = self._views(self._gradient)
+        self._first = np.zeros_like(self._flat)
+        self._second = np.zeros_like(self._flat)
+        self._scratch = np.empty_like(self._flat)
+        self._penalised = sum(layer.size for layer in start.weights)
+        self._rate, self._penalty, self._steps = learning_rate, penalty, 0
+        self._decay, self._mean = averaging, np.zeros_like(self._flat)
+
+    def _views(self, flat: Array) -> tuple[list[Array], list[Array]]:
+        weights, biases, at = [], [], 0
+        for shape in self._shapes:
+            weights.append(flat[at : at + shape[0] * shape[1]].reshape(shape))
+            at += shape[0] * shape[1]
+        for _, out in self._shapes:
+            biases.append(flat[at : at + out])
+            at += out
+        return weights, biases
+
+    def network(self) -> Network:
+        """The weights as they are now; training goes on in place, so these are the live ones. Or their running mean."""
+        if self._decay is not None:
+            return self.snapshot()
+        return Network(tuple(self._weights), tuple(self._biases))
+
+    def snapshot(self) -> Network:
+        """A copy of the weights as they are now, or of their running mean."""
+        if self._decay is not None and self._steps:
+            # The mean starts at zero; this division takes that start out of it (as Adam does with its moments).
+            weights, biases = self._views(self._mean / (1.0 - self._decay**self._steps))
+            return Network(tuple(weights), tuple(biases))
+        return Network(tuple(layer.copy() for layer in self._weights), tuple(bias.copy() for bias in self._biases))
+
+    def epoch(self, x: Array, y: Array, weight: Array | None, order: IntArray, batch: int) -> float:
+        """One pass over the rows in this order; returns the mean loss of its batches, rows counted alike."""
+        x, y = x[order], y[order]
+        weight = None if weight is None else weight[order]
+        total = 0.0
+        with np.errstate(over="ignore", invalid="ignore"):  # a network that runs away has a loss that says so
+            for start in range(0, len(y), batch):
+                stop = start + batch
+                rows = None if weight is None else weight[start:stop]
+                total += self._step(x[start:stop], y[start:stop], rows) * len(y[start:stop])
+        return total / len(y)
+
+    def _step(self, x: Array, y: Array, weight: Array | None) -> float:
+        """Back-propagation of one batch, then Adam."""
+        hidden = [x]
+        last = len(self._weights) - 1
+        for layer, (weights, bias) in enumerate(zip(self._weights, self._biases, strict=True)):
+            out = hidden[-1] @ weights
+            out += bias
+            if layer < last:
+                np.maximum(out, 0.0, out=out)
+            hidden.append(out)
+        error = hidden.pop()[:, 0] - y
+        scaled = error if weight is None else error * weight
+        size = len(y)
+        loss = 0.5 * float(scaled @ error) / size + self._half_penalty() / size
+        delta = (scaled / size)[:, None]
+        for layer in range(last, -1, -1):
+            np.matmul(hidden[layer].T, delta, out=self._weight_gradients[layer])
+            np.sum(delta, axis=0, out=self._bias_gradients[layer])
+            if layer:
+                delta = delta @ self._weights[layer].T
+                delta *= hidden[layer] > 0
+        penalised = self._penalised
+        self._gradient[:penalised] += (self._penalty / size) * self._flat[:penalised]
+        self._adam()
+        return loss
+
+    def _half_penalty(self) -> float:
+        weights = self._flat[: self._penalised]
+        return 0.5 * self._penalty * float(weights @ weights)
+
+    def _adam(self) -> None:
+        self._steps += 1
+        gradient, first, second, scratch = self._gradient, self._first, self._second, self._scratch
+        first *= _BETA1
+        np.multiply(gradient, 1.0 - _BETA1, out=scratch)
+        first += scratch
+        second *= _BETA2
+        np.multiply(gradient, gradient, out=scratch)
+        scratch *= 1.0 - _BETA2
+        second += scratch
+        np.sqrt(second, out=scratch)
+        scratch += _EPSILON
+        np.divide(first, scratch, out=scratch)
+        scratch *= self._rate * np.sqrt(1.0 - _BETA2**self._steps) / (1.0 - _BETA1**self._steps)
+        self._flat -= scratch
+        if self._decay is not None:
+            self._mean *= self._decay
+            np.multiply(self._flat, 1.0 - self._decay, out=scratch)
+            self._mean += scratch
+
 
 _PATIENCE = 20  # epochs without a better training loss, when there is no early stopping
 

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 from crda_spec.data.folds import scoring_folds
-from crda_spec.data.rows import counted
+from crda_spec.data.raw import counted
 from crda_spec.errors import Complaint, DataError
 from crda_spec.records import IntArray, Study, Table, Trial, weighted_mean
 from crda_spec.regressors._protocol import Regressor
-from crda_spec.regressors.encoding import Fill
-from crda_spec.regressors.fit import Fitter
+from crda_spec.regressors.fit import Fill, Fitter
 from crda_spec.seeds import integer_seed, stream
 from crda_spec.spaces import Space
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from crda_spec.records import RunResult
-from crda_spec.report.figure_forest import Change, forest
-from crda_spec.report.pages import rendered
-from crda_spec.report.sentences import score_change
-from crda_spec.report.wording import STATUS_WORDS, count, number, p_value, percent, setting, shorten, shown
+from crda_spec.report.figures import Change, forest
+from crda_spec.report.page import rendered
+from crda_spec.report.words.numbers import STATUS_WORDS, count, number, p_value, percent, setting, shorten, shown
+from crda_spec.report.words.run import score_change
 
 MOST_DIFFERENCES = 80
 _LONGEST_VALUE = 120

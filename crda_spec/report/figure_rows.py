@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from crda_spec.records import Cloud, Column, Comparison, Control, MovedFeature, Points
-from crda_spec.report.figure_marks import KIND, RULES, label, line
-from crda_spec.report.figures import round_numbers
+from crda_spec.report.figures import KIND, RULES, label, line, round_numbers
 from crda_spec.report.svg import coordinate, drawing, element, paint, text_width, words
-from crda_spec.report.wording import in_unit, number, percent, setting, share, shorten, shown
+from crda_spec.report.words.numbers import in_unit, number, percent, setting, share, shorten, shown
 
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _FLOOR = 380.0, 320.0, 62.0, 366.0, 34.0, 262.0
 _RULES = (

@@ -9,9 +9,9 @@ import math
 from collections.abc import Sequence
 
 from crda_spec.records import FeatureSensitivity
-from crda_spec.report.figure_marks import KIND, RULES, label, line
+from crda_spec.report.figures import KIND, RULES, label, line
 from crda_spec.report.svg import coordinate, drawing, element, paint, text_width, words
-from crda_spec.report.wording import setting, share, shorten, shown
+from crda_spec.report.words.numbers import setting, share, shorten, shown
 from crda_spec.scm.sensitivity import used_up_at
 
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _FLOOR = 380.0, 344.0, 58.0, 362.0, 58.0, 286.0

@@ -6,10 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 
 from crda_spec.records import Study, Trial
-from crda_spec.report.figure_marks import KIND, RULES, label, line
-from crda_spec.report.figures import round_numbers
+from crda_spec.report.figures import KIND, RULES, label, line, round_numbers
 from crda_spec.report.svg import coordinate, drawing, element, text_width, words
-from crda_spec.report.wording import change, count, number, percent, setting
+from crda_spec.report.words.numbers import change, count, number, percent, setting
 
 _Scale = Callable[[float], float]
 _WIDTH, _HEIGHT = 620.0, 300.0

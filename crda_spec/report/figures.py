@@ -1,16 +1,44 @@
-"""The report's plots, each a pure function from numbers to an SVG string: same numbers, same bytes."""
+"""The plots of the page, each a pure function from numbers to an SVG string: same numbers, same bytes."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from crda_spec.records import Array, Column, FoldResult, TestScore
-from crda_spec.report.figure_marks import KIND, RULES, label, line
-from crda_spec.report.svg import coordinate, drawing, element, text_width, words
-from crda_spec.report.wording import count, in_unit, number, percent, setting, shorten, shown
+from crda_spec.report.svg import coordinate, drawing, element, paint, text_width, words
+from crda_spec.report.words.numbers import count, in_unit, number, percent, setting, shorten, shown
+
+KIND = "crda-figure"
+RULES = (
+    paint(f".{KIND} text", fill="ink")
+    + paint(f".{KIND} .soft", fill="soft")
+    + paint(f".{KIND} .grid", stroke="grid")
+    + paint(f".{KIND} .axis", stroke="line")
+    + paint(f".{KIND} .before", fill="grey")
+    + paint(f".{KIND} .after", fill="sky")
+    + paint(f".{KIND} .outline", fill="none", stroke="sky")
+    + paint(f".{KIND} .better", fill="sky", stroke="sky")
+    + paint(f".{KIND} .worse", fill="orange", stroke="orange")
+    + paint(f".{KIND} .mean", fill="ink", stroke="ink")
+    + f".{KIND} text{{font-size:12px;stroke:none;unicode-bidi:isolate}}.{KIND} .outline{{stroke-width:2}}"
+    + f".{KIND} .before{{opacity:.38}}.{KIND} line{{stroke-width:1}}.{KIND} line.better{{stroke-width:1.6}}"
+    + f".{KIND} line.worse{{stroke-width:1.6;stroke-dasharray:5 3}}.{KIND} line.mean{{stroke-width:3}}"
+)
+
+
+def label(text: str, x: float, y: float, *, anchor: str = "middle", look: str = "") -> str:
+    """Words at a point of their baseline."""
+    return element("text", words(text), x=x, y=y, text_anchor=anchor, **({"class_": look} if look else {}))
+
+
+def line(x1: float, y1: float, x2: float, y2: float, look: str) -> str:
+    """A straight line between two points."""
+    return element("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=look)
+
 
 _MOST_BINS = 28
 _LARGEST = 1e150  # a table holds numbers up to 1e100; the span of anything near the largest floats is not finite
@@ -254,3 +282,73 @@ def score_interval(score: TestScore) -> str:
     return drawing(
         parts, kind=KIND, size=(width, height), title="Change on the test rows", description=told, rules=RULES
     )
+
+
+_ROW = 34.0
+_LEFT, _RIGHT, _TOP = 190.0, 620.0, 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One line of the figure: a change in percent and its interval, each None where there is none."""
+
+    name: str
+    value: float | None
+    interval: tuple[float, float] | None
+
+
+def forest(changes: Sequence[Change], *, title: str, axis: str) -> str:
+    """The changes below each other; a run without one keeps its line and says so."""
+    ends: list[float] = [
+        0.0,
+        *(end for one in changes for end in (one.value, *(one.interval or ())) if end is not None),
+    ]
+    low, high = min(ends), max(ends)
+    pad = 0.1 * (high - low) or 1.0
+    low, high = low - pad, high + pad
+    floor = _TOP + _ROW * len(changes)
+
+    def at(value: float) -> float:
+        return _LEFT + (value - low) / (high - low) * (_RIGHT - _LEFT)
+
+    parts = [line(at(0.0), _TOP - 8, at(0.0), floor, "axis"), line(_LEFT, floor, _RIGHT, floor, "axis")]
+    parts += [
+        label("better", at(0.0) - 8, 14, anchor="end", look="soft"),
+        label("worse", at(0.0) + 8, 14, anchor="start"),
+    ]
+    for value in round_numbers(low, high):
+        parts += [line(at(value), floor, at(value), floor + 4, "axis"), label(setting(value), at(value), floor + 18)]
+    for index, one in enumerate(changes):
+        y = _TOP + _ROW * (index + 0.5)
+        parts.append(label(_fitted(one.name), _LEFT - 12, y + 4, anchor="end"))
+        parts += _mark(one, at, y)
+    parts.append(label(axis, (_LEFT + _RIGHT) / 2, floor + 38, look="soft"))
+    told = "; ".join(f"{one.name}: {_words(one)}" for one in changes)
+    size = (_RIGHT + 20.0, floor + 46.0)
+    return drawing(parts, kind=KIND, size=size, title=title, description=told, rules=RULES)
+
+
+def _mark(one: Change, at: Callable[[float], float], y: float) -> list[str]:
+    if one.value is None:
+        return [label("nothing to compare", at(0.0) + 8, y + 4, anchor="start", look="soft")]
+    low, high = one.interval or (one.value, one.value)
+    look = "mean" if one.interval is None or low <= 0 <= high else "better" if high < 0 else "worse"
+    bar = element("rect", class_=look, x=at(low), y=y - 3, width=max(1.0, at(high) - at(low)), height=6, rx=3)
+    return [bar, element("circle", class_=look, cx=at(one.value), cy=y, r=6)]
+
+
+def _words(one: Change) -> str:
+    if one.value is None:
+        return "nothing to compare"
+    said = f"{percent(one.value)} %"
+    return said if one.interval is None else f"{said} ({percent(one.interval[0])} to {percent(one.interval[1])})"
+
+
+def _fitted(name: str) -> str:
+    """As much of a name as the margin holds."""
+    length = 24
+    text = shorten(shown(name), length)
+    while text_width(text, 12.0) > _LEFT - 24 and length > 6:
+        length -= 2
+        text = shorten(shown(name), length)
+    return text

@@ -24,9 +24,19 @@ from matplotlib.textpath import TextToPath
 from matplotlib.transforms import Affine2D, Transform
 
 from crda_spec.records import DrawnGraph, FeatureVerdict
-from crda_spec.report.graph_boxes import BOX_HEIGHT, Box
-from crda_spec.report.graph_routes import RING, Route, head
-from crda_spec.report.graph_scene import LOOKS, UNMEASURED, Entry, Line, Scene, scene
+from crda_spec.report.graph_scene import (
+    BOX_HEIGHT,
+    LOOKS,
+    RING,
+    UNMEASURED,
+    Box,
+    Entry,
+    Line,
+    Route,
+    Scene,
+    head,
+    scene,
+)
 from crda_spec.report.svg import LIGHT
 
 SCALE = 2.0  # pixels for each pixel of the SVG: sharp on a dense screen and on paper

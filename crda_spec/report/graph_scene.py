@@ -6,11 +6,189 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from crda_spec.records import DrawnGraph, FeatureVerdict
-from crda_spec.report.graph_boxes import ROW, Box, loose_boxes, placed_boxes
-from crda_spec.report.graph_routes import Route, route
 from crda_spec.report.layout import Layout, arrange
 from crda_spec.report.svg import text_width
-from crda_spec.report.wording import STATUS_WORDS, count
+from crda_spec.report.words.numbers import STATUS_WORDS, count, shorten, shown
+
+BOX_HEIGHT = 30.0
+ROW = 44.0
+MARGIN = 24.0
+NARROWEST = 560.0
+_LONGEST_LABEL = 24
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Box:
+    """A node on the paper: the middle of its box, its width, its layer, and how it looks."""
+
+    name: str
+    label: str
+    look: str
+    layer: int
+    x: float
+    y: float
+    width: float
+
+    @property
+    def left(self) -> float:
+        """Where edges from causes end."""
+        return self.x - self.width / 2
+
+    @property
+    def right(self) -> float:
+        """Where edges to effects start."""
+        return self.x + self.width / 2
+
+    @property
+    def top(self) -> float:
+        """The upper side."""
+        return self.y - BOX_HEIGHT / 2
+
+
+def placed_boxes(names: Sequence[str], layout: Layout, looks: Mapping[str, str]) -> tuple[dict[str, Box], float, float]:
+    """The boxes of the laid-out nodes, all of one layer equally wide, and the width and height they need."""
+    labels = {name: _label(name) for name in names}
+    widths = [60.0] * layout.layers
+    for name in names:
+        level = layout.layer[name]
+        widths[level] = max(widths[level], _width(labels[name]))
+    # Steep edges need room to turn: the taller the drawing, the wider the gutters between its layers.
+    gutter = min(190.0, 72.0 + layout.bottom / 9)
+    needed = sum(widths) + gutter * (len(widths) - 1) + 2 * MARGIN
+    start = MARGIN + max(0.0, (NARROWEST - needed) / 2)
+    middles = [start + sum(widths[:level]) + gutter * level + widths[level] / 2 for level in range(len(widths))]
+    boxes = {
+        name: Box(
+            name=name,
+            label=labels[name],
+            look=looks[name],
+            layer=layout.layer[name],
+            x=middles[layout.layer[name]],
+            y=MARGIN + BOX_HEIGHT / 2 + layout.height[name],
+            width=widths[layout.layer[name]],
+        )
+        for name in names
+    }
+    return boxes, max(needed, NARROWEST), 2 * MARGIN + BOX_HEIGHT + layout.bottom
+
+
+def loose_boxes(
+    names: Sequence[str], looks: Mapping[str, str], width: float, bottom: float
+) -> tuple[tuple[Box, ...], float]:
+    """Boxes of the nodes that no edge touches, in lines below the graph, and their lower end."""
+    boxes: list[Box] = []
+    x, y = MARGIN, bottom + BOX_HEIGHT / 2
+    for name in names:
+        label = _label(name)
+        wide = _width(label)
+        if x > MARGIN and x + wide > width - MARGIN:
+            x, y = MARGIN, y + ROW - 6
+        boxes.append(Box(name=name, label=label, look=looks[name], layer=0, x=x + wide / 2, y=y, width=wide))
+        x += wide + 12
+    return tuple(boxes), (y + BOX_HEIGHT / 2 + MARGIN if names else bottom)
+
+
+def _label(name: str) -> str:
+    return shorten(shown(name), _LONGEST_LABEL)
+
+
+def _width(label: str) -> float:
+    """The width that a label and the mark beside it need."""
+    return text_width(label) + 46.0
+
+
+HEAD = 8.0  # the length of an arrow's head
+RING = 3.5  # the radius of the circle at an end that may be a head or a tail
+_TIE_SHIFT = 8.0  # a tie runs this much above an edge between the same nodes
+
+Point = tuple[float, float]
+# How a line goes on: to one point straight and level, or to the last of three along a cubic curve.
+Step = tuple[Point] | tuple[Point, Point, Point]
+Tip = tuple[float, float, int]  # where an arrow ends, and +1 when it points right, -1 when left
+
+# What stands at the left and the right end of each mark: a head, a circle, or nothing.
+_ENDS = {
+    "->": ("", ">"),
+    "<->": (">", ">"),
+    "--": ("", ""),
+    "o->": ("o", ">"),
+    "o-o": ("o", "o"),
+    "o--": ("o", ""),
+}
+_ROOM = {"": 0.0, ">": HEAD, "o": 2 * RING}  # what an end takes of the line
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A line from box to box, and where it carries an arrow's head or a circle (its middle)."""
+
+    start: Point
+    steps: tuple[Step, ...]
+    tips: tuple[Tip, ...]
+    rings: tuple[Point, ...] = ()
+
+
+def route(edge: tuple[str, str, str], boxes: Mapping[str, Box], layout: Layout) -> Route:
+    """The way of an edge: drawn from left to right, whichever way it points."""
+    start, end, mark = edge
+    a, b = boxes[start], boxes[end]
+    ends = _ENDS[mark]
+    if a.layer > b.layer:
+        a, b, ends = b, a, ends[::-1]
+    tie = mark == "<->"
+    if a.layer == b.layer:
+        return _same_layer(a, b, layout, ends)
+    return _across(a, b, _stops(a, b, tie, boxes, layout), -_TIE_SHIFT if tie else 0.0, ends)
+
+
+def head(tip: Tip) -> tuple[Point, Point, Point]:
+    """The corners of an arrow's head, its point first."""
+    x, y, turn = tip
+    back = x - turn * (HEAD + 1)
+    return (x, y), (back, y - 4.5), (back, y + 4.5)
+
+
+_Stop = tuple[float, float, float]  # left, right and height of a stretch that runs level through a layer
+
+
+def _stops(a: Box, b: Box, tie: bool, boxes: Mapping[str, Box], layout: Layout) -> list[_Stop]:  # noqa: FBT001
+    """Where an edge passes the layers between its ends."""
+    sides = {box.layer: (box.left, box.right) for box in boxes.values()}
+    zero = a.y - layout.height[a.name]
+    return [(*sides[layer], zero + height) for layer, height in layout.bends.get((a.name, b.name, tie), ())]
+
+
+def _across(a: Box, b: Box, stops: Sequence[_Stop], shift: float, ends: tuple[str, str]) -> Route:
+    """From one layer to a later one: it bends in the gutters and runs level through the layers it passes."""
+    start = x, y = a.right + _ROOM[ends[0]], a.y + shift
+    final = b.left - _ROOM[ends[1]]
+    steps: list[Step] = []
+    for left, right, level in [*stops, (final, final, b.y + shift)]:
+        middle = (x + left) / 2
+        steps.append(((middle, y), (middle, level), (left, level)))
+        if right != left:
+            steps.append(((right, level),))
+        x, y = right, level
+    sides = ((a.right, a.y + shift, -1), (b.left, b.y + shift, 1))
+    return Route(start, tuple(steps), *_finished(ends, sides))
+
+
+def _finished(ends: tuple[str, str], sides: Sequence[Tip]) -> tuple[tuple[Tip, ...], tuple[Point, ...]]:
+    """The heads and the circles at the two sides where a line meets its boxes."""
+    tips = tuple(side for end, side in zip(ends, sides, strict=True) if end == ">")
+    rings = tuple((x - turn * RING, y) for end, (x, y, turn) in zip(ends, sides, strict=True) if end == "o")
+    return tips, rings
+
+
+def _same_layer(a: Box, b: Box, layout: Layout, ends: tuple[str, str]) -> Route:
+    """Between two boxes of one layer: an arc in the gutter beside them."""
+    right = a.layer == 0 and layout.layers > 1
+    side, turn = (a.right, 1) if right else (a.left, -1)
+    reach = side + turn * min(70.0, 30.0 + abs(a.y - b.y) / 6)
+    first, last = (side + turn * _ROOM[end] for end in ends)
+    sides = tuple((side, box.y, -turn) for box in (a, b))
+    return Route((first, a.y), (((reach, a.y), (reach, b.y), (last, b.y)),), *_finished(ends, sides))
+
 
 MOST_NODES = 60  # a graph with more shows only the neighbourhood of the noise and the target
 WITNESS = "witness"  # the look of an edge on a path that ties a feature to the noise

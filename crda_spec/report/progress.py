@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as RichProgress
 
-from crda_spec.report.wording import shown
+from crda_spec.report.words.numbers import shown
 
 
 class Stage(Protocol):

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from html import escape
 
-from crda_spec.report.wording import shown
+from crda_spec.report.words.numbers import shown
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
 

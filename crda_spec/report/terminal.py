@@ -20,7 +20,7 @@ from rich.text import Text
 from crda_spec.records import RunResult
 from crda_spec.report.blocks import Grid, Line, Section
 from crda_spec.report.summary import closing, sections
-from crda_spec.report.wording import shorten, shown
+from crda_spec.report.words.numbers import shorten, shown
 
 PLAIN_WIDTH = 100
 _LONGEST_NAME = 28

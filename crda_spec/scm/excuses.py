@@ -11,11 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from crda_spec.scm.edge import Edge
 from crda_spec.scm.formats.edges import to_edges
-from crda_spec.scm.graph import CanonicalDag, CausalGraph
+from crda_spec.scm.graph import CanonicalDag, CausalGraph, Edge, free_name
 from crda_spec.scm.implied import Statement
-from crda_spec.scm.pieces import free_name
 from crda_spec.scm.separation import shortest_walk
 
 MOST_SUGGESTED = 5

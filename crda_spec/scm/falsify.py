@@ -24,19 +24,391 @@ permutations are), and the others are asked.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import permutations as all_orders
 
 import numpy as np
 
+from crda_spec.independence.gcm import Gcm, GcmResult, Query
+from crda_spec.independence.multiplicity import adjust
+from crda_spec.independence.second_opinion import second_opinion
 from crda_spec.records import Falsification, FalsificationOutcome, OnFalsified, Table, TestedStatement
-from crda_spec.scm.edge import Edge
 from crda_spec.scm.excuses import MOST_SUGGESTED, as_written, excusing_edges, with_edges
-from crda_spec.scm.falsify_shuffled import REFUTED_BUDGET, SHUFFLED_BUDGET, Baseline, Yardstick, shuffled
-from crda_spec.scm.falsify_statements import TEST, Answers, Judgement, judged
-from crda_spec.scm.falsify_words import verdict_sentence
-from crda_spec.scm.graph import CausalGraph
-from crda_spec.scm.implied import BUDGET, implications
-from crda_spec.scm.independence.gcm import Gcm
+from crda_spec.scm.graph import CausalGraph, Edge
+from crda_spec.scm.implied import BUDGET, Implications, Statement, implications
+from crda_spec.scm.reasons import listed
+from crda_spec.scm.separation import shortest_walk
+
+__all__ = [
+    "MAX_ROWS",
+    "MOST_ASKED",
+    "REFUTED_BUDGET",
+    "SHUFFLED_BUDGET",
+    "SHUFFLED_STATEMENTS",
+    "TEST",
+    "Answers",
+    "Baseline",
+    "Judgement",
+    "Yardstick",
+    "falsify",
+    "judged",
+    "shuffled",
+    "verdict_sentence",
+]
+
+
+TEST = (
+    "generalised covariance measure on spline ridge residuals (normal scores and their sizes, one column a label), "
+    "Bonferroni within a statement, Holm over statements; what it calls violated is confirmed by pairs of rows that "
+    "are alike in the given columns, on spline and kernel residuals, Holm over the statements asked"
+)
+
+_MOST_BATCHES = 4  # of second opinions, when all before were in the statements' favour
+
+
+@dataclass(slots=True)
+class Answers:
+    """The tests' answers, each asked for once: permuted and corrected graphs often repeat a statement."""
+
+    gcm: Gcm
+    _known: dict[Statement, GcmResult] = field(default_factory=dict)
+    _second: dict[Statement, float] = field(default_factory=dict)
+    _index: dict[str, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._index = {name: position for position, name in enumerate(self.gcm.names)}
+
+    def __len__(self) -> int:
+        """How many statements have been tested."""
+        return len(self._known)
+
+    @property
+    def second_opinions(self) -> int:
+        """For how many of them a second opinion was asked."""
+        return len(self._second)
+
+    def to(self, statements: Sequence[Statement]) -> list[GcmResult]:
+        """The answers, in the order of the statements."""
+        new = list(dict.fromkeys(each for each in statements if each not in self._known))
+        self._known.update(zip(new, self.gcm.tests([self._query(each) for each in new]), strict=True))
+        return [self._known[each] for each in statements]
+
+    def p_values(self, statements: Sequence[Statement]) -> list[float]:
+        """Only the p-values."""
+        return [result.p_value for result in self.to(statements)]
+
+    def second(self, statement: Statement) -> float:
+        """The p-value of the second opinion."""
+        if statement not in self._second:
+            self._second[statement] = second_opinion(self.gcm, self._query(statement))
+        return self._second[statement]
+
+    def _query(self, statement: Statement) -> Query:
+        given = tuple(self._index[name] for name in statement.given)
+        return self._index[statement.first], self._index[statement.second], given
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What the rows say of each statement."""
+
+    tested: tuple[TestedStatement, ...]  # the violated first, the worst of them first
+    suspects: int  # statements that the first test calls violated
+    asked: int  # those of them for which a second opinion was asked, the worst
+
+    @property
+    def violated(self) -> list[Statement]:
+        """The worst first."""
+        return [Statement(each.first, each.second, each.given) for each in self.tested if each.violated]
+
+    @property
+    def overruled(self) -> bool:
+        """Whether the second opinion has freed a statement."""
+        return self.asked > len(self.violated)
+
+    @property
+    def unasked(self) -> int:
+        """Suspects that were left out, since enough others had been asked."""
+        return self.suspects - self.asked
+
+
+def judged(statements: Sequence[Statement], answers: Answers, *, alpha: float, most_asked: int) -> Judgement:
+    """Each statement with its evidence.
+
+    A statement is violated when the first test says so after Holm's correction over all statements, and the second
+    opinion after Holm's over those for which it was asked. Whichever of the two is to be trusted keeps the chance of
+    a false alarm at alpha, so no correction for all statements is needed twice. The larger p-values are reported. The
+    `most_asked` worst are asked about, and more only while none of them is confirmed; the others are not called
+    violated.
+    """
+    results = answers.to(statements)
+    p = np.array([result.p_value for result in results], dtype=np.float64)
+    adjusted = adjust(p, "holm")
+    suspects = sorted(
+        np.flatnonzero(adjusted <= alpha).tolist(), key=lambda k: (p[k], -results[k].statistic, statements[k])
+    )
+    second = _second_opinions([statements[k] for k in suspects], answers, alpha, most_asked)
+    asked = suspects[: len(second)]
+    p[asked] = np.maximum(p[asked], [each.p_value for each in second])
+    adjusted[asked] = np.maximum(adjusted[asked], [each.adjusted for each in second])
+    confirmed = {k for k in asked if adjusted[k] <= alpha}
+    tested = [
+        TestedStatement(
+            first=statement.first,
+            second=statement.second,
+            given=statement.given,
+            statistic=result.statistic,
+            p_value=float(p[k]),
+            adjusted=float(adjusted[k]),
+            violated=k in confirmed,
+        )
+        for k, (statement, result) in enumerate(zip(statements, results, strict=True))
+    ]
+    tested.sort(key=lambda each: (not each.violated, each.p_value, -each.statistic, each.first, each.second))
+    return Judgement(tuple(tested), len(suspects), len(asked))
+
+
+@dataclass(frozen=True, slots=True)
+class _Opinion:
+    p_value: float
+    adjusted: float
+
+
+def _second_opinions(suspects: Sequence[Statement], answers: Answers, alpha: float, batch: int) -> list[_Opinion]:
+    """The opinions on the worst suspects: a batch of them, and further ones as long as none is confirmed.
+
+    Holm's correction is for all that might have been asked, so that stopping early costs nothing of its promise.
+    """
+    p = np.ones(min(len(suspects), _MOST_BATCHES * batch))
+    done = 0
+    while done < len(p):
+        for k in range(done, min(done + batch, len(p))):
+            p[k] = answers.second(suspects[k])
+            done = k + 1
+        if (adjust(p, "holm") <= alpha).any():
+            break
+    adjusted = adjust(p, "holm")
+    return [_Opinion(float(p[k]), float(adjusted[k])) for k in range(done)]
+
+
+SHUFFLED_STATEMENTS = 60  # of each permuted graph, drawn at random when it has more
+SHUFFLED_BUDGET = 20_000  # tests of all permuted graphs together
+REFUTED_BUDGET = 300  # the same for a graph that is refuted, whose outcome they cannot change
+_SECOND_BUDGET = 40  # second opinions on statements of permuted graphs
+_CHUNK = 8  # tests of a permuted graph between two looks at whether it is decided
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """How graphs with permuted nodes fare."""
+
+    count: int
+    as_good: float | None = None
+    equivalent: float | None = None
+    others_as_good: float | None = None  # as_good among those that are not equivalent; None when all are
+
+
+@dataclass(frozen=True, slots=True)
+class Yardstick:
+    """What counts as a violation here.
+
+    The first test alone, as long as the graph itself needs no second opinion: it is the same for all. Where a second
+    opinion has freed a statement of the graph, the permuted graphs have a right to it too, within a budget.
+    """
+
+    answers: Answers
+    alpha: float
+    ask_again: bool
+
+    def violations(self, statements: Sequence[Statement], p_values: Sequence[float]) -> int:
+        """How many fail after Holm's correction."""
+        adjusted = adjust(np.array(p_values, dtype=np.float64), "holm")
+        return sum(self._fails(each, p) for each, p in zip(statements, adjusted, strict=True))
+
+    def sure_violations(self, statements: Sequence[Statement], p_values: Sequence[float], of: int) -> int:
+        """How many of these fail whatever the rest of `of` statements are: those of p-value at most alpha / of."""
+        return sum(self._fails(each, p * of) for each, p in zip(statements, p_values, strict=False))
+
+    def _fails(self, statement: Statement, adjusted: float) -> bool:
+        if adjusted > self.alpha:
+            return False
+        if not self.ask_again or self.answers.second_opinions >= _SECOND_BUDGET:
+            return True
+        return self.answers.second(statement) <= self.alpha
+
+
+def shuffled(
+    claims: Implications,
+    statements: tuple[Statement, ...],
+    yardstick: Yardstick,
+    *,
+    permutations: int,
+    budget: int,
+    rng: np.random.Generator,
+) -> Baseline:
+    """Each permuted graph against the graph itself, on the same drawn statements.
+
+    What a permuted graph implies is what the graph implies, under the permuted names. The draws of one permutation do
+    not depend on what was found in another. When the budget of tests is spent, the permutations so far must do.
+    """
+    if not permutations or not statements:
+        return Baseline(0)
+    as_good = equal = count = 0
+    limit = len(yardstick.answers) + budget
+    for order in _orders(claims.measured, permutations, rng):
+        names = dict(zip(claims.measured, order, strict=True))
+        drawn = _drawn(statements, rng)
+        count += 1
+        if _equivalent(claims, statements, names):
+            equal += 1
+            as_good += 1
+        elif _no_worse([each.renamed(names) for each in drawn], drawn, yardstick):
+            as_good += 1
+        if len(yardstick.answers) >= limit:
+            break
+    others = (as_good - equal) / (count - equal) if count > equal else None
+    return Baseline(count, as_good / count, equal / count, others)
+
+
+def _orders(names: tuple[str, ...], most: int, rng: np.random.Generator) -> Iterator[tuple[str, ...]]:
+    """All orders of the names but their own when there are at most so many, else that many seeded draws."""
+    if len(names) < 9 and math.factorial(len(names)) - 1 <= most:
+        yield from (order for order in all_orders(names) if order != names)
+        return
+    for _ in range(most):
+        yield tuple(names[position] for position in rng.permutation(len(names)))
+
+
+def _drawn(statements: tuple[Statement, ...], rng: np.random.Generator) -> list[Statement]:
+    """At most SHUFFLED_STATEMENTS of them, in random order, so that a look at the first ones is a fair look."""
+    order = rng.permutation(len(statements))[:SHUFFLED_STATEMENTS]
+    return [statements[position] for position in order]
+
+
+def _equivalent(claims: Implications, statements: Sequence[Statement], names: dict[str, str]) -> bool:
+    """Whether graph and permuted graph imply the same: each satisfies the other's statements.
+
+    A query of the permuted graph is a query of the graph under the original names.
+    """
+    pairs = set(claims.pairs)
+    renamed = [each.renamed(names) for each in statements]
+    if any((each.first, each.second) not in pairs for each in renamed):
+        return False
+    back = {new: old for old, new in names.items()}
+    return all(_holds(claims, each) for each in renamed) and all(
+        _holds(claims, each.renamed(back)) for each in statements
+    )
+
+
+def _holds(claims: Implications, statement: Statement) -> bool:
+    dag = claims.graph.dag
+    first, second, *given = (dag.index[name] for name in (statement.first, statement.second, *statement.given))
+    return shortest_walk(dag, [first], [second], given) is None
+
+
+def _no_worse(shuffled: Sequence[Statement], own: Sequence[Statement], yardstick: Yardstick) -> bool:
+    """Whether the permuted graph violates no more of its statements than the graph of its own (Holm in each).
+
+    A p-value of at most alpha / m is a violation whatever the others are, so testing stops once there are enough.
+    """
+    answers = yardstick.answers
+    allowed = yardstick.violations(own, answers.p_values(own))
+    m = len(shuffled)
+    found: list[float] = []
+    while len(found) < m:
+        found += answers.p_values(shuffled[len(found) : len(found) + _CHUNK])
+        if yardstick.sure_violations(shuffled, found, m) > allowed:
+            return False
+    return yardstick.violations(shuffled, found) <= allowed
+
+
+def verdict_sentence(
+    outcome: FalsificationOutcome,
+    tested: Sequence[TestedStatement],
+    suggested: Sequence[str],
+    on_falsified: OnFalsified,
+    *,
+    explained: bool,
+    unasked: int,
+    shuffled_pass: float | None,
+) -> str:
+    """What was found, and what to do next.
+
+    tested: the worst first.  explained: whether the graph with the suggested edges, tested again, is not contradicted.
+    unasked: how many more statements the first test calls violated, about which no second opinion was asked.
+    shuffled_pass: the share of graphs with shuffled names that pass the same test, of those that imply something else;
+    None when there was no such graph, or none was asked for.
+    """
+    if outcome == "falsified":
+        return " ".join(
+            (
+                _contradiction([each for each in tested if each.violated], len(tested), unasked),
+                _advice(suggested, on_falsified, explained=explained),
+            )
+        )
+    if not tested:
+        return (
+            "The graph implies no independence that these columns could contradict, so the data cannot test it: "
+            "it stands on the expert's word alone."
+        )
+    no = (
+        "do not contradict the one statement"
+        if len(tested) == 1
+        else f"contradict none of the {len(tested)} statements"
+    )
+    if outcome == "not_informative":
+        why = (
+            "every shuffling of the names implies the same"
+            if shuffled_pass is None
+            else f"so do {shuffled_pass:.0%} of the graphs with shuffled names that claim something else"
+        )
+        return (
+            f"The data {no} that the graph implies, but {why}: "
+            "this test tells little about the graph, and more rows might."
+        )
+    passing = ""
+    if shuffled_pass is not None:
+        passing = f", and {_share(shuffled_pass)} of the graphs with shuffled names that claim something else pass"
+    return f"The data {no} that the graph implies{passing}."
+
+
+def _contradiction(violated: Sequence[TestedStatement], tested: int, unasked: int) -> str:
+    worst = violated[0]
+    held = f" given {listed(worst.given)}" if worst.given else ""
+    many = f"at least {len(violated)}" if unasked else f"{len(violated)}"
+    more = "" if len(violated) == 1 and not unasked else f"; in all, {many} of {_statements(tested)} fail"
+    return (
+        f"The data contradict the graph: {worst.first} and {worst.second} should be independent{held}, but are not "
+        f"(adjusted p {_shown(worst.adjusted)}){more}."
+    )
+
+
+def _advice(suggested: Sequence[str], on_falsified: OnFalsified, *, explained: bool) -> str:
+    edges = listed([f"`{edge}`" for edge in suggested], most=len(suggested))
+    next_step = {
+        "abstain": "correct the graph, or set falsify.on_falsified to warn",
+        "warn": "correct the graph before you trust what it certifies",
+        "ignore": "correct the graph before you trust what it certifies",
+    }[on_falsified]
+    if explained:
+        return f"With {edges} added, the data no longer contradict it: {next_step}."
+    these = "this edge" if len(suggested) == 1 else "these edges"
+    return f"Even with {edges} added, the data contradict it, so more than {these} is wrong: {next_step}."
+
+
+def _statements(count: int) -> str:
+    return "one statement" if count == 1 else f"{count} statements"
+
+
+def _share(share: float) -> str:
+    return "none" if share == 0 else f"{share:.0%}"
+
+
+def _shown(p: float) -> str:
+    return "< 1e-12" if p < 1e-12 else f"= {p:.2g}"
+
 
 MAX_ROWS = 5_000  # more rows make every wrong curve significant and every test slow
 MOST_ASKED = 12  # second opinions on the statements of the graph, as long as one of them is confirmed
@@ -134,6 +506,3 @@ def _outcome(tested: Sequence[TestedStatement], baseline: Baseline, alpha: float
     if baseline.count and (baseline.others_as_good is None or baseline.others_as_good > alpha):
         return "not_informative"
     return "not_falsified"
-
-
-__all__ = ["MAX_ROWS", "MOST_ASKED", "falsify"]

@@ -1,20 +1,4 @@
-"""Fitted structural equations: the value of a feature once its causes have changed, its own noise abducted and kept.
-
-A number follows by additive noise: f' = f + m(inputs') - m(inputs). The noise f - m(inputs) never has to be out of
-fold: where the inputs have not changed the value is reproduced to the last bit, whatever m is. Of an integer the noise
-is known only up to rounding, so a uniform number between -1/2 and 1/2 stands for what rounding hid; without it an
-effect below one half would never be seen, with it the mean follows m.
-
-A label follows through an abducted uniform. Given its inputs, a label is the inverse distribution function (labels in
-the order of their codes) at u ~ U(0, 1). The label seen says that u lies between two values of that function; u is
-drawn there, and the new label is the inverse at u under the new inputs. With two labels this is the only rule under
-which no row moves against the others (Tian and Pearl 2000 call it monotonicity); with more, the order is an assumption.
-One row's u stays unknown, so single labels agree with the truth only as often as the draw allows, while the share of
-each label among rows alike comes out right.
-
-Missing cells: a missing follower stays missing, as there is no noise to abduct. A missing input is read as the mean (or
-the most frequent label) before and after, so that a follower does not react to it.
-"""
+"""Fitted structural equations: the value of a feature once its causes have changed, its own noise kept."""
 
 from __future__ import annotations
 
@@ -24,11 +8,230 @@ from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
+from scipy.spatial.distance import cdist
+from scipy.special import expit
 
 from crda_spec.records import Array, Column, Table
 from crda_spec.scm.propagation import FollowerInputs
 from crda_spec.scm.reasons import listed
-from crda_spec.scm.smooth import Inputs, LabelShares, SmoothMean, fit_label_shares, fit_mean
+
+_TREND = 20.0  # how much more freely the linear trend moves than the bumps
+_CAUTION = 1.4  # Kim and Gu's factor
+_WIDTHS = (0.5, 1.0, 2.0)  # of the bumps, in standard deviations, times the root of the number of inputs
+_PENALTIES = np.logspace(5, -4, 19)
+_LABEL_PENALTIES = (100.0, 10.0, 1.0, 0.1, 0.01)
+_STEPS = 30  # of Newton's method, which needs about six
+_SMALL = 1e-10
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Inputs:
+    """From a table's columns to standardised numbers; a category gives a column to each of its labels."""
+
+    fill: Array  # (k,) what a missing cell is read as
+    center: Array  # (k,)
+    scale: Array  # (k,) never 0
+    codes: tuple[Array, ...]  # the labels of a category; empty for anything else
+
+    @classmethod
+    def learn(cls, rows: Array, columns: Sequence[Column]) -> Inputs:
+        """rows: (n, k), one column for each contract."""
+        fill = np.array([_typical(values, column) for values, column in zip(rows.T, columns, strict=True)])
+        filled = np.where(np.isnan(rows), fill, rows)
+        spread = filled.std(axis=0)
+        return cls(
+            fill=fill,
+            center=filled.mean(axis=0),
+            scale=np.where((np.ptp(filled, axis=0) > 0) & (spread > 0), spread, 1.0),
+            codes=tuple(
+                np.unique(values) if column.type == "category" else np.empty(0)
+                for values, column in zip(filled.T, columns, strict=True)
+            ),
+        )
+
+    def encode(self, rows: Array) -> Array:
+        """rows: (m, k). Returns (m, p)."""
+        filled = np.where(np.isnan(rows), self.fill, rows)
+        scaled = (filled - self.center) / self.scale
+        parts = [
+            (filled[:, [place]] == codes).astype(np.float64) if len(codes) else scaled[:, [place]]
+            for place, codes in enumerate(self.codes)
+        ]
+        return np.concatenate(parts, axis=1)
+
+
+def _typical(values: Array, column: Column) -> float:
+    known = values[~np.isnan(values)]
+    if not len(known):
+        return 0.0
+    if column.is_numeric:
+        return float(known.mean())
+    codes, counts = np.unique(known, return_counts=True)
+    return float(codes[counts.argmax()])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Basis:
+    """A linear trend and Gaussian bumps, scaled so that one ridge penalty suits all."""
+
+    inputs: Inputs
+    centers: Array  # (c, p)
+    width: float
+    whiten: Array  # (c, r) makes the bumps a priori independent, each of variance one
+
+    @classmethod
+    def place(cls, inputs: Inputs, centers: Array, width: float) -> Basis:
+        """Bumps of this width at these centres."""
+        values, vectors = np.linalg.eigh(_bumps(centers, centers, width))
+        kept = values > values[-1] * 1e-7  # what lies below is rounding
+        return cls(inputs=inputs, centers=centers, width=width, whiten=vectors[:, kept] / np.sqrt(values[kept]))
+
+    def columns(self, rows: Array) -> Array:
+        """rows: (m, k) as in a table. Returns (m, p + r)."""
+        encoded = self.inputs.encode(rows)
+        return np.column_stack([_TREND * encoded, _bumps(encoded, self.centers, self.width) @ self.whiten])
+
+
+def _bumps(rows: Array, centers: Array, width: float) -> Array:
+    return np.asarray(np.exp(-0.5 * cdist(rows, centers, "sqeuclidean") / width**2))
+
+
+def _bases(inputs: Inputs, rows: Array, most: int) -> list[Basis]:
+    """One for each width. The bumps stand evenly among the distinct rows, sorted: one input gets its quantiles."""
+    encoded = np.unique(inputs.encode(rows), axis=0)
+    chosen = np.linspace(0, len(encoded) - 1, min(most, len(encoded))).round().astype(np.int64)
+    root = float(np.sqrt(encoded.shape[1]))
+    return [Basis.place(inputs, encoded[chosen], width * root) for width in _WIDTHS]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SmoothMean:
+    """E[f | inputs]."""
+
+    basis: Basis
+    constant: float
+    slopes: Array
+
+    def predict(self, rows: Array) -> Array:
+        """rows: (m, k). Returns (m,)."""
+        predicted: Array = self.constant + self.basis.columns(rows) @ self.slopes
+        return predicted
+
+
+def fit_mean(inputs: Inputs, rows: Array, values: Array) -> SmoothMean:
+    """rows: (n, k); values: (n,), none missing."""
+    most = 20 + int(1.5 * np.sqrt(len(values)))
+    fits = [_ridge(basis, rows, values) for basis in _bases(inputs, rows, most)]
+    return min(fits, key=lambda fit: fit[0])[1]
+
+
+def _ridge(basis: Basis, rows: Array, values: Array) -> tuple[float, SmoothMean]:
+    """The least score over all penalties, and its fit."""
+    columns = basis.columns(rows)
+    middle, mean, n = columns.mean(axis=0), float(values.mean()), len(values)
+    columns, y = columns - middle, values - mean
+    strength, vectors = np.linalg.eigh(columns.T @ columns)
+    strength = np.maximum(strength, 0.0)
+    along = vectors.T @ (columns.T @ y)
+    total = float(y @ y)
+    best, chosen = np.inf, _PENALTIES[0]
+    for penalty in _PENALTIES:
+        left = n - _CAUTION * (1.0 + (strength / (strength + penalty)).sum())
+        if left <= 0.0:
+            break  # smaller penalties only leave less
+        loss = total - (along**2 * (strength + 2.0 * penalty) / (strength + penalty) ** 2).sum()
+        score = max(loss, _SMALL * total) / left**2
+        if score < best:
+            best, chosen = score, penalty
+    slopes = vectors @ (along / (strength + chosen))
+    return best, SmoothMean(basis, mean - float(middle @ slopes), slopes)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelShares:
+    """P(label | inputs), as a chain of yes-or-no questions: is it the first label? if not, is it the second? ..."""
+
+    codes: Array  # (q,) the labels that were seen, ascending
+    basis: Basis
+    constants: Array  # (q - 1,)
+    slopes: Array  # (q - 1, p + r)
+
+    def predict(self, rows: Array) -> Array:
+        """rows: (m, k). Returns (m, q); each row adds up to one."""
+        yes = expit(self.basis.columns(rows) @ self.slopes.T + self.constants)
+        one = np.ones(len(rows))
+        still: Array = np.cumprod(np.column_stack([one, 1.0 - yes]), axis=1, dtype=np.float64)
+        shares: Array = still * np.column_stack([yes, one])
+        return shares
+
+
+def fit_label_shares(inputs: Inputs, rows: Array, values: Array) -> LabelShares:
+    """rows: (n, k); values: (n,) codes, none missing."""
+    codes = np.unique(values)
+    most = 15 + int(np.sqrt(len(values)))
+    best: tuple[float, LabelShares] | None = None
+    for basis in _bases(inputs, rows, most):
+        columns = basis.columns(rows)
+        answers = [_logit(columns[values >= code], values[values >= code] == code) for code in codes[:-1]]
+        shares = LabelShares(
+            codes,
+            basis,
+            np.array([constant for _, constant, _ in answers]),
+            np.array([slopes for _, _, slopes in answers]).reshape(len(answers), columns.shape[1]),
+        )
+        score = sum(score for score, _, _ in answers)
+        if best is None or score < best[0]:
+            best = (score, shares)
+    if best is None:
+        raise AssertionError("there is always a width")
+    return best[1]
+
+
+def _logit(columns: Array, yes: Array) -> tuple[float, float, Array]:
+    """Ridge-penalised logistic regression: the least criterion over the penalties, the constant and the slopes."""
+    middle = columns.mean(axis=0)
+    design = np.column_stack([np.ones(len(yes)), columns - middle])
+    share = (yes.sum() + 0.5) / (len(yes) + 1.0)
+    weights = np.zeros(design.shape[1])
+    weights[0] = np.log(share / (1.0 - share))
+    best, chosen = np.inf, weights
+    for penalty in _LABEL_PENALTIES:  # from stiff to free, each from the last one's answer
+        ridge = np.full(design.shape[1], penalty)
+        ridge[0] = _SMALL  # the constant is free, but a lone label must not send it to infinity
+        weights, freedom = _newton(design, yes.astype(np.float64), ridge, weights)
+        score = _deviance(design @ weights, yes) + 2.0 * _CAUTION * freedom
+        if score < best:
+            best, chosen = score, weights
+    return best, float(chosen[0] - middle @ chosen[1:]), chosen[1:]
+
+
+def _newton(design: Array, yes: Array, ridge: Array, weights: Array) -> tuple[Array, float]:
+    """The penalised maximum of the likelihood, and how many free parameters it is worth."""
+    loss = _deviance(design @ weights, yes) + float(ridge @ weights**2)
+    freedom = 0.0
+    for _ in range(_STEPS):
+        share = expit(design @ weights)
+        curve = (design * (share * (1.0 - share))[:, None]).T @ design
+        bent = curve + np.diag(ridge)
+        step = np.linalg.solve(bent, design.T @ (yes - share) - ridge * weights)
+        freedom = float(np.trace(np.linalg.solve(bent, curve)))
+        for _ in range(_STEPS):  # halve a step that overshoots
+            tried = _deviance(design @ (weights + step), yes) + float(ridge @ (weights + step) ** 2)
+            if tried <= loss:
+                break
+            step = step / 2.0
+        else:
+            break
+        weights, gain, loss = weights + step, loss - tried, tried
+        if gain < 1e-6 * (1.0 + loss):
+            break
+    return weights, freedom
+
+
+def _deviance(logits: Array, yes: Array) -> float:
+    """Minus twice the log-likelihood."""
+    return float(2.0 * np.logaddexp(0.0, np.where(yes, -logits, logits)).sum())
+
 
 Settle = Callable[[Array, Column], tuple[Array, int]]
 Draws = Callable[[str], np.random.Generator]

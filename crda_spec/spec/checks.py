@@ -10,10 +10,10 @@ from crda_spec.errors import Complaint, show
 from crda_spec.spec.causal import Causal, EdgesGraph
 from crda_spec.spec.counterfactual import Counterfactual, LocationScaleNoise
 from crda_spec.spec.dataset import ColumnContract, ColumnSplit, Dataset, SourceSplit, SyntheticSource
-from crda_spec.spec.execution import Execution
 from crda_spec.spec.gate import FiveByTwoGate, gate_complaints
 from crda_spec.spec.partition import Partition
 from crda_spec.spec.perturbation import perturbation_complaints
+from crda_spec.spec.run import Execution
 
 
 def check_parts(parts: Mapping[str, Any]) -> Iterator[Complaint]:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from crda_spec.spec.base import ColumnName, FilePath, Finite, Fraction, Strict
+from crda_spec.strict import ColumnName, FilePath, Finite, Fraction, Strict
 
 
 class CsvSource(Strict):

@@ -13,8 +13,8 @@ from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
 from crda_spec.errors import Complaint, did_you_mean, show
-from crda_spec.spec.base import LIST, RANGE
 from crda_spec.spec.yaml_tree import SpecPath, Tree, dotted, resolve_scalar
+from crda_spec.strict import LIST, RANGE
 
 _EXPECTED = {
     "int_type": "a whole number",

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from crda_spec.errors import Complaint
-from crda_spec.spec.base import Fraction, Strict
+from crda_spec.strict import Fraction, Strict
 
 
 class Candidate(Strict):

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from crda_spec.spec.base import ColumnName, Fraction, Strict
+from crda_spec.strict import ColumnName, Fraction, Strict
 
 
 class _AnyScreen(Strict):

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from crda_spec.spec.base import NonNegative, Positive, Strict
+from crda_spec.strict import NonNegative, Positive, Strict
 
 
 class EarlyStopping(Strict):

@@ -11,10 +11,9 @@ from typing import Any
 
 import yaml
 
-from crda_spec.spec.execution import Execution, Output
 from crda_spec.spec.load import Draft
 from crda_spec.spec.overrides import leaves
-from crda_spec.spec.run import RunSpec
+from crda_spec.spec.run import Execution, Output, RunSpec
 from crda_spec.spec.yaml_tree import SpecPath, dotted, resolve_scalar
 
 # What stands for a secret in a URL: user:SECRET@host, and options such as ?password=SECRET. A password may hold any

@@ -1,4 +1,4 @@
-"""`RunSpec`: all that a user may say."""
+"""`RunSpec`: all that a user may say; with it `execution` and `output`."""
 
 from __future__ import annotations
 
@@ -6,19 +6,51 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
 
-from crda_spec.spec.base import Strict
-from crda_spec.spec.causal import Causal
+from crda_spec.spec.causal import Causal, Falsify, PcDiscovery
 from crda_spec.spec.counterfactual import Counterfactual
 from crda_spec.spec.dataset import Dataset
-from crda_spec.spec.discovery import PcDiscovery
-from crda_spec.spec.execution import Execution, Output
-from crda_spec.spec.falsify import Falsify
 from crda_spec.spec.gate import Gate, WilcoxonGate
 from crda_spec.spec.partition import Partition
 from crda_spec.spec.perturbation import Perturbation
 from crda_spec.spec.recipes import RecipeName
 from crda_spec.spec.regressor import Regressor, XgboostRegressor
 from crda_spec.spec.tune import NoTuning, Tune
+from crda_spec.strict import FilePath, Strict
+
+
+class Execution(Strict):
+    """How the work is spread. The results are the same bytes for every choice."""
+
+    jobs: int | Literal["auto"] = Field(
+        "auto", description="Worker processes for the gate's folds; auto takes one per core."
+    )
+
+
+class Output(Strict):
+    """Where a run is written, and what it hands over."""
+
+    dir: FilePath = Field(
+        "runs", description="The folder that receives <name>/<run id>/; a relative path starts where the command runs."
+    )
+    model: bool = Field(default=True, description="Whether the final model is saved.")
+    ensemble: int = Field(
+        1,
+        ge=1,
+        le=100,
+        description=(
+            "How many models are handed over, each with a seed of its own; from 2 on their mean is what predicts. The "
+            "gate still judges one model against one, and the report tells what is the ensemble's gain."
+        ),
+    )
+    diagnostics: bool = Field(
+        default=True,
+        description=(
+            "Whether the report looks at the new rows: where they lie, how far they moved, what the teacher does "
+            "there, and, by one fit more, how much of the gain needs no new place."
+        ),
+    )
+    plots: bool = Field(default=True, description="Whether the report's figures are also saved as SVG and PNG files.")
+
 
 RunName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
 

@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 
+from crda_spec.api import finish_run
 from crda_spec.audit.models import load_model
-from crda_spec.build import build_plan
-from crda_spec.check import load_spec
-from crda_spec.cli.finish import finish_run
 from crda_spec.pipeline import run
+from crda_spec.spec.build import build_plan
+from crda_spec.spec.check import load_spec
 
 
 class Nobody:

@@ -9,9 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from crda_spec.audit.canonical import canonical_json
-from crda_spec.audit.crate import CRATE, crate_json
-from crda_spec.audit.seal import sealed
+from crda_spec.audit.canonical import canonical_json, sealed
+from crda_spec.audit.export import CRATE, crate_json
 
 TABLE = "augmented.parquet"
 

@@ -13,7 +13,7 @@ from audit_runs import ran, record_of
 from test_ledger_recomputed import houses
 
 from crda_spec.audit.models import load_model
-from crda_spec.audit.reopened import reopen
+from crda_spec.audit.open_run import reopen
 from crda_spec.cli.app import main
 
 # Ungated, so that the augmented arm is used without the fits of a gate.

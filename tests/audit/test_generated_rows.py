@@ -9,18 +9,18 @@ import pytest
 from audit_runs import encoded, ran, record_of, teachers_of
 from joblib import parallel_config
 
+from crda_spec.api import finish_run
 from crda_spec.audit.generated import generate, prepare
-from crda_spec.audit.saved import open_run
+from crda_spec.audit.open_run import open_run
 from crda_spec.audit.tables import LEDGER
-from crda_spec.build.perturbation import build_acting
-from crda_spec.check import load_spec
-from crda_spec.cli.finish import finish_run
 from crda_spec.counterfactual.abduct import abduct
 from crda_spec.counterfactual.noise import LocationScale
 from crda_spec.counterfactual.policies import Grid, Interpolate
 from crda_spec.counterfactual.predict import predict_outcome
 from crda_spec.counterfactual.support import Guard
 from crda_spec.errors import DataError, OutputError, SpecError
+from crda_spec.spec.build import build_acting
+from crda_spec.spec.check import load_spec
 
 SPEC = """
 version: 1

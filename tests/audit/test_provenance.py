@@ -8,8 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from audit_runs import ran
 
-from crda_spec.audit.crate import crate_json
-from crda_spec.audit.croissant import croissant_json
+from crda_spec.audit.export import crate_json, croissant_json
 
 HOSTILE = ('<script>alert("1")</script>', "two\nlines", "=cmd()|' /C calc'!A0", "rtl\u202edesrever", "ü " + "long" * 75)
 

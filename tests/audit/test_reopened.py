@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 from audit_runs import ran
 
-from crda_spec.audit.canonical import plain
-from crda_spec.audit.reopened import reopen
-from crda_spec.audit.revive import revived
+from crda_spec.audit.canonical import plain, revived
+from crda_spec.audit.open_run import reopen
 from crda_spec.errors import OutputError
 from crda_spec.records import Certificate, Falsification, FeatureSensitivity, FoldResult, TestScore, Verdict
-from crda_spec.report.html import render_html
+from crda_spec.report.page import render_html
 
 HEAD = "version: 1\nname: small\nseed: 3\nregressor: {kind: ridge}\n"
 GATE = "gate: {kind: wilcoxon, folds: 5}\n"

@@ -12,9 +12,9 @@ import pytest
 import tampering as by
 from audit_runs import ledger_of, ran, record_of, rows_of
 
-from crda_spec.audit.reopened import reopen
+from crda_spec.audit.open_run import reopen
 from crda_spec.cli.app import main
-from crda_spec.report.sentences import data_sentence, rows_sentence, score_sentences
+from crda_spec.report.words.run import data_sentence, rows_sentence, score_sentences
 
 SPEC = """
 version: 1

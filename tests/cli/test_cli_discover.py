@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from crda_spec.check import known_graph, load_spec
+from crda_spec.spec.check import known_graph, load_spec
 
 CLINIC = Path(__file__).parents[2] / "examples" / "clinic"
 TABLE = CLINIC / "patients.csv"

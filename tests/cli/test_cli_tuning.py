@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from crda_spec.audit.tuning import read_studies
+from crda_spec.audit.record import read_studies
 
 SPEC = """version: 1
 name: tuned

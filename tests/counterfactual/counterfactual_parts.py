@@ -9,11 +9,11 @@ from crda_spec.counterfactual.partition import (
     MethodFinder,
     Screening,
 )
+from crda_spec.discovery.columns import Search
+from crda_spec.discovery.pc import SearchSettings
+from crda_spec.independence import Pearson
 from crda_spec.records import Column, Table
-from crda_spec.scm.discovery.columns import Search
-from crda_spec.scm.discovery.methods import SearchSettings
 from crda_spec.scm.formats.edges import from_edges
-from crda_spec.scm.independence import Pearson
 
 TARGET = Column(name="y", type="continuous")
 SCREENING = Screening(screen=Pearson(), threshold=0.1, alpha=0.05)

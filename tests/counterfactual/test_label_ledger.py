@@ -8,11 +8,10 @@ from hypothesis import strategies as st
 
 from crda_spec.counterfactual.abduct import abduct
 from crda_spec.counterfactual.act import Acting, act
-from crda_spec.counterfactual.draws import LENDERS, matched_rows
 from crda_spec.counterfactual.ledger import changed_cells
 from crda_spec.counterfactual.noise import NOISE_MODELS
 from crda_spec.counterfactual.policies import Jitter
-from crda_spec.counterfactual.predict import predict_outcome
+from crda_spec.counterfactual.predict import LENDERS, matched_rows, predict_outcome
 from crda_spec.records import NOBODY, Action, Teacher
 
 MOVED = ("free", "count", "ward", "smoker")

@@ -8,9 +8,9 @@ from counterfactual_parts import declared, numbers
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crda_spec.counterfactual.act import Propagation
 from crda_spec.counterfactual.licence import licence_of, licensed, movements, restated
 from crda_spec.counterfactual.partition import Choice
-from crda_spec.counterfactual.propagate import Propagation
 from crda_spec.records import Action, Certificate, DrawnGraph, FeatureVerdict
 from crda_spec.scm.formats.edges import from_edges
 

@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crda_spec.counterfactual.abduct import abduct
-from crda_spec.counterfactual.noise import NOISE_MODELS, Additive, LocationScale, SmoothScale
-from crda_spec.counterfactual.noise.location_scale import EvenScale
+from crda_spec.counterfactual.noise import NOISE_MODELS, Additive, EvenScale, LocationScale, SmoothScale
 from crda_spec.records import Teacher
 
 

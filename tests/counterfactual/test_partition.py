@@ -11,11 +11,11 @@ from crda_spec.counterfactual.partition import Choice, DeclaredPartitioner
 from crda_spec.data.assemble import assemble
 from crda_spec.data.contract import Assembly
 from crda_spec.data.sources import Benchmark
+from crda_spec.discovery.skeleton import neighbours
+from crda_spec.independence import correlation_matrix
 from crda_spec.records import Column, DrawnGraph
 from crda_spec.regressors import Fitter, Linear
-from crda_spec.scm.discovery.pc import neighbours
 from crda_spec.scm.formats.edges import from_edges
-from crda_spec.scm.independence import correlation_matrix
 
 
 def noise(values):

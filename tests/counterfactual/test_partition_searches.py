@@ -18,9 +18,9 @@ from crda_spec.counterfactual.partition import (
 from crda_spec.data.assemble import assemble
 from crda_spec.data.contract import Assembly
 from crda_spec.data.sources import Benchmark
+from crda_spec.discovery.knowledge import Knowledge
+from crda_spec.independence import Distance, JointCheck, Pearson
 from crda_spec.records import Column
-from crda_spec.scm.discovery.knowledge import Knowledge
-from crda_spec.scm.independence import Distance, JointCheck, Pearson
 
 WHOLE = (0,)
 PRUNE = Joint(check=JointCheck(), alpha=0.05, on_failure="prune")

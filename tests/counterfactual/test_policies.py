@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from crda_spec.counterfactual.acting import Acting, plan_moves
+from crda_spec.counterfactual.act import Acting, plan_moves
 from crda_spec.counterfactual.nearness import Nearness
 from crda_spec.counterfactual.policies import (
     POLICIES,

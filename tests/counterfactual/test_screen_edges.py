@@ -5,8 +5,8 @@ import pytest
 from counterfactual_parts import INDEX, discovered, finder, numbers, table
 
 from crda_spec.counterfactual.partition import Choice, DiscoveredPartitioner, Screening
+from crda_spec.independence import Pearson
 from crda_spec.records import Column
-from crda_spec.scm.independence import Pearson
 
 NEVER = 1e-300  # a level at which neither PC nor a p-value finds anything
 

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from crda_spec.data.assemble import assemble
+from crda_spec.data.assemble import assemble, copy_codes, find_copies
 from crda_spec.data.contract import Assembly, ColumnRule
-from crda_spec.data.copies import copy_codes, find_copies
 from crda_spec.data.raw import RawTable
 from crda_spec.errors import DataError
 

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from crda_spec.data.arrow_cells import BlockPlace, block_numbers
 from crda_spec.data.blocks import TextStyle, missing_columns, open_rows
+from crda_spec.data.cells import BlockPlace, block_numbers
 from crda_spec.errors import DataError
 from crda_spec.records import Column
 

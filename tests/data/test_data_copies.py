@@ -7,9 +7,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from crda_spec.data.assemble import assemble
+from crda_spec.data.assemble import assemble, copy_codes, find_copies, merge_groups
 from crda_spec.data.contract import Assembly
-from crda_spec.data.copies import copy_codes, find_copies, merge_groups
 from crda_spec.data.folds import folds
 from crda_spec.data.raw import RawTable
 from crda_spec.data.split import split_by_tables, split_by_values, split_fraction

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from crda_spec.data.folds import left_out_folds, scoring_folds
+from crda_spec.data.folds import count_pieces, forward_folds, latest, left_out_folds, pieces, scoring_folds, time_blocks
 from crda_spec.data.split import set_aside, split_fraction
-from crda_spec.data.timeorder import count_pieces, forward_folds, latest, pieces, time_blocks
 from crda_spec.errors import DataError
 from crda_spec.records import Column, Table
 from crda_spec.regressors import Stopping

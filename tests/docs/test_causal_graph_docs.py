@@ -8,7 +8,7 @@ import yaml
 from docs_builder import PAGE, WITHOUT_DATA, builder
 
 from crda_spec.scm.formats import parse_edges, read_graph
-from crda_spec.spec.falsify import Falsify
+from crda_spec.spec.causal import Falsify
 
 AGAIN = "the page is stale; run: python docs/build_traps.py"
 ARROWS = {("severity", "dose"), ("severity", "recovery"), ("dose", "recovery")}
@@ -146,7 +146,7 @@ def test_the_arrows_of_the_table_say_the_same():
 
 @pytest.mark.parametrize("library", ["networkx", "pgmpy"])
 def test_the_python_examples_work(library):
-    (code,) = [code for code in re.findall(r"```python\n(.+?)```", PAGE, re.DOTALL) if f"{library}_graph" in code]
+    (code,) = [code for code in re.findall(r"```python\n(.+?)```", PAGE, re.DOTALL) if f"from_{library}" in code]
     names = {}
     exec(code, names)  # noqa: S102 - our own page
     read = read_graph(names["text"], "dagitty", file="text")

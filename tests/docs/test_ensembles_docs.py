@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from crda_spec.build import build_plan
-from crda_spec.check import load_spec
 from crda_spec.pipeline import run
-from crda_spec.report.ensemble_words import ensemble_rows
 from crda_spec.report.progress import Silent
+from crda_spec.report.words.ensemble import ensemble_rows
 from crda_spec.spaces import SEEDLESS
+from crda_spec.spec.build import build_plan
+from crda_spec.spec.check import load_spec
 from crda_spec.spec.load import read_draft
 
 ROOT = Path(__file__).parents[2]

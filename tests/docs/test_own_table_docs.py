@@ -7,7 +7,7 @@ import shutil
 import pytest
 from docs_builder import PAGE, builder
 
-from crda_spec.report.wording import STATUS_WORDS
+from crda_spec.report.words.numbers import STATUS_WORDS
 from crda_spec.spec.recipes import preset_of
 
 OWN_TABLE = PAGE.partition("\n## Your own table\n")[2].partition("\n## ")[0]

@@ -64,7 +64,7 @@ def test_every_room_of_the_package_is_there(site):
     for room in ("pipeline", "scm", "report", "audit", "gate", "counterfactual"):
         assert f'href="python-{room}.html"' in index
     text = (site / "reference" / "python-report.html").read_text(encoding="utf-8")
-    assert ">crda_spec.report.html<" in text
+    assert ">crda_spec.report.page<" in text
     assert "def render_html(result: RunResult" in text
 
 

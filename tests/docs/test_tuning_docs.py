@@ -6,12 +6,11 @@ from pathlib import Path
 
 import yaml
 
-from crda_spec.build import build_plan
-from crda_spec.check import load_spec
 from crda_spec.pipeline import foresee
+from crda_spec.spec.build import build_plan
+from crda_spec.spec.check import load_spec
 from crda_spec.spec.run import RunSpec
-from crda_spec.spec.tune import Knobs
-from crda_spec.spec.usual_knobs import PINNED_KNOBS, usual_knobs
+from crda_spec.spec.tune import PINNED_KNOBS, Knobs, usual_knobs
 
 PAGE = (Path(__file__).parents[2] / "docs" / "tuning.md").read_text()
 SPEC = """version: 1

@@ -10,10 +10,10 @@ import pytest
 import yaml
 from docs_builder import PAGE, WITHOUT_DATA, builder
 
-from crda_spec.build import build_plan
-from crda_spec.check import known_graph, load_spec
 from crda_spec.scm.falsify import falsify
 from crda_spec.seeds import stream
+from crda_spec.spec.build import build_plan
+from crda_spec.spec.check import known_graph, load_spec
 
 pytestmark = pytest.mark.skipif(not builder.HAVE_EXAMPLE_DATA, reason=WITHOUT_DATA)
 

@@ -15,18 +15,16 @@ from crda_spec.counterfactual.partition import (
 )
 from crda_spec.counterfactual.policies import Jitter
 from crda_spec.counterfactual.procedure import Procedure
-from crda_spec.gate.gate import Gate, Repeat
+from crda_spec.discovery.columns import Search
+from crda_spec.discovery.pc import SearchSettings
+from crda_spec.gate.gate import Gate, GateRun, Repeat, run_folds
 from crda_spec.gate.metrics import Metric
-from crda_spec.gate.pairing import paired_losses
-from crda_spec.gate.verdict import judge, passes, tested_p_value
-from crda_spec.gate.work import GateRun, run_folds
+from crda_spec.gate.verdict import judge, paired_losses, passes, tested_p_value
+from crda_spec.independence import Pearson
 from crda_spec.records import Column, Table, Teacher
 from crda_spec.regressors import Design, Fitter, Stopping
 from crda_spec.regressors.teachers import CrossfitTeacher, SingleTeacher
-from crda_spec.scm.discovery.columns import Search
-from crda_spec.scm.discovery.methods import SearchSettings
 from crda_spec.scm.formats.edges import from_edges
-from crda_spec.scm.independence import Pearson
 
 SCREENING = Screening(screen=Pearson(), threshold=0.1, alpha=0.05)
 

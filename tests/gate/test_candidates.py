@@ -7,8 +7,6 @@ import pytest
 from gate_parts import Squares, Watching, accepts, poisoned, procedure, table
 from scipy.stats import binomtest
 
-from crda_spec.build import build_plan
-from crda_spec.check import load_spec
 from crda_spec.counterfactual.act import Acting
 from crda_spec.counterfactual.policies import Jitter
 from crda_spec.counterfactual.tuning.candidates import Candidates
@@ -17,6 +15,8 @@ from crda_spec.errors import SpecError
 from crda_spec.gate.gate import Gate, run_fold
 from crda_spec.gate.metrics import MSE
 from crda_spec.seeds import stream
+from crda_spec.spec.build import build_plan
+from crda_spec.spec.check import load_spec
 
 
 def draw(n, d, seed):

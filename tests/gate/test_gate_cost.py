@@ -6,10 +6,10 @@ from typing import ClassVar
 import pytest
 from gate_parts import Squares
 
-from crda_spec.build import build_plan
-from crda_spec.check import load_spec
 from crda_spec.pipeline import run
 from crda_spec.report.progress import Silent
+from crda_spec.spec.build import build_plan
+from crda_spec.spec.check import load_spec
 
 SPEC = """
 version: 1

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from crda_spec.gate.gate import FoldOutcome, Gate, repeats_of
 from crda_spec.gate.metrics import Metric
-from crda_spec.gate.pairing import paired_losses
 from crda_spec.gate.tests import Wilcoxon, wilcoxon_p_value
+from crda_spec.gate.verdict import paired_losses
 from crda_spec.records import FoldResult
 
 KINDS = ("mse", "rmse", "mae", "r2", "pinball")

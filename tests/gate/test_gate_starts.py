@@ -9,9 +9,18 @@ from gate_parts import CROSSFIT, Squares, fold_outcomes, procedure, table
 
 from crda_spec.counterfactual.procedure import augment, fit_augmented, once_more
 from crda_spec.data.folds import folds
-from crda_spec.gate.gate import Gate, Repeat, run_fold, start_seeds
+from crda_spec.gate.gate import (
+    Gate,
+    Repeat,
+    fit_singles,
+    fits_foreseen,
+    fits_in_folds,
+    fits_stopped,
+    run_fold,
+    shared_models,
+    start_seeds,
+)
 from crda_spec.gate.metrics import MSE, Metric
-from crda_spec.gate.work import fit_singles, fits_foreseen, fits_in_folds, fits_stopped, shared_models
 from crda_spec.regressors import Ridge
 from crda_spec.regressors.teachers import CommitteeTeacher, CrossfitTeacher
 from crda_spec.regressors.tune import RandomSearch

@@ -10,12 +10,10 @@ from hypothesis import strategies as st
 from test_gate_verdict import outcomes
 
 from crda_spec.data.folds import folds
-from crda_spec.gate.gate import Gate, certain
-from crda_spec.gate.tests import Sign, Wilcoxon, curtailment
-from crda_spec.gate.tests.curtailment import least_p_value
-from crda_spec.gate.tests.wilcoxon import wilcoxon_p_value
+from crda_spec.gate.gate import Gate, certain, fits_stopped
+from crda_spec.gate.tests import Sign, Wilcoxon, wilcoxon
+from crda_spec.gate.tests.wilcoxon import least_p_value, wilcoxon_p_value
 from crda_spec.gate.verdict import judge
-from crda_spec.gate.work import fits_stopped
 from crda_spec.seeds import stream
 
 PAIRS = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=8, max_size=8)
@@ -77,15 +75,15 @@ def test_the_least_p_value_is_that_of_the_best_of_all_futures(past, ahead):
 def test_the_bound_for_many_folds_lies_below_the_least_p_value(past, ahead):
     exact = least_p_value(past.astype(float), ahead)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(curtailment, "_MOST_ARRANGEMENTS", 0)
+        patch.setattr(wilcoxon, "_MOST_ARRANGEMENTS", 0)
         bound = least_p_value(past.astype(float), ahead)
     assert 0 < bound <= exact
 
 
 @pytest.mark.parametrize(("levels", "ahead"), [(0, 1), (0, 5), (1, 3), (3, 2), (4, 4)])
 def test_arrangements_are_counted(levels, ahead):
-    futures = list(curtailment._futures(tuple((1, label) for label in range(1, levels + 1)), ahead))
-    assert len(futures) == len(set(futures)) == curtailment.arrangements(levels, ahead)
+    futures = list(wilcoxon._futures(tuple((1, label) for label in range(1, levels + 1)), ahead))
+    assert len(futures) == len(set(futures)) == wilcoxon.arrangements(levels, ahead)
 
 
 def test_it_does_stop():

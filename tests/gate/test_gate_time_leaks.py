@@ -14,16 +14,23 @@ from hypothesis import strategies as st
 
 from crda_spec.counterfactual.tuning import KnobSearch, KnobSpace, Numbers
 from crda_spec.counterfactual.tuning.candidates import Candidates
-from crda_spec.counterfactual.tuning.inner import inner_folds
-from crda_spec.data.timeorder import forward_folds
+from crda_spec.counterfactual.tuning.search import inner_folds
+from crda_spec.data.folds import forward_folds
 from crda_spec.errors import DataError
-from crda_spec.gate.around import around_fold
-from crda_spec.gate.gate import Gate, repeats_of, run_fold
+from crda_spec.gate.gate import (
+    Gate,
+    GateRun,
+    around_fold,
+    fits_foreseen,
+    fits_stopped,
+    repeats_of,
+    run_fold,
+    run_folds,
+    shared_models,
+)
 from crda_spec.gate.metrics import MSE
-from crda_spec.gate.pairing import mean_losses, paired_losses
 from crda_spec.gate.tests import TESTS
-from crda_spec.gate.verdict import judge
-from crda_spec.gate.work import GateRun, fits_foreseen, fits_stopped, run_folds, shared_models
+from crda_spec.gate.verdict import judge, mean_losses, paired_losses
 from crda_spec.regressors import Stopping, fit
 from crda_spec.regressors.teachers import BaggedTeacher, CommitteeTeacher, CrossfitTeacher
 from crda_spec.regressors.tune import RandomSearch, tune

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import numpy as np
 
-from crda_spec.build import build_plan
-from crda_spec.check import load_spec
-from crda_spec.cli.finish import finish_run
+from crda_spec.api import finish_run
 from crda_spec.pipeline import run
 from crda_spec.report.progress import Silent
+from crda_spec.spec.build import build_plan
+from crda_spec.spec.check import load_spec
 
 SPEC = """\
 version: 1

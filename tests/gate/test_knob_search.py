@@ -12,8 +12,7 @@ from crda_spec.counterfactual.partition import Choice
 from crda_spec.counterfactual.policies import Jitter, Resample, Scale
 from crda_spec.counterfactual.procedure import augment, settle
 from crda_spec.counterfactual.tuning import Counts, KnobSearch, KnobSpace, Numbers, Options
-from crda_spec.counterfactual.tuning.inner import inner_folds
-from crda_spec.counterfactual.tuning.search import _Trials
+from crda_spec.counterfactual.tuning.search import _Trials, inner_folds
 from crda_spec.data.folds import folds
 from crda_spec.errors import DataError
 from crda_spec.gate.gate import run_fold
@@ -21,7 +20,7 @@ from crda_spec.gate.metrics import MSE
 from crda_spec.records import Teacher
 from crda_spec.regressors import Fitter
 from crda_spec.regressors.teachers import BaggedTeacher, CrossfitTeacher, SingleTeacher
-from crda_spec.regressors.teachers.sharing import gate_folds
+from crda_spec.regressors.teachers.fold_models import gate_folds
 from crda_spec.regressors.tune import RandomSearch
 from crda_spec.seeds import stream
 from crda_spec.spaces import LogUniform

@@ -11,12 +11,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crda_spec.data.folds import folds
-from crda_spec.gate.gate import Gate, Repeat, repeats_of, run_fold
+from crda_spec.gate.gate import (
+    Gate,
+    GateRun,
+    Repeat,
+    fit_singles,
+    fits_foreseen,
+    repeats_of,
+    run_fold,
+    run_folds,
+    shared_models,
+    workers_for,
+)
 from crda_spec.gate.metrics import MSE
-from crda_spec.gate.work import GateRun, fit_singles, fits_foreseen, run_folds, shared_models, workers_for
 from crda_spec.regressors import Fitter, RandomForest, Ridge
 from crda_spec.regressors.teachers import BaggedTeacher, CommitteeTeacher, CrossfitTeacher, SingleTeacher
-from crda_spec.regressors.teachers.sharing import STUDENT, FoldModels, ModelKey, gate_folds, shared_fits
+from crda_spec.regressors.teachers.fold_models import STUDENT, FoldModels, ModelKey, gate_folds, shared_fits
 from crda_spec.regressors.tune import RandomSearch
 from crda_spec.seeds import stream
 from crda_spec.spaces import LogUniform

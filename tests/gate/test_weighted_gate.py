@@ -8,14 +8,12 @@ from gate_parts import MAE, fold_outcomes, procedure, table
 from scipy.stats import binom
 from test_gate_score import AUGMENTED, PLAIN, drawn, held_out
 
-from crda_spec.counterfactual.tuning.inner import inner_folds
+from crda_spec.counterfactual.tuning.search import inner_folds
 from crda_spec.gate.gate import Gate, repeats_of
-from crda_spec.gate.interval import change_interval
-from crda_spec.gate.metrics import MSE, Metric, charged
-from crda_spec.gate.pairing import paired_losses, paired_rows
+from crda_spec.gate.metrics import MSE, Metric, change_interval, charged
 from crda_spec.gate.score import score
 from crda_spec.gate.tests import Bootstrap, Clustered, CorrectedT, FiveByTwo, Sign, Wilcoxon
-from crda_spec.gate.verdict import judge
+from crda_spec.gate.verdict import judge, paired_losses, paired_rows
 from crda_spec.records import FoldResult, HeldOut, RowLosses
 from crda_spec.regressors import Ridge
 from crda_spec.regressors.tune import RandomSearch, tune

@@ -5,16 +5,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from crda_spec.build import build_plan
-from crda_spec.check import load_spec
 from crda_spec.counterfactual.partition import Choice, DeclaredPartitioner, Screening
 from crda_spec.data.assemble import assemble
 from crda_spec.data.contract import Assembly
 from crda_spec.data.sources import Synthetic
 from crda_spec.data.worlds.world import WORLDS
+from crda_spec.independence import Pearson
 from crda_spec.pipeline import run
 from crda_spec.scm.formats.edges import from_edges
-from crda_spec.scm.independence import Pearson
+from crda_spec.spec.build import build_plan
+from crda_spec.spec.check import load_spec
 
 
 @dataclass(slots=True)

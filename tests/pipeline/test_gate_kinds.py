@@ -4,11 +4,11 @@ import pytest
 from pipeline_parts import run_spec
 
 from crda_spec.audit.record import make_record
-from crda_spec.build import build_plan
-from crda_spec.check import load_spec
 from crda_spec.errors import SpecError
 from crda_spec.pipeline import foresee
 from crda_spec.report.summary import closing
+from crda_spec.spec.build import build_plan
+from crda_spec.spec.check import load_spec
 
 SPEC = """
 version: 1

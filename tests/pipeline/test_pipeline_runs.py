@@ -13,13 +13,13 @@ from crda_spec.audit.canonical import canonical_json
 from crda_spec.audit.models import model_files
 from crda_spec.audit.record import make_record
 from crda_spec.audit.tables import augmented_parquet
-from crda_spec.build import build_plan
-from crda_spec.check import load_spec
 from crda_spec.counterfactual.partition import Partitioner
 from crda_spec.errors import SpecError
 from crda_spec.gate.metrics import MSE
 from crda_spec.pipeline import run
 from crda_spec.records import Table
+from crda_spec.spec.build import build_plan
+from crda_spec.spec.check import load_spec
 
 BIDDING = """
 version: 1

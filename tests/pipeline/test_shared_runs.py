@@ -10,9 +10,9 @@ from crda_spec.audit.canonical import canonical_json
 from crda_spec.audit.models import model_files
 from crda_spec.audit.record import make_record
 from crda_spec.audit.tables import augmented_parquet
-from crda_spec.build import build_plan
-from crda_spec.check import load_spec
 from crda_spec.pipeline import foresee
+from crda_spec.spec.build import build_plan
+from crda_spec.spec.check import load_spec
 
 SPEC = """
 version: 1

@@ -10,10 +10,10 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from crda_spec.audit.canonical import canonical_json, plain
 from crda_spec.audit.models import model_files
-from crda_spec.build import build_plan
-from crda_spec.check import load_spec
 from crda_spec.pipeline import run
 from crda_spec.regressors import Ridge
+from crda_spec.spec.build import build_plan
+from crda_spec.spec.check import load_spec
 
 ROWS = 90
 SPEC = """

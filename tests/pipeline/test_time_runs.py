@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from pipeline_parts import run_spec
 
-from crda_spec.build import build_plan
-from crda_spec.check import load_spec
 from crda_spec.errors import CrdaError
 from crda_spec.pipeline import foresee
 from crda_spec.records import Span
+from crda_spec.spec.build import build_plan
+from crda_spec.spec.check import load_spec
 
 DAYS = 80
 FOLDS = 5

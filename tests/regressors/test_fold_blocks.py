@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crda_spec.regressors.teachers import CommitteeTeacher
-from crda_spec.regressors.teachers.blocks import fold_blocks
-from crda_spec.regressors.teachers.sharing import gate_folds, shared_fits
+from crda_spec.regressors.teachers._protocol import fold_blocks
+from crda_spec.regressors.teachers.fold_models import gate_folds, shared_fits
 
 
 @given(st.integers(2, 50))

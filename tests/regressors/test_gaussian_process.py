@@ -10,7 +10,14 @@ from sklearn.gaussian_process.kernels import RBF, DotProduct, Matern, RationalQu
 
 from crda_spec.regressors import Design, GaussianProcess
 from crda_spec.regressors import gaussian_process as module
-from crda_spec.regressors.evidence import _BELIEF_WIDTH, SHAPES, Scales, _believed, likeliest, minus_log_evidence
+from crda_spec.regressors.gaussian_process import (
+    _BELIEF_WIDTH,
+    SHAPES,
+    Scales,
+    _believed,
+    likeliest,
+    minus_log_evidence,
+)
 
 KERNELS = {
     "rational_quadratic": RationalQuadratic(length_scale=1.0, alpha=1.0),

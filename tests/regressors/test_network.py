@@ -7,8 +7,7 @@ import pytest
 from sklearn.neural_network import MLPRegressor
 
 from crda_spec.regressors._protocol import Design, Stopping
-from crda_spec.regressors.mlp import Mlp
-from crda_spec.regressors.network import Network, Trainer, initial_network
+from crda_spec.regressors.mlp import Mlp, Network, Trainer, initial_network
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from regressor_parts import KINDS, Spy, line, numbered, synthetic, table
 
 from crda_spec.records import Column
 from crda_spec.regressors import REGRESSORS, Design, Fitter, Knn, Ridge
-from crda_spec.regressors.encoding import fit_encoder
+from crda_spec.regressors.fit import fit_encoder
 from crda_spec.spaces import SEEDLESS, TAKES_NO_WEIGHTS
 
 SEEDED = set(REGRESSORS) - SEEDLESS  # what a spec may ask several models of

@@ -10,7 +10,7 @@ from crda_spec.records import Table
 from crda_spec.regressors import Design, Fitter, Mlp, Ridge, Stopping, Xgboost
 from crda_spec.regressors.teachers import BaggedTeacher
 from crda_spec.regressors.teachers.committee import stacking_weights
-from crda_spec.regressors.teachers.lines import unseen_error
+from crda_spec.regressors.teachers.fold_models import unseen_error
 
 WEIGHTS = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 15.0])  # mean 6
 

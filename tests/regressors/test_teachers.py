@@ -16,7 +16,7 @@ from crda_spec.regressors import Fitter, Knn, Linear, RandomForest, Ridge, Stopp
 from crda_spec.regressors.teachers import BaggedTeacher, CommitteeTeacher, CrossfitTeacher, SingleTeacher
 from crda_spec.regressors.teachers.bagged import bags
 from crda_spec.regressors.teachers.committee import stacking_weights
-from crda_spec.regressors.teachers.sharing import gate_folds
+from crda_spec.regressors.teachers.fold_models import gate_folds
 from crda_spec.seeds import stream
 
 RULES = [

@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 from regressor_parts import Mean, Spy, line, numbered, row_numbers, table
 
-from crda_spec.build import build_plan
-from crda_spec.check import load_spec
 from crda_spec.errors import DataError, SpecError
 from crda_spec.records import Column
 from crda_spec.regressors import Fitter, Ridge
-from crda_spec.regressors.encoding import fit_encoder
+from crda_spec.regressors.fit import fit_encoder
 from crda_spec.regressors.teachers import CrossfitTeacher, SingleTeacher
 from crda_spec.regressors.tune import RandomSearch, tune
 from crda_spec.spaces import Choice, LogUniform
+from crda_spec.spec.build import build_plan
+from crda_spec.spec.check import load_spec
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,7 +8,7 @@ from test_html import Page
 from test_html import page as page_of
 
 from crda_spec.report.compare import render_comparison
-from crda_spec.report.ensemble_words import ensemble_blocks, ensemble_rows, ensemble_sentences, handed_over
+from crda_spec.report.words.ensemble import ensemble_blocks, ensemble_rows, ensemble_sentences, handed_over
 
 BOTH = (
     "5 augmented models against one plain model: -12.8 %. Of this the ensemble alone gives -8.8 % (5 plain models "

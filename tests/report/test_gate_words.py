@@ -12,11 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crda_spec.gate.gate import Gate
-from crda_spec.gate.pairing import paired_folds
 from crda_spec.gate.tests import wilcoxon_p_value
-from crda_spec.gate.verdict import conclude, measure
+from crda_spec.gate.verdict import conclude, measure, paired_folds
 from crda_spec.records import FoldResult
-from crda_spec.report.gate_words import folds_to_turn, p_value_sentence, turning_sentences
+from crda_spec.report.words.gate import folds_to_turn, p_value_sentence, turning_sentences
 
 
 def accepts(values, alpha, two_sided, asked=0.0):

@@ -8,10 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crda_spec.records import DrawnGraph, FeatureVerdict
-from crda_spec.report.graph_boxes import BOX_HEIGHT
-from crda_spec.report.graph_routes import RING
-from crda_spec.report.graph_scene import MOST_NODES, scene, witness_edges
-from crda_spec.report.graph_svg import graph_svg
+from crda_spec.report.graph_draw import graph_svg
+from crda_spec.report.graph_scene import BOX_HEIGHT, MOST_NODES, RING, scene, witness_edges
 
 SVG = "{http://www.w3.org/2000/svg}"
 ROLES = ("feature", "target", "latent", "noise", "unused")

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import pytest
 
-from crda_spec.report.html import render_html
+from crda_spec.report.page import render_html
 
 VOID = {"meta", "br"}
 ALLOWED = {

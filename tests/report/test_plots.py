@@ -9,8 +9,8 @@ from dataclasses import replace
 import matplotlib as mpl
 import pytest
 
-from crda_spec.report.gate_words import loss_unit
 from crda_spec.report.plots import gate_figure, plot_files, readable, score_figure
+from crda_spec.report.words.gate import loss_unit
 
 
 @pytest.mark.parametrize("kind", ["accepted", "hostile"])

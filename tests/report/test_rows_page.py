@@ -7,10 +7,9 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from crda_spec.records import Cloud, Comparison, Control, Diagnostics, Disagreement, MovedFeature, Places
-from crda_spec.report.html import render_html
-from crda_spec.report.plots import plot_files
-from crda_spec.report.plots_rows import effects_figure, gain_figure
-from crda_spec.report.rows_page import control_sentence, rows_figures, rows_part
+from crda_spec.report.page import render_html
+from crda_spec.report.page_parts import control_sentence, rows_figures, rows_part
+from crda_spec.report.plots import effects_figure, gain_figure, plot_files
 from crda_spec.report.summary import sections
 
 FOUND = Diagnostics(

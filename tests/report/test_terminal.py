@@ -12,7 +12,7 @@ from rich.console import Console
 
 from crda_spec.records import FoldResult
 from crda_spec.report.terminal import print_summary
-from crda_spec.report.wording import STATUS_WORDS
+from crda_spec.report.words.numbers import STATUS_WORDS
 
 GOLDEN = Path(__file__).parent / "golden"
 FILES = "runs/clinic/1f2e3d4c"

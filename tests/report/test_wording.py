@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crda_spec.records import VerdictReason
-from crda_spec.report.wording import (
+from crda_spec.report.words.numbers import (
     REASON_WORDS,
     change,
     count,

@@ -6,9 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crda_spec.records import Column, Table
-from crda_spec.scm.mechanisms import AbductedUniform, fit_mechanisms
+from crda_spec.scm.mechanisms import AbductedUniform, Inputs, fit_label_shares, fit_mean, fit_mechanisms
 from crda_spec.scm.propagation import FollowerInputs
-from crda_spec.scm.smooth import Inputs, fit_label_shares, fit_mean
 
 COLUMNS = (
     Column(name="dose", type="continuous"),

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crda_spec.scm.cycles import MAX_CYCLES, find_cycles
+from crda_spec.scm.graph import MAX_CYCLES, find_cycles
 
 
 @settings(max_examples=100, deadline=None)

@@ -6,9 +6,8 @@ from hypothesis import strategies as st
 from scm_worlds import World, worlds
 
 from crda_spec.errors import GraphError
-from crda_spec.scm import pieces
-from crda_spec.scm.graph import CausalGraph, Edge
-from crda_spec.scm.pieces import GraphPieces, complaints_about
+from crda_spec.scm import graph as module
+from crda_spec.scm.graph import CausalGraph, Edge, GraphPieces, complaints_about
 
 COLUMNS = ("dose", "age", "recovery", "relapse")
 
@@ -272,7 +271,7 @@ def test_the_nodes_are_listed_when_no_name_is_near():
 
 
 def test_a_graph_beyond_the_size_limit_is_refused():
-    edges = [Edge(f"n{i}", "recovery") for i in range(pieces.MAX_NODES)]
+    edges = [Edge(f"n{i}", "recovery") for i in range(module.MAX_NODES)]
     found = complaints_about(GraphPieces.of(edges, columns=COLUMNS, target="recovery"))
     assert [complaint.headline() for complaint in found] == [
         (
@@ -280,7 +279,7 @@ def test_a_graph_beyond_the_size_limit_is_refused():
             "leave out what is not tied to the target"
         )
     ]
-    edges = [Edge("dose", "recovery")] * (pieces.MAX_EDGES + 1)
+    edges = [Edge("dose", "recovery")] * (module.MAX_EDGES + 1)
     found = complaints_about(GraphPieces.of(edges, columns=COLUMNS, target="recovery"))
     assert [complaint.headline() for complaint in found] == [
         (
@@ -291,9 +290,9 @@ def test_a_graph_beyond_the_size_limit_is_refused():
 
 
 def test_a_wide_table_with_a_small_graph_is_within_the_limit():
-    columns = [f"gene{i}" for i in range(pieces.MAX_NODES + 5)]
+    columns = [f"gene{i}" for i in range(module.MAX_NODES + 5)]
     graph = CausalGraph.build([Edge("gene0", "gene1")], columns=columns, target="gene1")
-    assert len(graph.observed) == pieces.MAX_NODES + 5
+    assert len(graph.observed) == module.MAX_NODES + 5
 
 
 def test_an_unknown_node_is_never_looked_up_in_silence():

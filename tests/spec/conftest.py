@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from crda_spec.check import load_spec
 from crda_spec.errors import SpecError
+from crda_spec.spec.check import load_spec
 from crda_spec.spec.load import Draft, read_draft
 from crda_spec.spec.run import RunSpec
 

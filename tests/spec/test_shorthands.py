@@ -2,8 +2,8 @@
 
 import pytest
 
-from crda_spec.check import load_spec
 from crda_spec.errors import SpecError
+from crda_spec.spec.check import load_spec
 
 SPEC = """\
 version: 1

@@ -7,10 +7,16 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from crda_spec.spec.causal import Causal, EdgesGraph
-from crda_spec.spec.counterfactual import Counterfactual
+from crda_spec.spec.causal import Causal, EdgesGraph, PcDiscovery
+from crda_spec.spec.counterfactual import (
+    BaggedTeacher,
+    CommitteeTeacher,
+    Counterfactual,
+    CrossfitTeacher,
+    SingleTeacher,
+    StudentMember,
+)
 from crda_spec.spec.dataset import ColumnContract, ColumnSplit, CsvSource, Dataset, FractionSplit, MissingDrop
-from crda_spec.spec.discovery import PcDiscovery
 from crda_spec.spec.gate import WilcoxonGate
 from crda_spec.spec.load import read_draft
 from crda_spec.spec.partition import Partition
@@ -18,7 +24,6 @@ from crda_spec.spec.perturbation import JitterPolicy, Perturbation, ResamplePoli
 from crda_spec.spec.regressor import EarlyStopping, LinearRegressor, MlpRegressor, RidgeRegressor, XgboostRegressor
 from crda_spec.spec.render import redact_url, render, resolved
 from crda_spec.spec.run import RunSpec
-from crda_spec.spec.teacher import BaggedTeacher, CommitteeTeacher, CrossfitTeacher, SingleTeacher, StudentMember
 from crda_spec.spec.tune import NoTuning, RandomizedTuning
 
 # All that a YAML file can hold: no lone surrogates and no control characters but tab and line ends.

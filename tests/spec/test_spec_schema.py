@@ -10,7 +10,7 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
-from crda_spec.check import load_spec
+from crda_spec.spec.check import load_spec
 from crda_spec.spec.run import RunSpec
 from crda_spec.spec.schema import PUBLISHED, spec_schema, spec_schema_text
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from crda_spec.build import build_plan
 from crda_spec.spaces import SPACES, TAKES_NO_WEIGHTS
+from crda_spec.spec.build import build_plan
 from crda_spec.spec.recipes import preset_of
-from crda_spec.spec.usual_knobs import usual_knobs
+from crda_spec.spec.tune import usual_knobs
 
 SEARCH = "tune: {kind: none, augmentation: {kind: tpe, trials: 1, folds: 2}}\n"
 KINDS = sorted({*SPACES, "linear"})

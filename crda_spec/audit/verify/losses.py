@@ -13,16 +13,13 @@ import numpy as np
 from crda_spec.audit.canonical import plain
 from crda_spec.audit.tables import TIME
 from crda_spec.audit.verify.checks import Check, Finding, Tolerance, checked, compared, named
-from crda_spec.data.folds import folds
+from crda_spec.data.folds import folds, forward_folds
 from crda_spec.data.moments import time_codes
-from crda_spec.data.timeorder import forward_folds
 from crda_spec.errors import show
 from crda_spec.gate.gate import fold_numbers, repeat_seeds
-from crda_spec.gate.interval import change_interval, units_of
-from crda_spec.gate.metrics import charged, named_metric
-from crda_spec.gate.pairing import mean_losses
+from crda_spec.gate.metrics import change_interval, charged, named_metric, units_of
 from crda_spec.gate.score import LEVEL
-from crda_spec.gate.verdict import percent_change
+from crda_spec.gate.verdict import mean_losses, percent_change
 from crda_spec.records import Array, FoldRows, IntArray, RowLosses, Table, spread_of
 from crda_spec.seeds import stream
 

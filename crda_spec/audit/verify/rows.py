@@ -12,16 +12,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from crda_spec.audit.saved import read_column
+from crda_spec.audit.open_run import read_column
 from crda_spec.audit.tables import LEDGER, ledger_table
-from crda_spec.audit.verify.checks import Check, Finding, Tolerance, checked, named
+from crda_spec.audit.verify.checks import EXACT, Check, Finding, Tolerance, checked, named
 from crda_spec.counterfactual.predict import label
-from crda_spec.data.arrow_cells import BlockPlace, block_numbers
+from crda_spec.data.cells import BlockPlace, block_numbers
 from crda_spec.errors import show
 from crda_spec.records import NOBODY, Action, Array, IntArray, NoiseScale, Table, Teacher
 
 FILE = "augmented.parquet"
-_EXACT = Tolerance()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -108,9 +107,9 @@ def check_real_rows(ledger: Ledger, record: Mapping[str, Any], teacher: Teacher 
             what = f"has {len(train)} real rows, the record says {record['data']['train_rows']}"
             yield Finding(where=FILE, what=what)
         noise = (train.y - real["prediction"]) / real["scale"]
-        yield from _differing(ledger, "_crda_noise", real["noise"], noise, _EXACT, first=0)
+        yield from _differing(ledger, "_crda_noise", real["noise"], noise, EXACT, first=0)
         if train.weights is None:
-            yield from _differing(ledger, "_crda_weight", real["weight"], np.ones(len(train)), _EXACT, first=0)
+            yield from _differing(ledger, "_crda_weight", real["weight"], np.ones(len(train)), EXACT, first=0)
         if teacher is not None and record["abduction"]["residuals"] == "in_sample":
             said = teacher.predict(train.x)
             yield from _differing(ledger, "_crda_prediction", real["prediction"], said, tolerance, first=0)
@@ -165,9 +164,9 @@ def check_labels(
 
     def look() -> Iterator[Finding]:
         told_everywhere = np.full(len(ledger.y), float(told["retention"]))
-        yield from _differing(ledger, "_crda_retention", made["retention"], told_everywhere, _EXACT)
+        yield from _differing(ledger, "_crda_retention", made["retention"], told_everywhere, EXACT)
         weight = ledger.real["weight"][np.maximum(ledger.source, 0)] * float(told["weight"])
-        yield from _differing(ledger, "_crda_weight", made["weight"], weight, _EXACT)
+        yield from _differing(ledger, "_crda_weight", made["weight"], weight, EXACT)
         yield from named(
             Finding(where=ledger.place(at, "_crda_licence"), what=f"says {show(one)}, not {show(told['licence'])}")
             for at, one in enumerate(ledger.licences)
@@ -175,15 +174,15 @@ def check_labels(
         )
         lends = ledger.noise_row != NOBODY
         lent = np.where(lends, ledger.real["noise"][ledger.noise_row], 0.0)
-        yield from _differing(ledger, "_crda_noise", made["noise"], lent, _EXACT)
+        yield from _differing(ledger, "_crda_noise", made["noise"], lent, EXACT)
         if told["residual_draw"] == "own":
-            yield from _differing(ledger, "_crda_noise_row", made["noise_row"], made["source_row"], _EXACT)
+            yield from _differing(ledger, "_crda_noise_row", made["noise_row"], made["source_row"], EXACT)
         yield from _differing(ledger, "_crda_prediction", made["prediction"], teacher.predict(ledger.x), tolerance)
         carries = scale is not None and told["retention"] > 0
         size = scale.at(ledger.x)[0] if scale is not None and carries else np.ones(len(ledger.y))
         yield from _differing(ledger, "_crda_scale", made["scale"], size, tolerance)
         y = label(made["prediction"], told["retention"], made["scale"] if carries else None, made["noise"])
-        yield from _differing(ledger, ledger.train.target.name, ledger.y, y, _EXACT)
+        yield from _differing(ledger, ledger.train.target.name, ledger.y, y, EXACT)
 
     return checked("labels", f"{len(ledger.y)} labels from the saved teacher, {tolerance}", look)
 

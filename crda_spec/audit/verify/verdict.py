@@ -10,22 +10,34 @@ from typing import Any
 
 import numpy as np
 
-from crda_spec.audit.canonical import plain
+from crda_spec.audit.canonical import plain, revived
 from crda_spec.audit.certificate import certificate_record
-from crda_spec.audit.revive import revived
+from crda_spec.audit.predicted import load_members
 from crda_spec.audit.tables import folds_csv
-from crda_spec.audit.verify.checks import Check, Finding, Tolerance, checked, compared, named
+from crda_spec.audit.verify.checks import EXACT, Check, Finding, Tolerance, checked, compared, named
 from crda_spec.audit.verify.losses import read_scored, scored_folds
 from crda_spec.counterfactual.licence import restated
 from crda_spec.counterfactual.procedure import permitted
 from crda_spec.errors import show
+from crda_spec.gate.ensemble import ensemble_fits
 from crda_spec.gate.gate import FoldOutcome, Gate
-from crda_spec.gate.pairing import paired_losses
-from crda_spec.gate.verdict import abstain, conclude, measure, percent_change
+from crda_spec.gate.metrics import named_metric
+from crda_spec.gate.verdict import abstain, conclude, measure, paired_losses, percent_change
 from crda_spec.pipeline import Plan
-from crda_spec.records import Array, FoldResult, IntArray, Table, TimeOrder, Verdict, VerdictReason
+from crda_spec.records import (
+    Arm,
+    Array,
+    Ensemble,
+    FoldResult,
+    IntArray,
+    Split,
+    Table,
+    TimeOrder,
+    Verdict,
+    VerdictReason,
+)
+from crda_spec.regressors.mean import MeanModel
 
-_EXACT = Tolerance()
 _MOVES = ("direct_cause", "irrelevant", "screened")
 PROVEN = ("graph", "noise_side", "largest", "lemma_holds")  # what a declared graph settles without any row
 
@@ -36,7 +48,7 @@ def check_certificate(
     *,
     proven: Mapping[str, Any] | None = None,
     whole: Mapping[str, Any] | None = None,
-    tolerance: Tolerance = _EXACT,
+    tolerance: Tolerance = EXACT,
 ) -> Check:
     """The certificate's two copies against each other, the graph, and what moved.
 
@@ -46,12 +58,12 @@ def check_certificate(
 
     def look() -> Iterator[Finding]:
         copy = json.loads((folder / "certificate.json").read_text(encoding="utf-8"))
-        yield from compared("certificate.json", copy, told, tolerance=_EXACT)
+        yield from compared("certificate.json", copy, told, tolerance=EXACT)
         if whole is not None:
             yield from compared("record.json, certificate", told, plain(whole), tolerance=tolerance)
         elif proven is not None:
             for key in PROVEN:
-                yield from compared(f"record.json, certificate.{key}", told[key], plain(proven)[key], tolerance=_EXACT)
+                yield from compared(f"record.json, certificate.{key}", told[key], plain(proven)[key], tolerance=EXACT)
         yield from _moved(record)
 
     source = "graph and residuals" if whole is not None else "the graph" if proven is not None else "what moved"
@@ -62,7 +74,7 @@ def _moved(record: Mapping[str, Any]) -> Iterator[Finding]:
     """Nothing carries noise but what the certificate frees."""
     certificate, made = record["certificate"], record["counterfactuals"]
     free = [one["name"] for one in certificate["features"] if one["status"] in _MOVES]
-    yield from compared("record.json, certificate.perturbed", certificate["perturbed"], free, tolerance=_EXACT)
+    yield from compared("record.json, certificate.perturbed", certificate["perturbed"], free, tolerance=EXACT)
     if certificate["basis"] == "declared":
         for name in free:
             if name not in certificate["largest"]:
@@ -99,7 +111,7 @@ def check_folds(folder: Path, record: Mapping[str, Any]) -> Check:
 
 
 def check_verdict(
-    record: Mapping[str, Any], rejudged: Callable[[Sequence[FoldResult]], Verdict], *, tolerance: Tolerance = _EXACT
+    record: Mapping[str, Any], rejudged: Callable[[Sequence[FoldResult]], Verdict], *, tolerance: Tolerance = EXACT
 ) -> Check:
     """The verdict, judged anew from the recorded fold losses. rejudged: the gate of the run's spec."""
     told = record["verdict"]
@@ -110,7 +122,7 @@ def check_verdict(
         for name in sorted(set(expected) - {"fits", "spared_fits", "folds"}):
             yield from compared(f"record.json, verdict.{name}", told.get(name), expected[name], tolerance=tolerance)
         final = "augmented" if verdict.uses_augmented else "plain"
-        yield from compared("record.json, final_model", record["final_model"], final, tolerance=_EXACT)
+        yield from compared("record.json, final_model", record["final_model"], final, tolerance=EXACT)
 
     return checked("verdict", "p-value, interval and verdict from the losses of folds and rows", look)
 
@@ -125,8 +137,8 @@ def check_score(record: Mapping[str, Any]) -> Check:
                 where="record.json, test.augmented", what="a model was scored that the run cannot have fitted"
             )
         change = None if told["augmented"] is None else percent_change(told["plain"], told["augmented"])
-        yield from compared("record.json, test.change_percent", told["change_percent"], plain(change), tolerance=_EXACT)
-        yield from compared("record.json, test.rows", told["rows"], record["data"]["test_rows"], tolerance=_EXACT)
+        yield from compared("record.json, test.change_percent", told["change_percent"], plain(change), tolerance=EXACT)
+        yield from compared("record.json, test.rows", told["rows"], record["data"]["test_rows"], tolerance=EXACT)
 
     return checked("score", "the change of the test score from its two losses", look)
 
@@ -182,3 +194,92 @@ def certificate_again(plan: Plan, train: Table, noise: Array) -> dict[str, Any] 
         return None
     found = procedure.partitioner.partition(train, noise, seed=plan.seed, index=(0,))
     return certificate_record(restated(found, permitted(procedure, found)))
+
+
+_WHERE = "record.json, ensemble"
+
+
+def has_ensemble(record: Mapping[str, Any]) -> bool:
+    """Whether the spec asks for several models, or the record tells of several."""
+    return record.get("ensemble") is not None or _asked(record) > 1
+
+
+def _asked(record: Mapping[str, Any]) -> int:
+    return int(record["spec"]["resolved"].get("output", {}).get("ensemble", 1))
+
+
+def check_ensemble(record: Mapping[str, Any]) -> Check:
+    """Who was compared with whom, and every change from its two losses."""
+
+    def look() -> Iterator[Finding]:
+        if record.get("ensemble") is None:
+            yield Finding(where=_WHERE, what=f"is missing, but the spec asks for {_asked(record)} models")
+            return
+        found = revived(Ensemble, record["ensemble"])
+        arms: tuple[Arm, ...] = ("plain", "augmented") if record["final_model"] == "augmented" else ("plain",)
+        told = {
+            "models": _asked(record),
+            "arm": record["final_model"],
+            "fits": ensemble_fits(_asked(record), augmented=len(arms) > 1),
+            **{name: record["test"][name] for name in ("metric", "rows", "level", "resamples")},
+        }
+        for name, value in told.items():
+            yield from compared(f"{_WHERE}.{name}", getattr(found, name), value, tolerance=EXACT)
+        expected = [(arm, count) for count in (1, _asked(record)) for arm in arms]
+        if [(one.arm, one.models) for one in found.scores] != expected:
+            yield Finding(where=f"{_WHERE}.scores", what=f"must be of {expected}, in this order")
+            return
+        yield from _changes(found)
+        yield from _single(found, record["test"])
+
+    return checked("ensemble", "each change of the ensemble's score from its two losses", look)
+
+
+def _changes(found: Ensemble) -> Iterator[Finding]:
+    loss = {(one.arm, one.models): one.loss for one in found.scores}
+    for at, one in enumerate(found.scores):
+        where, first = f"{_WHERE}.scores.{at}", (one.arm, one.models) == ("plain", 1)
+        change = None if first else percent_change(loss["plain", 1], one.loss)
+        gain = None if one.arm == "plain" else percent_change(loss["plain", one.models], one.loss)
+        yield from compared(f"{where}.change_percent", plain(one.change_percent), plain(change), tolerance=EXACT)
+        said = plain(one.augmentation_percent)
+        yield from compared(f"{where}.augmentation_percent", said, plain(gain), tolerance=EXACT)
+        if len(one.singles) != one.models:
+            yield Finding(where=f"{where}.singles", what=f"tells of {len(one.singles)} models, not of {one.models}")
+        elif one.singles[0] != loss[one.arm, 1]:
+            yield Finding(where=f"{where}.singles.0", what=f"is not the loss of one {one.arm} model")
+
+
+def _single(found: Ensemble, test: Mapping[str, Any]) -> Iterator[Finding]:
+    """One model against one is the test score itself."""
+    for one in found.scores:
+        if one.models == 1:
+            yield from compared(f"{_WHERE}, one {one.arm} model", plain(one.loss), test[one.arm], tolerance=EXACT)
+        if one.models == 1 and one.arm == "augmented":
+            said = {"change_percent": one.change_percent, "interval_percent": one.interval_percent}
+            for name, value in said.items():
+                where = f"{_WHERE}, one augmented model, {name}"
+                yield from compared(where, plain(value), test[name], tolerance=EXACT)
+
+
+def check_ensemble_models(folder: Path, record: Mapping[str, Any], split: Split, *, tolerance: Tolerance) -> Check:
+    """The saved models on the test rows: do they score what the record says, alone and together?"""
+
+    def look() -> Iterator[Finding]:
+        found = revived(Ensemble, record["ensemble"])
+        members = load_members(folder)
+        if len(members) != found.models:
+            yield Finding(where="ensemble/", what=f"holds {len(members)} models, the record says {found.models}")
+            return
+        for name in sorted(path.name for path in (folder / "model").iterdir()):
+            if (folder / "model" / name).read_bytes() != (folder / "ensemble" / "1" / name).read_bytes():
+                yield Finding(where=f"ensemble/1/{name}", what=f"is not the same as model/{name}")
+        metric, test = named_metric(found.metric), split.test
+        last = found.scores[-1]  # as many models as asked for, of the arm that was chosen
+        together = metric.loss(test.errors(MeanModel(members)), spread=test.spread, weights=test.weights)
+        yield from compared(f"{_WHERE}, {last.models} {last.arm} models", last.loss, together, tolerance=tolerance)
+        for number, (told, member) in enumerate(zip(last.singles, members, strict=True), start=1):
+            alone = metric.loss(test.errors(member), spread=test.spread, weights=test.weights)
+            yield from compared(f"{_WHERE}, model {number} alone", told, alone, tolerance=tolerance)
+
+    return checked("ensemble's models", f"the saved models of the ensemble on {len(split.test)} test rows", look)

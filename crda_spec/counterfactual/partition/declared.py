@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from crda_spec.counterfactual.act import Propagation
 from crda_spec.counterfactual.partition.choice import Choice, Joint, checked_jointly, choose
 from crda_spec.counterfactual.partition.evidence import Screening, disagreement, screened
-from crda_spec.counterfactual.propagate import Propagation
 from crda_spec.records import Array, Certificate, FeatureVerdict, Table
 from crda_spec.scm.certificate import certify_named, graph_certificate, lemma_holds
 from crda_spec.scm.graph import CausalGraph

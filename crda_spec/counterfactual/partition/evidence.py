@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from crda_spec.independence import Adjustment, Screen, adjust, grouped
 from crda_spec.records import Array, IntArray, Residuals, Table
-from crda_spec.scm.independence import Adjustment, Screen, adjust, grouped
 from crda_spec.seeds import stream
 
 _BY_CONSTRUCTION = 1e-9  # correlations below this are rounding, not evidence

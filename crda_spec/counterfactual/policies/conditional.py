@@ -10,7 +10,7 @@ import numpy as np
 from crda_spec.counterfactual.nearness import Nearness
 from crda_spec.counterfactual.policies._protocol import ANYTHING, NEIGHBOURS, Feature, Proposal, Rows, Share
 from crda_spec.records import Array, Column, ColumnType, IntArray
-from crda_spec.scm.smooth import Inputs, fit_mean
+from crda_spec.scm.mechanisms import Inputs, fit_mean
 from crda_spec.seeds import stream
 
 _FITTED_ROWS = 2_000  # more rows hardly better a smooth mean, and its cost grows faster than they do

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from crda_spec.counterfactual.procedure import Procedure, Settled
-from crda_spec.counterfactual.tuning.inner import inner_folds
+from crda_spec.counterfactual.tuning.search import inner_folds
 from crda_spec.errors import Complaint, DataError
 from crda_spec.records import Study, Table, Trial
 from crda_spec.regressors.teachers import GateFolds

@@ -4,21 +4,297 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
+import numpy as np
 import optuna
 from optuna.pruners import MedianPruner, NopPruner
 from optuna.samplers import TPESampler
 
-from crda_spec.counterfactual.procedure import Procedure, Settled
-from crda_spec.counterfactual.tuning.inner import InnerFold, inner_folds
-from crda_spec.counterfactual.tuning.knobs import KnobSpace, Values
-from crda_spec.data.rows import counted
+from crda_spec.counterfactual.partition import Choice, Partitioner
+from crda_spec.counterfactual.policies import Policy
+from crda_spec.counterfactual.procedure import Procedure, Settled, augment, fit_augmented, settled_regressor
+from crda_spec.data.folds import scoring_folds
+from crda_spec.data.raw import counted
 from crda_spec.errors import Complaint, DataError
-from crda_spec.records import StoppedBy, Study, Table, Trial, TrialState
+from crda_spec.records import (
+    Array,
+    Certificate,
+    FeatureVerdict,
+    IntArray,
+    StoppedBy,
+    Study,
+    Table,
+    Trial,
+    TrialState,
+    weighted_mean,
+)
+from crda_spec.regressors import Fitter
 from crda_spec.regressors.teachers import GateFolds, TeacherRule
-from crda_spec.seeds import integer_seed
+from crda_spec.regressors.teachers.fold_models import laid_out
+from crda_spec.seeds import integer_seed, stream
+
+Value = float | int | str
+Values = Mapping[str, Value]
+
+# What says how far a policy moves a value; the other policies have no such size.
+SIZES = {"scale": "reach", "shift": "amount", "jitter": "sd", "quantile": "reach", "interpolate": "reach"}
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """One of these values. Numbers are in ascending order, which the search makes use of; words have no order."""
+
+    values: tuple[Value, ...]
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the values are numbers."""
+        return not any(isinstance(value, str) for value in self.values)
+
+    def suggest(self, name: str, trial: optuna.Trial) -> Value:
+        """The search's next value."""
+        if self.ordered:
+            return self.values[trial.suggest_int(name, 0, len(self.values) - 1)]
+        return self.values[self.values.index(trial.suggest_categorical(name, self.values))]
+
+    def internal(self, value: Value) -> Value | None:
+        """What the search knows this value as; None when it is not among them."""
+        if value not in self.values:
+            return None
+        return self.values.index(value) if self.ordered else value
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """Any number from low to high."""
+
+    low: float
+    high: float
+    log: bool = False
+
+    def suggest(self, name: str, trial: optuna.Trial) -> Value:
+        """The search's next value."""
+        return trial.suggest_float(name, self.low, self.high, log=self.log)
+
+    def internal(self, value: Value) -> Value | None:
+        """The value itself; None when it lies outside."""
+        return value if not isinstance(value, str) and self.low <= value <= self.high else None
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Any whole number from low to high."""
+
+    low: int
+    high: int
+
+    def suggest(self, name: str, trial: optuna.Trial) -> Value:
+        """The search's next value."""
+        return trial.suggest_int(name, self.low, self.high)
+
+    def internal(self, value: Value) -> Value | None:
+        """The value itself; None when it lies outside."""
+        return value if isinstance(value, int) and self.low <= value <= self.high else None
+
+
+Prior = Options | Numbers | Counts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnobSpace:
+    """What is searched, and what the words among the values stand for."""
+
+    priors: Mapping[str, Prior]
+    teachers: Mapping[str, TeacherRule] = field(default_factory=dict)
+    policies: Mapping[str, Policy] = field(default_factory=dict)
+
+    def suggest(self, trial: optuna.Trial) -> dict[str, Value]:
+        """The next values to try."""
+        return {name: prior.suggest(name, trial) for name, prior in self.priors.items()}
+
+    def declared(self, procedure: Procedure) -> dict[str, Value] | None:
+        """The values that the procedure has as it stands; None when one of them is not among those searched."""
+        found = {name: self._current(name, procedure) for name in self.priors}
+        return None if self.internal(found) is None else {name: one for name, one in found.items() if one is not None}
+
+    def internal(self, values: Mapping[str, Value | None]) -> dict[str, Value] | None:
+        """The values as the search knows them; None when one lies outside."""
+        known: dict[str, Value] = {}
+        for name, prior in self.priors.items():
+            value = values[name]
+            inside = None if value is None else prior.internal(value)
+            if inside is None:
+                return None
+            known[name] = inside
+        return known
+
+    def applied(self, procedure: Procedure, values: Values) -> Procedure:
+        """The procedure with these values."""
+        changes: dict[str, Any] = {name: values[name] for name in ("retention", "weight") if name in values}
+        acting = procedure.acting
+        if "factor" in values:
+            acting = replace(acting, factor=float(values["factor"]))
+        if "policy" in values:
+            acting = replace(acting, default=self.policies[str(values["policy"])])
+        if "reach" in values:
+            size = {SIZES[acting.default.kind]: values["reach"]}
+            acting = replace(acting, default=replace(acting.default, **size))  # type: ignore[type-var]
+        if "teacher" in values:
+            changes["teacher"] = self.teachers[str(values["teacher"])]
+        if "max_features" in values:
+            changes["choice"] = replace(procedure.choice, max_features=int(values["max_features"]))
+            changes["partitioner"] = _with_choice(procedure.partitioner, **changes)
+        return replace(procedure, acting=acting, **changes)
+
+    def _current(self, name: str, procedure: Procedure) -> Value | None:
+        acting = procedure.acting
+        found: Any = None
+        match name:
+            case "retention" | "weight":
+                found = getattr(procedure, name)
+            case "factor":
+                found = acting.factor
+            case "max_features":
+                found = procedure.choice.max_features
+            case "reach":
+                found = getattr(acting.default, SIZES[acting.default.kind])
+            case "teacher":
+                found = next((words for words, rule in self.teachers.items() if rule == procedure.teacher), None)
+            case "policy":
+                found = next((words for words, policy in self.policies.items() if policy == acting.default), None)
+        return found  # type: ignore[no-any-return]
+
+
+def _with_choice(partitioner: Partitioner, **changes: object) -> Partitioner:
+    changed: Partitioner = replace(partitioner, choice=changes["choice"])  # type: ignore[type-var] # dataclasses, all
+    return changed
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Remembering:
+    """A partitioner that is asked the same again and again: its answer is a function of rows, residuals and choice."""
+
+    partitioner: Partitioner
+    choice: Choice
+    memo: dict[tuple[Choice, bytes], Certificate]
+
+    def partition(self, train: Table, residuals: Array, *, seed: int, index: tuple[int, ...]) -> Certificate:
+        """The certificate, the one of an earlier trial where nothing that it depends on has changed."""
+        key = (self.choice, residuals.tobytes())
+        if key not in self.memo:
+            self.memo[key] = self.partitioner.partition(train, residuals, seed=seed, index=index)
+        return self.memo[key]
+
+    def foreseen(self, features: Sequence[str]) -> tuple[FeatureVerdict, ...]:
+        """What the partitioner itself foresees."""
+        return self.partitioner.foreseen(features)
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class InnerFold:
+    """One inner fold: the rows that everything is fitted on, and the real rows that score it."""
+
+    procedure: Procedure
+    train: Table
+    held: Table
+    metric: str
+    seed: int
+    index: tuple[int, ...]
+    around: GateFolds | None
+    gate_folds: int
+    quantile: float = 0.5  # read by pinball alone
+    _fitter: Fitter | None = field(default=None, init=False)
+    _certificates: dict[tuple[Choice, bytes], Certificate] = field(default_factory=dict, init=False)
+
+    @property
+    def fitter(self) -> Fitter:
+        """Fits with the settings found on these rows alone, and remembers what trials have in common."""
+        if self._fitter is None:
+            found = settled_regressor(self.procedure, self.train, seed=self.seed, index=self.index)
+            self._fitter = Fitter(
+                found.procedure.regressor, self.procedure.fill, fits=found.fits, seconds=found.seconds, memo={}
+            )
+        return self._fitter
+
+    def losses(self, candidate: Procedure) -> tuple[float, float]:
+        """The plain and the augmented model's mean loss on the held-out rows, weighted where rows are."""
+        around = self.around
+        if around is not None:
+            around = laid_out(around, self.gate_folds, in_blocks=candidate.in_blocks)
+        remembering = _Remembering(candidate.partitioner, candidate.choice, self._certificates)
+        made = augment(
+            replace(candidate, search=None, tuner=None, partitioner=remembering),
+            self.train,
+            seed=self.seed,
+            index=self.index,
+            around=around,
+            fitter=self.fitter,
+        )
+        augmented = fit_augmented(made, self.train, seed=self.seed, index=self.index)
+        plain = self._loss(self.held.y - made.plain.predict(self.held.x))
+        if augmented is made.plain:
+            return plain, plain
+        return plain, self._loss(self.held.y - augmented.predict(self.held.x))
+
+    def _loss(self, errors: Array) -> float:
+        with np.errstate(over="ignore", invalid="ignore"):  # a trial that ran away is told apart by its loss
+            match self.metric:
+                case "mae":
+                    costs = np.abs(errors)
+                case "pinball":
+                    costs = np.maximum(self.quantile * errors, (self.quantile - 1.0) * errors)
+                case _:
+                    costs = errors**2
+            return weighted_mean(costs, self.held.weights)
+
+
+def inner_folds(
+    procedure: Procedure,
+    train: Table,
+    count: int,
+    *,
+    metric: str,
+    seed: int,
+    index: tuple[int, ...],
+    around: GateFolds | None,
+    quantile: float = 0.5,
+) -> tuple[InnerFold, ...]:
+    """The inner folds of these rows; groups stay whole, and where rows have an order the folds run forward."""
+    parts = scoring_folds(train, count, rng=stream(seed, "knob-folds", *index))
+    found = []
+    for number, (rest, rows) in enumerate(parts, start=1):
+        found.append(
+            InnerFold(
+                procedure=procedure,
+                train=train.take(rest),
+                held=train.take(rows),
+                metric=metric,
+                seed=seed,
+                index=(*index, number),
+                around=None if around is None else _inside(around, rest),
+                gate_folds=0 if around is None else around.folds,
+                quantile=quantile,
+            )
+        )
+    return tuple(found)
+
+
+def _inside(around: GateFolds, rest: IntArray) -> GateFolds:
+    """The gate's folds as they lie in the inner training rows, so that a teacher that follows them has as many."""
+    if around.in_time:
+        return around  # its blocks are cut anew in whatever rows the teacher is given
+    kept = [(number, np.intersect1d(held, rest)) for number, held in zip(around.numbers, around.held, strict=True)]
+    full = [(number, np.searchsorted(rest, held).astype(np.int64)) for number, held in kept if len(held)]
+    if len(full) < 2:
+        what = "the inner folds of the search leave too few rows for a teacher that follows the gate's folds"
+        hint = "write a number as counterfactual.teacher.folds, or use fewer gate folds"
+        raise DataError(Complaint(code="too-few-rows", path="tune.augmentation.folds", what=what, hint=hint))
+    numbers, held = tuple(number for number, _ in full), tuple(held for _, held in full)
+    return GateFolds(outer=around.outer, numbers=numbers, held=held, parts=())
+
 
 _WHOLE_TRIALS_FIRST = 5  # before the median of earlier trials is worth anything
 

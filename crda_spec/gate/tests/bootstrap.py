@@ -19,7 +19,7 @@ from typing import ClassVar
 import numpy as np
 
 from crda_spec.errors import Complaint, DataError
-from crda_spec.gate.interval import FEWEST_UNITS, resampled_sums
+from crda_spec.gate.metrics import FEWEST_UNITS, resampled_sums
 from crda_spec.gate.tests._protocol import Paired
 from crda_spec.records import Array
 

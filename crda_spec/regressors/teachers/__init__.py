@@ -4,7 +4,7 @@ from crda_spec.regressors.teachers._protocol import GateFolds, Seat, TeacherRule
 from crda_spec.regressors.teachers.bagged import BaggedTeacher
 from crda_spec.regressors.teachers.committee import CommitteeTeacher
 from crda_spec.regressors.teachers.crossfit import CrossfitTeacher
-from crda_spec.regressors.teachers.sharing import FoldModels
+from crda_spec.regressors.teachers.fold_models import FoldModels
 from crda_spec.regressors.teachers.single import SingleTeacher
 
 __all__ = [

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from itertools import combinations
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -11,7 +13,21 @@ import numpy as np
 from crda_spec.records import IntArray, Table, Teacher
 from crda_spec.regressors._protocol import Regressor
 from crda_spec.regressors.fit import FittedModel, Fitter
-from crda_spec.regressors.teachers.blocks import Block
+
+Block = tuple[int, ...]  # numbers of folds, counted from 1, in ascending order
+
+_FEWEST = 7  # folds: with fewer, pairs cost little more, and sets would leave a model too few rows
+_GROUPS = 5
+
+
+@cache
+def fold_blocks(folds: int) -> tuple[Block, ...]:
+    """Any two of the folds 1..`folds` lie together in some block; pairs where folds are too few for blocks."""
+    numbers = range(1, folds + 1)
+    if folds < _FEWEST:
+        return tuple(combinations(numbers, 2))
+    groups = [numbers[start::_GROUPS] for start in range(_GROUPS)]
+    return tuple(tuple(sorted((*one, *other))) for one, other in combinations(groups, 2))
 
 
 @dataclass(frozen=True, slots=True)

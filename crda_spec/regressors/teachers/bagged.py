@@ -7,12 +7,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from crda_spec.data.rows import counted
+from crda_spec.data.raw import counted
 from crda_spec.errors import Complaint, DataError
 from crda_spec.records import IntArray, Table, Teacher, TeacherFamily
 from crda_spec.regressors.fit import FittedModel, Fitter
 from crda_spec.regressors.teachers._protocol import GateFolds, Seat
-from crda_spec.regressors.teachers.lines import unseen_error
+from crda_spec.regressors.teachers.fold_models import unseen_error
 from crda_spec.seeds import integer_seed, stream
 
 

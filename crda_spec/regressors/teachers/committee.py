@@ -14,7 +14,7 @@ from crda_spec.records import Array, Table, Teacher, relative, spread_of, weight
 from crda_spec.regressors._protocol import Regressor
 from crda_spec.regressors.fit import FittedModel, Fitter
 from crda_spec.regressors.teachers._protocol import GateFolds, Seat
-from crda_spec.regressors.teachers.lines import gate_lines, own_lines, unseen_error, weighed_teacher
+from crda_spec.regressors.teachers.fold_models import gate_lines, own_lines, unseen_error, weighed_teacher
 
 # Where blocks leave their members two thirds of the rows, these only tell how the kinds are to be weighed: a quarter of
 # the say for them cost the gate a quarter of the gain that it could see on Energy Efficiency (docs/teachers.md).

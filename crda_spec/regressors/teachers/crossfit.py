@@ -8,7 +8,7 @@ from typing import ClassVar
 from crda_spec.records import Table, Teacher
 from crda_spec.regressors.fit import FittedModel, Fitter
 from crda_spec.regressors.teachers._protocol import GateFolds, Seat
-from crda_spec.regressors.teachers.lines import gate_lines, own_lines, weighed_teacher
+from crda_spec.regressors.teachers.fold_models import gate_lines, own_lines, weighed_teacher
 
 # Of the member of all rows, where blocks leave the others two thirds of them each. That one is the plain model itself,
 # so that without the others there would be nothing to teach.

@@ -1,11 +1,58 @@
 """Ways to write a causal graph down. Each format reads text into pieces and writes a graph back, one file each.
 
-Graphs of networkx and pgmpy are converted in `networkx_graph` and `pgmpy_graph`, which are not imported here: checking
-a spec must not load them.
+Graphs of networkx and pgmpy are converted in `objects`, which is not imported here: checking a spec must not load them.
 """
 
-from crda_spec.scm.formats._protocol import ReadGraph, Written
+from __future__ import annotations
+
+from crda_spec.errors import Complaint, GraphError, did_you_mean, show
+from crda_spec.scm.formats._protocol import Format, ReadGraph, Role, Written, described
+from crda_spec.scm.formats.dagitty import DAGITTY
+from crda_spec.scm.formats.dot import DOT
 from crda_spec.scm.formats.edges import from_edges, parse_edges, to_edges
-from crda_spec.scm.formats.registry import FORMATS, read_graph, write_graph
+from crda_spec.scm.formats.gml import GML
+from crda_spec.scm.formats.graphml import GRAPHML
+from crda_spec.scm.graph import CausalGraph
 
 __all__ = ["FORMATS", "ReadGraph", "Written", "from_edges", "parse_edges", "read_graph", "to_edges", "write_graph"]
+
+
+_ALL: tuple[Format, ...] = (DAGITTY, DOT, GML, GRAPHML)
+FORMATS: dict[str, Format] = {one.name: one for one in _ALL}
+
+
+def read_graph(text: str, kind: str, *, file: str) -> ReadGraph:
+    """What the text says. Complaints about it are in the result; `ReadGraph.graph` raises them.
+
+    kind: one of FORMATS.  file: the text's name, for the places in complaints.
+    """
+    return _format(kind).read(text, file=file)
+
+
+def write_graph(graph: CausalGraph | ReadGraph, kind: str) -> Written:
+    """The graph as text, and what the format could not hold; GraphError for names that it cannot write."""
+    chosen = _format(kind)
+    content = described(graph) if isinstance(graph, CausalGraph) else graph
+    if content.complaints:
+        raise GraphError(content.complaints)
+    return Written(chosen.write(content), tuple(_lost(content, role, kind) for role in _unsaid(content, chosen)))
+
+
+def _format(kind: str) -> Format:
+    if kind not in FORMATS:
+        raise GraphError(
+            Complaint(
+                code="unknown-format",
+                what=f"there is no graph format {show(kind)}",
+                hint=did_you_mean(kind, list(FORMATS), otherwise="the formats are"),
+            )
+        )
+    return FORMATS[kind]
+
+
+def _unsaid(graph: ReadGraph, chosen: Format) -> list[Role]:
+    return sorted(role for role in chosen.loses if graph.having(role))
+
+
+def _lost(graph: ReadGraph, role: Role, kind: str) -> str:
+    return f"{kind} has no word for the role {role}, which these nodes have: {', '.join(graph.having(role))}"

@@ -1,19 +1,166 @@
-"""What every format of a causal graph shares: what it reads, what it writes, and how it says what it lost.
-
-A format reads text into a `ReadGraph`: names, edges and roles, each with its place in the text, and every complaint
-about the text. It knows nothing of the data. Only `ReadGraph.graph`, given the columns, makes a `CausalGraph` of it.
-"""
+"""What every format of a causal graph shares: its text, the draft that a reader fills, and what it can write."""
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import Literal, Protocol, get_args
 
 from crda_spec.errors import Complaint, GraphError, Place, show
-from crda_spec.scm.edge import Edge
-from crda_spec.scm.graph import CausalGraph
-from crda_spec.scm.pieces import GraphPieces, complaints_about
+from crda_spec.scm.graph import MAX_EDGES, CausalGraph, Edge, GraphPieces, Mark, complaints_about
+
+MAX_TEXT = 4_000_000  # characters
+MAX_COMPLAINTS = 20  # a text of the wrong kind would give thousands
+
+
+class Source:
+    """One text, and what is wrong with it."""
+
+    __slots__ = ("_found", "_lines", "_more", "_starts", "file", "text")
+
+    def __init__(self, text: str, file: str) -> None:
+        """Drops a byte order mark; lines end at line feeds only, as editors count them."""
+        self.text = text.removeprefix("\ufeff")
+        self.file = file
+        # Places share these strings: a text of one long line is not copied for each of its edges.
+        self._lines = self.text.split("\n") if len(self.text) <= MAX_TEXT else []
+        self._starts = list(accumulate((len(line) + 1 for line in self._lines), initial=0))
+        self._found: list[Complaint] = []
+        self._more = False
+
+    def place(self, at: int) -> Place:
+        """The place of the character with this offset."""
+        line = min(bisect_right(self._starts, at), len(self._lines)) - 1
+        return Place(self.file, line + 1, at - self._starts[line] + 1, self._lines[line])
+
+    def offset(self, line: int, col: int) -> int:
+        """The offset of a place, both counted from 1; the reverse of `place`."""
+        return self._starts[min(line, len(self._lines)) - 1] + col - 1
+
+    def complain(self, code: str, at: int | None, what: str, hint: str = "") -> None:
+        """Notes a complaint at an offset, or about the text as a whole."""
+        if len(self._found) >= MAX_COMPLAINTS:
+            self._more = True
+            return
+        place = (Place(self.file) if self.file else None) if at is None else self.place(at)
+        self._found.append(Complaint(code=code, what=what, hint=hint, place=place))
+
+    def is_readable(self) -> bool:
+        """Whether there is a text of a size that is read; complains otherwise."""
+        if len(self.text) > MAX_TEXT:
+            what = f"the graph has {len(self.text)} characters, and at most {MAX_TEXT} are read"
+            self.complain("graph-too-long", None, what, "leave out what is not tied to the target")
+            return False
+        if not self.text.strip():
+            self.complain("graph-empty", None, "the graph has no text", "write what causes what")
+            return False
+        return True
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether there are more complaints than are shown, so that a reader may stop."""
+        return self._more
+
+    @property
+    def complaints(self) -> tuple[Complaint, ...]:
+        """All complaints; the last one says when there are more."""
+        if not self._more:
+            return tuple(self._found)
+        what = "there are more problems than are shown"
+        rest = Complaint(
+            code="more-problems", what=what, hint="is it a file of this kind?", place=self._found[-1].place
+        )
+        return (*self._found, rest)
+
+
+POSITION_HINT = 'write two numbers, as in pos="0.5,-1"'
+
+
+@dataclass(slots=True)
+class Draft:
+    """Names, edges and roles in the order of their mention. An offset is None where there is no text."""
+
+    source: Source
+    nodes: dict[str, Place | None] = field(default_factory=dict)
+    edges: list[Edge] = field(default_factory=list)
+    roles: dict[Role, dict[str, int | None]] = field(default_factory=dict)
+    positions: dict[str, tuple[float, float]] = field(default_factory=dict)
+    dropped: Counter[str] = field(default_factory=Counter)  # what was said and is not kept, in words
+    _full: bool = False
+
+    def node(self, name: str, at: int | None) -> bool:
+        """Notes a name; False, with a complaint, for an empty one."""
+        if not name:
+            self.source.complain("node-name", at, "a name is empty", "write the node's name")
+            return False
+        if name not in self.nodes:
+            self.nodes[name] = None if at is None else self.source.place(at)
+        return True
+
+    def has_room(self, count: int, at: int | None) -> bool:
+        """Whether so many edges more are allowed; complains once when they are not."""
+        if len(self.edges) + count <= MAX_EDGES and not self._full:
+            return True
+        if not self._full:
+            what = f"the graph has {len(self.edges) + count} edges or more, and at most {MAX_EDGES} are allowed"
+            self.source.complain("graph-too-large", at, what, "leave out what is not tied to the target")
+        self._full = True
+        return False
+
+    def edge(self, tail: str, head: str, mark: Mark, at: int | None) -> None:
+        """Notes an edge whose first name stands at the offset."""
+        self.edges.append(Edge(tail, head, mark, place=None if at is None else self.source.place(at)))
+
+    def role(self, role: Role, name: str, at: int | None) -> None:
+        """Gives a node a role; saying it twice changes nothing."""
+        self.roles.setdefault(role, {}).setdefault(name, at)
+
+    def position(self, name: str, text: str, at: int | None) -> None:
+        """Reads `x,y`. Graphviz marks a pinned node by an exclamation mark at the end."""
+        numbers = [as_number(part) for part in text.strip().removesuffix("!").split(",")]
+        if len(numbers) == 2 and numbers[0] is not None and numbers[1] is not None:
+            self.positions[name] = (numbers[0], numbers[1])
+        else:
+            self.source.complain("graph-attribute", at, f"{show(text)} is not a position", POSITION_HINT)
+
+    def read(self, kind: str, *, say_latent: str) -> ReadGraph:
+        """What was read."""
+        for name, at in self.roles.get("latent", {}).items():
+            if name in self.roles.get("outcome", {}):
+                what = f"{show(name)} is both latent and the outcome"
+                self.source.complain("contradictory-roles", at, what, "an outcome is measured; remove one of the roles")
+        if not self.nodes and not self.source.complaints:
+            self.source.complain("graph-empty", None, "the graph names no node", "write what causes what")
+        return ReadGraph(
+            kind=kind,
+            file=self.source.file,
+            nodes=dict(self.nodes),
+            edges=tuple(self.edges),
+            roles={role: tuple(self.roles[role]) for role in ROLES if role in self.roles},
+            positions=dict(self.positions),
+            lost=tuple(what if count == 1 else f"{what} ({count} times)" for what, count in self.dropped.items()),
+            complaints=self.source.complaints,
+            say_latent=say_latent,
+        )
+
+
+def as_number(text: str) -> float | None:
+    """A finite number, or None."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def as_flag(text: str) -> bool | None:
+    """true, yes and 1; false, no and 0; None for anything else."""
+    return {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}.get(text.strip().lower())
+
 
 Role = Literal["latent", "outcome", "exposure", "adjusted", "selected", "noise"]
 ROLES: tuple[Role, ...] = get_args(Role)  # `noise`: the size of the target's noise depends on this feature

@@ -1,16 +1,82 @@
-"""The syntax that DAGitty and DOT share: `head { statements }`, chains of arrows, groups in braces, attributes.
-
-The two differ in their arrows, quotes, comments and keywords; that is a `Dialect`. What the statements mean is for the
-formats to say. Two names side by side on one line are refused although both languages read them as two statements: in
-tables the likelier meaning is one name with a space in it.
-"""
+"""The syntax that DAGitty and DOT share: `head { statements }`, chains of arrows, groups in braces."""
 
 from __future__ import annotations
 
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal, NamedTuple
 
-from crda_spec.scm.formats._source import Source
-from crda_spec.scm.formats._tokens import Dialect, Token, tokens
+from crda_spec.errors import did_you_mean, show
+from crda_spec.scm.formats._protocol import Draft, Source
+from crda_spec.scm.graph import Mark
+
+Kind = Literal["word", "quoted", "arrow", "sign", "html", "bad", "end"]
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How one language spells the shared syntax. `token` has the groups skip, word, quoted, arrow, sign, html, bad."""
+
+    token: re.Pattern[str]
+    arrows: frozenset[str]
+    arrow_hint: Callable[[str], tuple[str, str]]  # of an arrow that is refused: what is wrong with it, and the hint
+    unquote: Callable[[str], str]
+    keywords: frozenset[str] = frozenset()  # words that start a statement of their own, in lower case
+
+
+class Token(NamedTuple):  # a tuple because there may be a million of them
+    """One token; `fresh` when a line break stands between it and the one before."""
+
+    kind: Kind
+    text: str
+    at: int
+    end: int
+    fresh: bool
+
+    def __str__(self) -> str:
+        return "the end of the text" if self.kind == "end" else show(self.text)
+
+    @property
+    def names(self) -> bool:
+        """Whether it is a word, quoted or not."""
+        return self.kind in ("word", "quoted")
+
+
+def tokens(source: Source, dialect: Dialect) -> Iterator[Token]:
+    """The tokens of the text and one for its end; what is none is complained about and left out."""
+    fresh = True
+    for match in dialect.token.finditer(source.text):
+        kind, text, at = match.lastgroup, match.group(), match.start()
+        if kind == "skip":
+            fresh = fresh or "\n" in text
+            continue
+        if kind == "bad":
+            _bad(source, text, at)
+            if source.is_hopeless:
+                break
+            continue
+        if kind == "quoted":
+            text = dialect.unquote(text[1:-1])
+        yield Token(kind, text, at, match.end(), fresh)  # type: ignore[arg-type]
+        fresh = False
+    size = len(source.text)
+    yield Token("end", "", size, size, fresh=True)
+
+
+def _bad(source: Source, text: str, at: int) -> None:
+    """What no language has a token for. The pattern of `bad` ends with the line, or with the text."""
+    if text.startswith("'"):
+        source.complain("graph-syntax", at, f"{show(text)} is in single quotes", "write names in double quotes")
+    elif text.startswith('"'):
+        source.complain("graph-syntax", at, "a quoted name is not closed", 'end it with "')
+    elif text.startswith("/*"):
+        source.complain("graph-syntax", at, "a comment is not closed", "end it with */")
+    else:
+        source.complain("graph-syntax", at, f"{show(text)} means nothing here", "a name with signs needs double quotes")
+
 
 MAX_DEPTH = 20  # braces inside braces
 
@@ -276,3 +342,81 @@ class _Parser:
             self.now, f"a value is expected after =, but here is {self.now}", 'write a value, as in key="value"'
         )
         return None
+
+
+Names = dict[str, int]  # each name with the offset at which it stands
+
+
+class Walker(ABC):
+    """Walks over the statements in order and fills the draft."""
+
+    def __init__(self, draft: Draft) -> None:
+        """Starts with an empty draft."""
+        self.draft = draft
+
+    @abstractmethod
+    def node(self, name: Token, attributes: tuple[Attribute, ...]) -> None:
+        """Notes a node that is not yet, or is again, mentioned, with what is said about it."""
+
+    @abstractmethod
+    def edge(self, arrow: Token, attributes: tuple[Attribute, ...]) -> tuple[bool, Mark] | None:
+        """Whether the edges of this arrow run from right to left, and their mark; None when they are refused."""
+
+    @abstractmethod
+    def setting(self, setting: Setting) -> None:
+        """A statement that names no node."""
+
+    def enter(self) -> None:  # noqa: B027 - only DOT has something to do here
+        """Called before a group's statements."""
+
+    def leave(self) -> None:  # noqa: B027
+        """Called after a group's statements."""
+
+    def walk(self, statements: tuple[Statement, ...]) -> Names:
+        """All statements; returns the names that they mention."""
+        found: Names = {}
+        for statement in statements:
+            if isinstance(statement, Setting):
+                self.setting(statement)
+            else:
+                for names in self._chain(statement):
+                    for name, at in names.items():
+                        found.setdefault(name, at)
+        return found
+
+    def _chain(self, chain: Chain) -> list[Names]:
+        lone = not chain.arrows
+        sides = [self._side(operand, chain.attributes if lone else ()) for operand in chain.operands]
+        first = next(iter(sides[0].values()), None)
+        for (left, right), arrow in zip(pairwise(sides), chain.arrows, strict=False):
+            kind = self.edge(arrow, chain.attributes)
+            if kind is None or not self.draft.has_room(len(left) * len(right), first):
+                continue
+            turned, mark = kind
+            for a, a_at in left.items():
+                for b, b_at in right.items():
+                    tail, head = (b, a) if turned else (a, b)
+                    self.draft.edge(tail, head, mark, min(a_at, b_at))
+        return sides
+
+    def _side(self, operand: Token | Group, attributes: tuple[Attribute, ...]) -> Names:
+        if isinstance(operand, Token):
+            self.node(operand, attributes)
+            return {operand.text: operand.at} if operand.text else {}
+        for attribute in attributes:
+            what = f"{show(attribute.key.text)} is said of a group"
+            self.complain(attribute.key, what, "write it after each node, or after an edge")
+        self.enter()
+        names = self.walk(operand.members)
+        self.leave()
+        return names
+
+    def complain(self, token: Token, what: str, hint: str) -> None:
+        """About an attribute."""
+        self.draft.source.complain("graph-attribute", token.at, what, hint)
+
+    def unknown(self, token: Token, of: str, known: tuple[str, ...]) -> None:
+        """An attribute that the format gives no meaning."""
+        self.complain(
+            token, f"{show(token.text)} is no attribute of {of}", did_you_mean(token.text, known, otherwise="known are")
+        )

@@ -11,13 +11,9 @@ import re
 from dataclasses import dataclass
 
 from crda_spec.errors import show
-from crda_spec.scm.edge import Mark
-from crda_spec.scm.formats._draft import Draft
-from crda_spec.scm.formats._protocol import ReadGraph, Role, surrogates, unwritable
-from crda_spec.scm.formats._source import Source
-from crda_spec.scm.formats._statements import Attribute, Document, Setting, parse
-from crda_spec.scm.formats._tokens import Dialect, Token
-from crda_spec.scm.formats._walk import Walker
+from crda_spec.scm.formats._protocol import Draft, ReadGraph, Role, Source, surrogates, unwritable
+from crda_spec.scm.formats._statements import Attribute, Dialect, Document, Setting, Token, Walker, parse
+from crda_spec.scm.graph import Mark
 
 ROLE_WORDS: dict[str, Role] = {
     "exposure": "exposure",

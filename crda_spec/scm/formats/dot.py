@@ -15,13 +15,9 @@ import re
 from dataclasses import dataclass
 
 from crda_spec.errors import show
-from crda_spec.scm.edge import Mark
-from crda_spec.scm.formats._draft import Draft, as_flag
-from crda_spec.scm.formats._protocol import ROLES, ReadGraph, Role, surrogates, unwritable
-from crda_spec.scm.formats._source import Source
-from crda_spec.scm.formats._statements import Attribute, Document, Setting, parse
-from crda_spec.scm.formats._tokens import Dialect, Token
-from crda_spec.scm.formats._walk import Walker
+from crda_spec.scm.formats._protocol import ROLES, Draft, ReadGraph, Role, Source, as_flag, surrogates, unwritable
+from crda_spec.scm.formats._statements import Attribute, Dialect, Document, Setting, Token, Walker, parse
+from crda_spec.scm.graph import Mark
 
 # Graphviz's attributes of looks and layout. The arrows' shapes are not among them: they could contradict `dir`.
 _LOOKS = """

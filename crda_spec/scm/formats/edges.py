@@ -15,8 +15,7 @@ from itertools import pairwise
 from typing import Literal
 
 from crda_spec.errors import Complaint, GraphError, show
-from crda_spec.scm.graph import CausalGraph
-from crda_spec.scm.pieces import MAX_EDGES, Edge, GraphPieces, complaints_about
+from crda_spec.scm.graph import MAX_EDGES, CausalGraph, Edge, GraphPieces, complaints_about
 
 MAX_TEXT = 10_000  # characters of one entry
 

@@ -15,10 +15,8 @@ from dataclasses import dataclass
 from html.entities import name2codepoint
 
 from crda_spec.errors import did_you_mean, show
-from crda_spec.scm.edge import Mark
-from crda_spec.scm.formats._draft import Draft, as_flag
-from crda_spec.scm.formats._protocol import ROLES, ReadGraph, Role, surrogates, unwritable
-from crda_spec.scm.formats._source import Source
+from crda_spec.scm.formats._protocol import ROLES, Draft, ReadGraph, Role, Source, as_flag, surrogates, unwritable
+from crda_spec.scm.graph import Mark
 
 MAX_DEPTH = 20  # brackets inside brackets
 GRAPH_WORDS = ("directed", "multigraph", "node", "edge")

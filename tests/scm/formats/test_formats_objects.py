@@ -16,8 +16,15 @@ from pgmpy.base import ADMG, DAG, PDAG
 
 from crda_spec.errors import GraphError
 from crda_spec.scm.certificate import certify
-from crda_spec.scm.formats.networkx_graph import from_networkx, read_networkx, to_networkx
-from crda_spec.scm.formats.pgmpy_graph import from_pgmpy, read_pgmpy, to_pgmpy_admg, to_pgmpy_dag
+from crda_spec.scm.formats.objects import (
+    from_networkx,
+    from_pgmpy,
+    read_networkx,
+    read_pgmpy,
+    to_networkx,
+    to_pgmpy_admg,
+    to_pgmpy_dag,
+)
 from crda_spec.scm.graph import CausalGraph, Edge
 from crda_spec.scm.separation import separated
 
@@ -158,6 +165,6 @@ def test_a_large_admg_is_built_at_once():
 
 
 def test_pgmpy_is_imported_only_when_it_is_used():
-    code = "import sys, crda_spec.scm.formats.pgmpy_graph; print('pgmpy' in sys.modules)"
+    code = "import sys, crda_spec.scm.formats.objects; print('pgmpy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"

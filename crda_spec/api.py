@@ -1,0 +1,493 @@
+"""What the commands do, as functions: discovery alone, the spec that a run kept, locks, a run from plan to folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import yaml
+from pydantic import ValidationError
+from threadpoolctl import threadpool_limits
+
+from crda_spec.audit.canonical import canonical_json, sealed
+from crda_spec.audit.export import CRATE, crate_json, croissant_json
+from crda_spec.audit.lock import lock_complaints, lock_file, make_lock, read_lock
+from crda_spec.audit.models import model_files
+from crda_spec.audit.open_run import noise_files
+from crda_spec.audit.record import (
+    certificate_record,
+    graph_record,
+    make_record,
+    platform_record,
+    tuning_files,
+    versions,
+)
+from crda_spec.audit.runfolder import check_destination, file_hashes, write_run
+from crda_spec.audit.tables import augmented_parquet, folds_csv, ledger_parquet, repeats_csv, rows_csv
+from crda_spec.counterfactual.partition import Finder
+from crda_spec.data.assemble import assemble
+from crda_spec.data.contract import Assembly
+from crda_spec.data.sources import Csv, Excel, Parquet, Source
+from crda_spec.discovery.findings import OFTEN, Findings, compare
+from crda_spec.discovery.found import DiscoveredGraph
+from crda_spec.discovery.stability import Scheme, Stability, stability
+from crda_spec.errors import Complaint, CrdaError, SpecError
+from crda_spec.records import (
+    Array,
+    Column,
+    DrawnGraph,
+    FeatureVerdict,
+    Predictor,
+    RunResult,
+    SourceLine,
+    Table,
+)
+from crda_spec.regressors import FittedModel
+from crda_spec.report.graph_draw import graph_svg
+from crda_spec.report.page import render_html
+from crda_spec.report.page_parts import rows_figures, tuning_figure
+from crda_spec.scm.graph import CausalGraph
+from crda_spec.spec.causal import ConsensusDiscovery, Discovery, FciDiscovery, GesDiscovery, Knowledge, PcDiscovery
+from crda_spec.spec.causal import Stability as StabilitySpec
+from crda_spec.spec.check import known_graph, load_spec, searched_paths
+from crda_spec.spec.load import Draft, read_draft
+from crda_spec.spec.render import portable, render, resolved, value_origins
+from crda_spec.spec.run import RunSpec
+
+if TYPE_CHECKING:
+    from crda_spec.pipeline import Plan
+
+
+DataKind = Literal["csv", "parquet", "excel"]
+
+
+@dataclass(frozen=True, slots=True)
+class _GraphOf:
+    """Rows in, graph out: what `stability` repeats."""
+
+    finder: Finder
+    columns: tuple[Column, ...]
+    seed: int
+
+    def __call__(self, x: Array) -> DiscoveredGraph:
+        return self.finder.graph(x, self.columns, seed=self.seed)
+
+
+def search(
+    table: Table,
+    finder: Finder,
+    *,
+    source: str,
+    seed: int,
+    resamples: int = 0,
+    scheme: Scheme = "half",
+    declared: CausalGraph | None = None,
+) -> Findings:
+    """Searches the features and the target of a table; with resamples, each link carries its share of them.
+
+    finder: a search without resamples of its own.  declared: the expert's graph, to compare with.
+    """
+    columns = (*table.features, table.target)
+    x = np.column_stack([table.x, table.y])
+    find = _GraphOf(finder, columns, seed)
+    often: tuple[tuple[str, str, float], ...] = ()
+    with threadpool_limits(limits=1):
+        if resamples:
+            repeated = stability(find, x, resamples=resamples, seed=seed, scheme=scheme)
+            graph, often = repeated.graph, tuple(_often(repeated))
+        else:
+            graph = find(x)
+    return Findings(
+        graph=graph,
+        target=table.target.name,
+        source=source,
+        rows=len(table),
+        complete=int(np.isfinite(x).all(axis=1).sum()),
+        resamples=resamples,
+        scheme=scheme,
+        often=often,
+        comparison=None if declared is None else compare(graph, declared),
+    )
+
+
+def _often(repeated: Stability) -> Sequence[tuple[str, str, float]]:
+    names = repeated.graph.names
+    place = {name: position for position, name in enumerate(names)}
+    return [
+        (a, b, float(repeated.linked[place[a], place[b]]))
+        for a, b in repeated.stable(OFTEN)
+        if repeated.graph.edge(a, b) is None
+    ]
+
+
+def read_table(path: Path, kind: DataKind, *, target: str) -> Table:
+    """All rows of a file, its columns' types inferred as in a run; missing cells and repeated rows stay."""
+    sources: dict[DataKind, Source] = {
+        "csv": Csv(path=path, written=str(path)),
+        "parquet": Parquet(path=path, written=str(path)),
+        "excel": Excel(path=path, sheet=0, written=str(path)),
+    }
+    rules = Assembly(target=target, missing="impute", duplicates="keep")
+    return assemble(sources[kind].read(), rules, seed=0).table
+
+
+_TESTED = (PcDiscovery, FciDiscovery)
+_SLOW = ("ges", "consensus")  # seconds a search: a hundred of them are not for nothing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """A search without resamples of its own, the resamples, and what the user should know."""
+
+    discovery: Discovery
+    stability: StabilitySpec | None
+    notes: tuple[str, ...]
+
+    def repeated(self) -> dict[str, Any]:
+        """How the search is repeated, as `search` takes it."""
+        if self.stability is None:
+            return {"resamples": 0}
+        return {"resamples": self.stability.resamples, "scheme": self.stability.scheme}
+
+
+def wanted_search(
+    written: Discovery | None, *, method: str | None, alpha: float | None, resamples: int | None
+) -> Wanted:
+    """The spec's search (PC when it has none), changed by what the command line says."""
+    _check(written, method=method, alpha=alpha, resamples=resamples)
+    start: Discovery = written or PcDiscovery(kind="pc")
+    notes: list[str] = []
+    found = start
+    if method is not None and method != start.kind:
+        found = _by_method(start, method)
+        if isinstance(found, GesDiscovery) and _shared(start).get("knowledge", Knowledge()) != Knowledge():
+            notes.append("GES takes no knowledge: what the spec says is known was not used")
+    stability = _stability(start, found.kind, resamples)
+    if stability is None and resamples is None:
+        notes.append("GES takes seconds a search, so no resamples were searched; --resamples 20 asks for them")
+    return Wanted(discovery=_stripped(found, alpha), stability=stability, notes=tuple(notes))
+
+
+def _check(written: Discovery | None, *, method: str | None, alpha: float | None, resamples: int | None) -> None:
+    complaints = []
+    if alpha is not None and not 0 < alpha < 1:
+        what = f"--alpha {alpha:g} is not between 0 and 1"
+        complaints.append(Complaint(code="out-of-range", what=what, hint="use 0.05 or 0.01"))
+    elif alpha is not None and (method or (written.kind if written else "pc")) == "ges":
+        what = "GES compares scores and makes no test, so --alpha would do nothing"
+        complaints.append(Complaint(code="idle-option", what=what, hint="leave it out, or use --method pc"))
+    if resamples is not None and (resamples == 1 or not 0 <= resamples <= 10_000):
+        what = f"--resamples {resamples} is neither 0 nor between 2 and 10000"
+        complaints.append(Complaint(code="out-of-range", what=what, hint="use 100, or 0 for none"))
+    if complaints:
+        raise SpecError(complaints)
+
+
+def _shared(discovery: Discovery) -> dict[str, Any]:
+    """The settings that a search by tests hands over to another one: its knowledge above all."""
+    members = discovery.methods if isinstance(discovery, ConsensusDiscovery) else (discovery,)
+    for one in members:
+        if isinstance(one, _TESTED):
+            return {name: getattr(one, name) for name in type(one).model_fields if name not in ("kind", "stability")}
+    return {}
+
+
+def _by_method(start: Discovery, method: str) -> Discovery:
+    shared = _shared(start)
+    if method == "pc":
+        return PcDiscovery(kind="pc", **shared)
+    if method == "fci":
+        return FciDiscovery(kind="fci", **shared)
+    if method == "ges":
+        return GesDiscovery(kind="ges")
+    members = (PcDiscovery(kind="pc", **shared), FciDiscovery(kind="fci", **shared), GesDiscovery(kind="ges"))
+    return ConsensusDiscovery(kind="consensus", methods=members)
+
+
+def _stability(start: Discovery, kind: str, resamples: int | None) -> StabilitySpec | None:
+    """As many resamples as asked for; else the spec's; else a hundred halves, unless each search is slow."""
+    members = start.methods if isinstance(start, ConsensusDiscovery) else (start,)
+    written = next((one.stability for one in members if one.stability is not None), None)
+    if resamples is None:
+        return written or (None if kind in _SLOW else StabilitySpec())
+    return None if resamples == 0 else (written or StabilitySpec()).model_copy(update={"resamples": resamples})
+
+
+def _stripped(discovery: Discovery, alpha: float | None) -> Discovery:
+    """Without resamples of its own, which are drawn around the whole search, and with the alpha asked for."""
+    if isinstance(discovery, ConsensusDiscovery):
+        members = tuple(_stripped(one, alpha) for one in discovery.methods)
+        return discovery.model_copy(update={"methods": members})
+    changes: dict[str, Any] = {"stability": None}
+    if alpha is not None and isinstance(discovery, _TESTED):
+        changes["alpha"] = alpha
+    return discovery.model_copy(update=changes)
+
+
+_TEXT = "causal.graph.text:"  # how messages call the lines of a graph that is written inside the spec
+
+
+def place_of(where: str, draft: Draft) -> str:
+    """`spec.yaml:12:9` for a path inside the spec; a place in a graph's own file stays as it is."""
+    path, _, rest = where.partition(":") if where.startswith(_TEXT) else (where, "", "")
+    if not path.startswith("causal.graph"):
+        return where
+    place = draft.placed(Complaint(code="written-at", what="", path=path)).place
+    return f"{place}, line {rest.split(':', 1)[0]} of the text" if rest else str(place)
+
+
+def with_places(result: RunResult, draft: Draft) -> RunResult:
+    """The same result for the reader of this spec file; the record keeps paths, which hold for the spec it stores."""
+
+    def placed(verdict: FeatureVerdict) -> FeatureVerdict:
+        lines = tuple(SourceLine(edge=line.edge, where=place_of(line.where, draft)) for line in verdict.lines)
+        return replace(verdict, lines=lines)
+
+    certificate = result.certificate
+    return replace(
+        result, certificate=replace(certificate, features=tuple(placed(verdict) for verdict in certificate.features))
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class KeptSpec:
+    """The spec, and its data and graph if they are at hand."""
+
+    spec: RunSpec
+    draft: Draft
+    absent: str = ""  # why the data are not at hand; empty when they are
+
+
+def kept_spec(run: Path, base: Path | None, record: dict[str, Any]) -> KeptSpec:
+    """The run's own spec.yaml; SpecError when it is none, or needs an environment that is not set."""
+    with _as_written(run / "spec.yaml", record) as file:
+        draft = read_draft(file, environ=os.environ)
+        if draft.spec is None or draft.complaints:
+            raise SpecError(draft.complaints)
+        files = tuple(_files(draft.spec))
+        if any("***" in name for name in files):
+            return KeptSpec(spec=draft.spec, draft=draft, absent="the database's URL is masked; write it with ${NAME}")
+        folder = base if base is not None else _base(run, files)
+        if folder is None:
+            absent = f"no folder holds {', '.join(files)}; say where with --base"
+            return KeptSpec(spec=draft.spec, draft=draft, absent=absent)
+        try:
+            spec, loaded = load_spec(file, base=folder)
+        except CrdaError as error:
+            if base is not None:
+                raise
+            return KeptSpec(spec=draft.spec, draft=draft, absent=error.complaints[0].headline())
+        return KeptSpec(spec=spec, draft=loaded)
+
+
+@contextmanager
+def _as_written(file: Path, record: dict[str, Any]) -> Iterator[Path]:
+    """The spec's file; of a run that searched, one with only what somebody wrote.
+
+    A search leaves alone what is written, and spec.yaml writes everything. The record knows who wrote what.
+    """
+    tune = record["spec"]["resolved"].get("tune", {})
+    if tune.get("kind") == "none" and not tune.get("augmentation"):
+        yield file
+        return
+
+    origins = record["spec"]["origins"]
+    written = {name for name, origin in origins.items() if origin not in ("default", "recipe")}
+    kept = _kept(yaml.safe_load(file.read_text(encoding="utf-8")), "", written)
+    with tempfile.TemporaryDirectory(prefix="crda-verify-") as folder:
+        pruned = Path(folder) / file.name
+        pruned.write_text(json.dumps(kept, ensure_ascii=False), encoding="utf-8")
+        yield pruned
+
+
+def _kept(value: Any, path: str, written: set[str]) -> Any:  # noqa: ANN401 - any value of a spec
+    """The value without what nobody wrote, None when nothing is left. A list stays whole, a section keeps its kind."""
+    below = [name for name in written if name == path or not path or name.startswith(f"{path}.")]
+    if not isinstance(value, dict) or not value:
+        return value if below else None
+    inner = {key: (_kept(one, f"{path}.{key}" if path else key, written), one) for key, one in value.items()}
+    kept = {key: one for key, (left, one) in inner.items() if left is not None or f"{path}.{key}" in written}
+    kept = {key: inner[key][0] if isinstance(one, dict) and one else one for key, one in kept.items()}
+    if kept and "kind" in value:
+        kept = {"kind": value["kind"], **kept}
+    return kept or None
+
+
+def resolved_spec(record: dict[str, Any]) -> RunSpec:
+    """The spec that the record itself holds; text from the environment stands there as it was written."""
+    try:
+        return RunSpec.model_validate_json(json.dumps(record["spec"]["resolved"]))
+    except (ValidationError, KeyError, TypeError) as error:
+        what = f"the record's spec is no spec of this version: {str(error).splitlines()[0]}"
+        hint = "see what was changed: crda-spec verify RUN"
+        raise SpecError(Complaint(code="bad-record", what=what, hint=hint)) from None
+
+
+def required(kept: KeptSpec) -> KeptSpec:
+    """The same, or a complaint when the data are not at hand."""
+    if kept.absent:
+        hint = "name the folder at which the spec's relative paths start: --base DIR"
+        raise SpecError(Complaint(code="data-absent", what=f"the run's data are not here: {kept.absent}", hint=hint))
+    return kept
+
+
+def _base(run: Path, files: tuple[str, ...]) -> Path | None:
+    """The working folder, or the nearest one above the run, in which every file is found."""
+    for folder in (Path.cwd(), *run.resolve().parents):
+        if all((folder / name).is_file() for name in files if "://" not in name):
+            return folder
+    return None
+
+
+def _files(spec: RunSpec) -> Iterator[str]:
+    """The files, and the databases, that a spec reads."""
+    graph: Any = spec.causal.graph
+    if getattr(graph, "path", None):
+        yield graph.path
+    split: Any = spec.dataset.split
+    sources: tuple[Any, ...] = (spec.dataset.source, getattr(split, "source", None))
+    for source in sources:
+        if getattr(source, "path", None):
+            yield source.path
+        elif source is not None and source.kind == "sql":
+            lite = source.url.startswith("sqlite:///") and source.url != "sqlite:///:memory:"
+            yield source.url.removeprefix("sqlite:///").partition("?")[0] if lite else source.url
+
+
+def graph_of(spec: RunSpec, draft: Draft, drawn: DrawnGraph | None) -> dict[str, Any]:
+    """The graph's hash, its language and where it was written. drawn: None before a search has found one."""
+    written: Any = spec.causal.graph
+    if written is None:
+        return graph_record(drawn, source="discovered", language=None, file=None)
+    path = getattr(written, "path", None)
+    file = None if path is None else draft.file.parent / path
+    return graph_record(drawn, source="spec" if file is None else file.name, language=written.kind, file=file)
+
+
+def lock_now(spec: RunSpec, draft: Draft, plan: Plan) -> tuple[dict[str, Any], Plan]:
+    """The lock as it would be written now, and the plan with its rows already read."""
+    drawn = None if spec.causal.graph is None else known_graph(spec, draft).drawn
+    split, report = plan.load()
+    lock = make_lock(
+        spec=resolved(portable(spec), draft),
+        split=split,
+        report=report,
+        graph=graph_of(spec, draft, drawn),
+        versions=versions(*_others(spec)),
+        platform=platform_record(),
+    )
+    return lock, replace(plan, load=lambda: (split, report))
+
+
+def _others(spec: RunSpec) -> Iterator[str]:
+    """The packages that only some runs use, as the record lists them."""
+    if spec.regressor.kind == "catboost":
+        yield "catboost"
+    if getattr(spec.tune, "augmentation", None) is not None:
+        yield "optuna"
+
+
+def locked_plan(spec: RunSpec, draft: Draft, plan: Plan, file: Path) -> Plan:
+    """The plan, if all is as it was locked; else a SpecError with every value that is not."""
+    where = lock_file(file)
+    lock = read_lock(where)
+    now, ready = lock_now(spec, draft, plan)
+    complaints = lock_complaints(lock, now, where)
+    if complaints:
+        raise SpecError(complaints)
+    return ready
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FinishedRun:
+    """A run and where it was written."""
+
+    result: RunResult
+    folder: Path
+    record_json: str
+
+
+def plan_folder(out: Path | None, *, base: Path, name: str) -> Path:
+    """Where the run will go, checked before any work is done. The clock and a random part make the id unique."""
+    stamp = datetime.now(tz=UTC).strftime("%Y%m%d-%H%M%S")
+    folder = out if out is not None else base / name / f"{stamp}-{secrets.token_hex(3)}"
+    check_destination(folder)
+    return folder
+
+
+def _saved(folder: str, model: Predictor) -> dict[str, bytes]:
+    if not isinstance(model, FittedModel):
+        return {}
+    return {f"{folder}/{name}": data for name, data in model_files(model).items()}
+
+
+def finish_run(result: RunResult, *, spec: RunSpec, draft: Draft, folder: Path) -> FinishedRun:
+    """Writes the run's files; all but the record's `volatile` part depend on spec, data and versions only."""
+    # How the work was spread changes no number, so it may change no byte either: it is kept in `volatile`.
+    told = portable(spec)
+    parts = {name: getattr(spec, name) for name in type(spec).model_fields}
+    spec_yaml = render(told, draft, without=searched_paths(draft, parts))
+    shown = resolved(told, draft)
+    graph = graph_of(spec, draft, result.certificate.graph)
+    record = make_record(
+        result, spec=shown, spec_yaml=spec_yaml, origins=value_origins(shown, draft), seed=spec.seed, graph=graph
+    )
+    svg = graph_svg(result.certificate.graph, result.certificate.features)
+    files: dict[str, bytes] = {
+        "spec.yaml": spec_yaml.encode(),
+        "certificate.json": canonical_json(certificate_record(result.certificate)).encode(),
+        "augmented.parquet": augmented_parquet(result),
+        "ledger.parquet": ledger_parquet(result),
+        "folds.csv": folds_csv(result.verdict.folds, result.time).encode(),
+        "rows.csv": rows_csv(result).encode(),
+        "graph.svg": svg.encode(),
+        **tuning_files(result.studies),
+    }
+    if result.gate_rows:
+        files["repeats.csv"] = repeats_csv(result).encode()
+    if result.studies:
+        files["tuning.svg"] = tuning_figure(result.studies).encode()
+    if result.diagnostics is not None:
+        files["diagnostics.json"] = canonical_json(result.diagnostics).encode()
+        files |= {f"figures/{one.file}.svg": one.svg.encode() for one in rows_figures(result)}
+    page = render_html(
+        result,
+        name=spec.name,
+        description=shown["description"],  # as written: what fills it in may be a secret
+        record_json=canonical_json(record),
+        spec_yaml=spec_yaml,
+    )
+    files["report.html"] = page.encode()
+    if spec.output.plots:
+        from crda_spec.report.plots import plot_files  # noqa: PLC0415 - loads matplotlib: not for a run that ends with a complaint
+
+        files |= plot_files(result)
+    files["croissant.json"] = croissant_json(record, files["augmented.parquet"]).encode()
+    if spec.output.model:
+        files |= _saved("model", result.model)
+        for number, member in enumerate(result.members, start=1):
+            files |= _saved(f"ensemble/{number}", member)  # what predicts, by its mean; the first is model/
+        for number, member in enumerate(result.teacher.members, start=1):
+            files |= _saved(f"teacher/{number}", member)  # what labelled the synthetic rows
+        files |= noise_files(result.abduction)
+    record["files"] = file_hashes(files)
+    volatile = {
+        "created": datetime.now(tz=UTC).isoformat(timespec="seconds"),
+        "seconds": {**result.timings, "regressor fits": result.fit_seconds},
+        "jobs": spec.execution.jobs,
+    }
+    whole = sealed(record, volatile)
+    record_json = canonical_json(whole)
+    files["record.json"] = record_json.encode()
+    files[CRATE] = crate_json(whole, files).encode()
+    write_run(folder, files)
+    return FinishedRun(result=result, folder=folder, record_json=record_json)

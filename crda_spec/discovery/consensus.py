@@ -1,0 +1,110 @@
+"""One graph out of several: what most methods, or most resamples, agree on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import combinations
+
+from crda_spec.discovery.found import DiscoveredGraph, EdgeMark, FoundEdge
+from crda_spec.discovery.orient import in_circles
+from crda_spec.errors import Complaint, GraphError, show
+
+
+def consensus(graphs: Sequence[DiscoveredGraph]) -> DiscoveredGraph:
+    """The links that more than half of the graphs have, each with the share that has it.
+
+    A direction is taken when more than half of the graphs with the link claim it; when some claim one direction and
+    others the opposite, and neither has that many, the link is a conflict; else it stays undirected. A `->` claims a
+    direction; from a PAG so does `o->`, since it rules the other one out. A link that knowledge decided in any of them
+    is taken as decided. Directed circles among majorities are conflicts.
+    """
+    names = _common_names(graphs)
+    votes = [_votes(graph) for graph in graphs]
+    marks: dict[tuple[int, int], tuple[EdgeMark, float, float]] = {}
+    for i, j in combinations(range(len(names)), 2):
+        cast = [found[names[i], names[j]] for found in votes if (names[i], names[j]) in found]
+        if 2 * len(cast) <= len(graphs):
+            continue
+        mark, turned, share = _decide(Counter(cast), len(cast))
+        marks[(j, i) if turned else (i, j)] = (mark, len(cast) / len(graphs), share * len(cast) / len(graphs))
+    for i, j in in_circles([pair for pair, found in marks.items() if found[0] == "->"], len(names)):
+        _, linked, _ = marks.pop((i, j))
+        marks[min(i, j), max(i, j)] = ("<->", linked, 0.0)
+    edges = tuple(
+        _edge(graphs, (names[a], names[b]), *found)
+        for (a, b), found in sorted(marks.items(), key=lambda item: (min(item[0]), max(item[0])))
+    )
+    notes = tuple(
+        f"The methods disagree on the direction between {edge.first} and {edge.second}."
+        for edge in edges
+        if edge.mark == "<->"
+    )
+    return DiscoveredGraph(
+        method="consensus",
+        kind="cpdag",
+        names=names,
+        edges=edges,
+        tests=sum(graph.tests for graph in graphs),
+        budget_hit=any(graph.budget_hit for graph in graphs),
+        notes=notes,
+    )
+
+
+def _common_names(graphs: Sequence[DiscoveredGraph]) -> tuple[str, ...]:
+    """The columns of the first graph; a GraphError when there is none, or one has others."""
+    if not graphs:
+        raise GraphError(Complaint(code="no-graphs", what="there is no graph to agree on", hint="give two or more"))
+    names = graphs[0].names
+    odd = [graph for graph in graphs if set(graph.names) != set(names)]
+    if odd:
+        raise GraphError(
+            Complaint(
+                code="other-columns",
+                what=f"the graph found by {graph.method} has other columns than the first: "
+                f"{show(sorted(set(graph.names) ^ set(names)))}",
+                hint="search the same columns with each method",
+            )
+            for graph in odd
+        )
+    return names
+
+
+def _votes(graph: DiscoveredGraph) -> dict[tuple[str, str], str]:
+    """(a, b), in both orders -> `->` or `<-` when the link claims a direction, else `--`."""
+    votes: dict[tuple[str, str], str] = {}
+    for edge in graph.edges:
+        claims = edge.mark in ("->", "o->")
+        votes[edge.first, edge.second] = "->" if claims else "--"
+        votes[edge.second, edge.first] = "<-" if claims else "--"
+    return votes
+
+
+def _decide(votes: Counter[str], total: int) -> tuple[EdgeMark, bool, float]:
+    """The mark, whether it is to be read from right to left, and the share of the votes that say so."""
+    if 2 * votes["->"] > total:
+        return "->", False, votes["->"] / total
+    if 2 * votes["<-"] > total:
+        return "->", True, votes["<-"] / total
+    if votes["->"] and votes["<-"]:
+        return "<->", False, 0.0
+    return "--", False, votes["--"] / total
+
+
+def _edge(
+    graphs: Sequence[DiscoveredGraph], ends: tuple[str, str], mark: EdgeMark, linked: float, same: float
+) -> FoundEdge:
+    """The link with the weakest evidence that any of the graphs has for it; a search by score tests nothing."""
+    linked_in = [(graph, edge) for graph in graphs if (edge := graph.edge(*ends)) is not None]
+    found = [edge for _, edge in linked_in]
+    tested = [edge for graph, edge in linked_in if graph.alpha is not None]
+    return FoundEdge(
+        first=ends[0],
+        second=ends[1],
+        mark=mark,
+        p_value=max((edge.p_value for edge in tested), default=0.0),
+        statistic=min((edge.statistic for edge in tested), default=0.0),
+        by_knowledge=any(edge.by_knowledge for edge in found),
+        frequency=linked,
+        same_mark=same,
+    )

@@ -1,0 +1,100 @@
+"""GES, greedy search over equivalence classes by score (Chickering 2002), through pgmpy."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+
+from crda_spec.discovery.found import DiscoveredGraph, EdgeMark, FoundEdge
+from crda_spec.discovery.partial import tidy
+from crda_spec.discovery.pc import checked_names
+from crda_spec.errors import Complaint, DataError
+from crda_spec.independence.pearson import correlation_matrix
+from crda_spec.records import Array, ColumnType, IntArray
+
+_DETERMINED = 1e-10  # a column of variance 1 with less left than this is determined by the others
+
+
+def ges(x: Array, names: Sequence[str], types: Sequence[ColumnType]) -> DiscoveredGraph:
+    """The CPDAG with the best BIC that greedy steps reach: Gaussian, or conditional Gaussian with categories.
+
+    x: (n, d), categories as codes; rows with a missing value are left out. A column that earlier ones determine (a
+    constant, a copy, a perfect linear combination) has no finite score: it is left out of the search, stays without
+    links, and is named in the notes. As many columns as rows are an error.
+    """
+    columns = checked_names(names)
+    whole = x[np.isfinite(x).all(axis=1)]
+    kept = _independent(whole, types)
+    if len(whole) <= len(kept) + 1:
+        raise DataError(
+            Complaint(
+                code="too-few-rows",
+                what=f"GES scores {len(kept)} columns from {len(whole)} rows without a missing value",
+                hint="it needs more rows than columns: search fewer columns, or use pc",
+            )
+        )
+    edges = _search(whole[:, kept], [types[k] for k in kept.tolist()]) if len(kept) > 1 else {}
+    left_out = [name for place, name in enumerate(columns) if place not in set(kept.tolist())]
+    note = f"GES left out columns that are constant or that others determine: {', '.join(left_out)}."
+    named = sorted((int(kept[a]), int(kept[b]), mark) for (a, b), mark in edges.items())
+    return DiscoveredGraph(
+        method="ges",
+        kind="cpdag",
+        names=columns,
+        edges=tuple(
+            FoundEdge(first=columns[a], second=columns[b], mark=mark)
+            for a, b, mark in sorted(named, key=lambda edge: (min(edge[:2]), max(edge[:2])))
+        ),
+        notes=(note,) if left_out else (),
+    )
+
+
+def _independent(x: Array, types: Sequence[ColumnType]) -> IntArray:
+    """The columns that no earlier ones determine; of a category only a constant or a copy is one that others do."""
+    left = tidy(correlation_matrix(x)[0])
+    kept: list[int] = []
+    for place, kind in enumerate(types):
+        values = x[:, place]
+        constant = len(np.unique(values)) < 2
+        if kind == "category":
+            copied = any(types[k] == "category" and _same_groups(values, x[:, k]) for k in kept)
+        else:
+            copied = left[place, place] <= _DETERMINED
+        if constant or copied:
+            continue
+        kept.append(place)
+        if kind != "category":
+            left = left - np.outer(left[:, place], left[place]) / left[place, place]
+    return np.array(kept, dtype=np.int64)
+
+
+def _same_groups(a: Array, b: Array) -> bool:
+    """Whether two categories divide the rows in the same way."""
+    groups = len(np.unique(np.column_stack([a, b]), axis=0))
+    return groups == len(np.unique(a)) == len(np.unique(b))
+
+
+def _search(x: Array, types: Sequence[ColumnType]) -> dict[tuple[int, int], EdgeMark]:
+    """Runs pgmpy on columns under names of our own, since it is particular about names."""
+    # Slow to import (about five seconds), and needed for this method only.
+    import pandas as pd  # noqa: PLC0415
+    from pgmpy.causal_discovery import GES  # noqa: PLC0415
+
+    names = [f"c{place:04d}" for place in range(x.shape[1])]
+    spread = x.std(axis=0)
+    frame = pd.DataFrame((x - x.mean(axis=0)) / spread, columns=names)
+    mixed = "category" in types
+    for place, kind in enumerate(types):
+        if kind == "category":
+            frame[names[place]] = pd.Categorical([f"v{code:g}" for code in x[:, place].tolist()])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # its own deprecations
+        found = GES(scoring_method="bic-cg" if mixed else "bic-g").fit(frame).causal_graph_
+    edges: dict[tuple[int, int], EdgeMark] = {}
+    for a, b in sorted((int(a[1:]), int(b[1:])) for a, b in found.directed_edges):
+        edges[a, b] = "->"
+    for a, b in sorted((int(a[1:]), int(b[1:])) for a, b in found.undirected_edges):
+        edges[min(a, b), max(a, b)] = "--"
+    return edges

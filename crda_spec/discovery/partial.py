@@ -1,0 +1,168 @@
+"""Partial correlations from one correlation matrix, in batches: the fast test behind PC.
+
+Rules for what cannot be computed, each on the side of keeping a link:
+
+- A set that determines i or j (a copy, a perfect linear combination) leaves nothing to correlate: no test.
+- Collinear members of a set count once: what the earlier ones determine adds nothing.
+- n <= |set| + 3 rows leave nothing to test with: no test.
+- A correlation that is not finite (a constant column) is no correlation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations, islice
+
+import numpy as np
+
+from crda_spec.independence.pearson import fisher_z
+from crda_spec.records import Array, IntArray, read_only
+
+_BATCH = 50_000  # cells of a step's largest array: it stays in the processor's cache, whatever the number of sets
+_DETERMINED = 1e-10  # a column of variance 1 with less left than this is determined by the others
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PartialCorrelation:
+    """Fisher's z test of partial correlations: right for columns that are jointly normal, or nearly so."""
+
+    r: Array  # (d, d) symmetric, unit diagonal, all finite
+    n: int
+
+    @classmethod
+    def of(cls, correlation: Array, n: int) -> PartialCorrelation:
+        """From any matrix that claims to hold correlations of n rows."""
+        return cls(read_only(tidy(correlation)), n)
+
+    def p_value(self, i: int, j: int, given: tuple[int, ...]) -> tuple[float, float]:
+        """|partial correlation| and its two-sided p-value."""
+        held = np.array(given, dtype=np.int64).reshape(1, len(given))
+        size, p = self.p_values(np.array([i]), np.array([j]), held)
+        return float(size[0]), float(p[0])
+
+    def p_values(self, i: IntArray, j: IntArray, given: IntArray) -> tuple[Array, Array]:
+        """|partial correlations| (t,) and two-sided p-values (t,) of t pairs, each given its own k columns."""
+        squares = squared_partials(self.r, i, j[:, None], given, np.arange(given.shape[1])[None, :])[:, 0, 0]
+        return sizes_and_p_values(squares, self.n, given.shape[1])
+
+
+def sizes_and_p_values(squares: Array, n: int, given: int) -> tuple[Array, Array]:
+    """From squared partial correlations, infinite where there was no test: sizes (then 0) and p-values (then 0)."""
+    tested = np.isfinite(squares)
+    size = np.sqrt(np.where(tested, squares, 0.0))
+    return size, np.where(tested, fisher_z(size, n, given), 0.0)
+
+
+def tidy(correlation: Array) -> Array:
+    """A symmetric copy with a unit diagonal; what is not finite is no correlation."""
+    r = np.array(correlation, dtype=np.float64)
+    np.nan_to_num(r, copy=False, nan=0.0, posinf=0.0, neginf=0.0)
+    np.clip(r, -1.0, 1.0, out=r)
+    if not np.array_equal(r, r.T):
+        r = (r + r.T) / 2.0
+    np.fill_diagonal(r, 1.0)
+    return r
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Weakest:
+    """For each of g centres and m neighbours: the weakest partial correlation over all sets, and that set."""
+
+    squares: Array  # (g, m), infinite where no set allowed a test
+    sets: IntArray  # (g, m, k) columns
+    union: np.ndarray[tuple[int, ...], np.dtype[np.bool_]] | None  # (g, m, q) members of any set with p > alpha
+
+
+def weakest(
+    test: PartialCorrelation, centre: IntArray, around: IntArray, given: IntArray, depth: int, alpha: float | None
+) -> Weakest:
+    """Tries every set of `depth` columns out of `given` on each pair of a centre and one of its neighbours.
+
+    centre: (g,).  around: (g, m) neighbours to test.  given: (g, q) columns that sets are made of; a set never holds
+    the neighbour itself.  alpha: when given, the members of all sets with a larger p-value are kept too.
+    """
+    (g, m), q = around.shape, given.shape[1]
+    best = np.full((g, m), np.inf)
+    chosen = np.zeros((g, m, depth), dtype=np.int64)
+    union = None if alpha is None else np.zeros((g, m, q), dtype=np.bool_)
+    for sets in _batches(q, depth, max(1, _BATCH // (m + 1))):
+        step = max(1, _BATCH // (len(sets) * (m + 1)))
+        for start in range(0, g, step):
+            at = slice(start, start + step)
+            squares = squared_partials(test.r, centre[at], around[at], given[at], sets)
+            row = squares.argmin(axis=1)
+            value = np.take_along_axis(squares, row[:, None, :], axis=1)[:, 0, :]
+            better = value < best[at]
+            best[at][better] = value[better]
+            chosen[at][better] = sets[row[better]]
+            if union is not None and alpha is not None:
+                hits = sizes_and_p_values(squares, test.n, depth)[1] > alpha
+                member = (sets[:, :, None] == np.arange(q)).any(axis=1)
+                union[at] |= np.matmul(hits.transpose(0, 2, 1), member)
+    return Weakest(best, given[np.arange(g)[:, None, None], chosen], union)
+
+
+def _batches(q: int, depth: int, rows: int) -> Iterator[IntArray]:
+    """All sets of `depth` numbers below q, in lexicographic order, at most `rows` at a time."""
+    sets = combinations(range(q), depth)
+    while batch := list(islice(sets, rows)):
+        yield np.array(batch, dtype=np.int64).reshape(len(batch), depth)
+
+
+def squared_partials(r: Array, centre: IntArray, around: IntArray, given: IntArray, sets: IntArray) -> Array:
+    """Squared partial correlations of g centres with m neighbours each, given each of c sets: (g, c, m).
+
+    centre: (g,).  around: (g, m).  given: (g, q).  sets: (c, k) positions within a row of `given`. Infinite where the
+    set determines one of the two. One Cholesky factor per set serves all m neighbours: its row t is the t-th member's
+    covariance with every column, less what the earlier members explain.
+    """
+    if sets.shape[1] == 1:
+        return _squared_given_one(r, centre, around, given[:, sets[:, 0]])
+    columns = np.concatenate([around, centre[:, None]], axis=1)
+    with_columns = r[given[:, :, None], columns[:, None, :]]  # (g, q, m + 1)
+    within = r[given[:, :, None], given[:, None, :]]  # (g, q, q)
+    left = np.ones((len(centre), len(sets), columns.shape[1]))  # of each column's variance
+    covariance = np.repeat(r[centre[:, None], around][:, None, :], len(sets), axis=1)  # with the centre
+    factor: list[tuple[Array, list[Array]]] = []
+    for t, member in enumerate(sets.T):
+        row = with_columns[:, member, :]
+        later = [within[:, member, other] for other in sets.T[t:]]
+        for earlier, weights in factor:
+            weight = weights[t]
+            row = row - weight[:, :, None] * earlier
+            later = [value - weight * weights[t + place] for place, value in enumerate(later)]
+        sound = later[0] > _DETERMINED
+        scale = np.where(sound, 1.0 / np.sqrt(np.where(sound, later[0], 1.0)), 0.0)
+        row = row * scale[:, :, None]
+        factor.append((row, [np.zeros(0)] * t + [value * scale for value in later]))
+        left -= row * row
+        covariance -= row[:, :, :-1] * row[:, :, -1:]
+    # Nothing is left of a member, so that no column is tested given itself.
+    return _ratio(covariance, left[:, :, :-1], left[:, :, -1:])
+
+
+def _squared_given_one(r: Array, centre: IntArray, around: IntArray, given: IntArray) -> Array:
+    """The same for sets of one column each, where most tests of a sparse graph are made: the closed form
+    (r_ij - r_is r_js)^2 / ((1 - r_is^2)(1 - r_js^2)).  given: (g, c).
+    """
+    centre_given = r[centre[:, None], given][:, :, None]  # (g, c, 1)
+    # (g, c, m): the correlations of set and neighbour. One flat index is gathered faster than two.
+    covariance = r.ravel().take(given[:, :, None] * len(r) + around[:, None, :])
+    left = covariance * covariance
+    np.subtract(1.0, left, out=left)
+    covariance *= -centre_given
+    covariance += r[centre[:, None], around][:, None, :]
+    return _ratio(covariance, left, 1.0 - centre_given * centre_given)
+
+
+def _ratio(covariance: Array, left: Array, left_of_centre: Array) -> Array:
+    """covariance^2 / (left * left_of_centre), infinite where one of these is nothing. Overwrites its arguments."""
+    nothing = left <= _DETERMINED
+    nothing |= left_of_centre <= _DETERMINED
+    left *= left_of_centre
+    covariance *= covariance
+    np.copyto(left, 1.0, where=nothing)
+    covariance /= left
+    np.copyto(covariance, np.inf, where=nothing)
+    return covariance

@@ -1,0 +1,239 @@
+"""The joint check: do the features that may move, together, help to predict the residual where they were not fitted?
+
+Screens ask about one feature at a time, and PC explains collinear features away by each other: on the satellite table
+a regressor that saw one feature leaves a residual tied to 27 of 36 features, and PC links it to none. So one question
+is asked of the whole partition, in the words of the assumption P(Z | X_P, X_R) = P(Z | X_R): once X_R has said what it
+can about the residual of a row, does X_P have anything to add? And about the residual's size?
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy import special
+
+from crda_spec.records import Array, IntArray
+
+PENALTIES = np.logspace(-2.0, 6.0, 25)  # of columns with variance 1
+_LARGEST_MODEL = 0.5  # degrees of freedom, as a share of the rows; beyond it generalised validation cannot be trusted
+_RANK = 1e-9  # directions with a smaller share of the largest one's variance are rounding
+COARSE = (0.05, 0.35, 0.65, 0.95)  # the quantiles between which a bent line is a cubic
+FINE = (0.0, 0.1, 0.35, 0.65, 0.9, 1.0)
+_BORDER = 4.0  # standard deviations beyond which a value counts as if it were there
+_MOST_PRODUCTS = 60
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Basis:
+    """What training rows say of the columns: their middle, spread and knots."""
+
+    centre: Array  # (d,)
+    spread: Array  # (d,) infinite for a constant, which then counts for nothing
+    knots: tuple[Array, ...]  # of each column, in its standardised unit; empty for one with few values
+
+    @classmethod
+    def of(cls, x: Array, quantiles: tuple[float, ...]) -> Basis:
+        """x: (n, d), finite.  quantiles: where each column's knots lie."""
+        centre, spread = x.mean(axis=0), x.std(axis=0)
+        varies = spread > 1e-9 * np.abs(x).max(axis=0, initial=0.0)
+        spread = np.where(varies, spread, np.inf)
+        return cls(centre, spread, tuple(_knots(column, quantiles) for column in ((x - centre) / spread).T))
+
+    def unit(self, x: Array) -> Array:
+        """The columns with mean 0 and spread 1 in the training rows, and none far beyond them.  x, result: (m, d)."""
+        return np.clip((x - self.centre) / self.spread, -_BORDER, _BORDER)
+
+    def bent(self, x: Array) -> Array:
+        """Each column and its bends, side by side.  x: (m, d).  Returns (m, q)."""
+        unit = self.unit(x)
+        bends = [_bends(column, knots) for column, knots in zip(unit.T, self.knots, strict=True) if len(knots)]
+        return np.concatenate([unit, *bends], axis=1)
+
+
+def products(first: Array, second: Array) -> Array:
+    """Products of each pair of columns of `first`, and of each of them with each of `second`; none if too many.
+
+    first: (m, p).  second: (m, r).  Returns (m, q), q = p (p - 1) / 2 + p r or 0.
+    """
+    p, r = first.shape[1], second.shape[1]
+    if p * (p - 1) // 2 + p * r > _MOST_PRODUCTS:
+        return np.empty((len(first), 0))
+    i, j = np.triu_indices(p, 1)
+    across = (first[:, :, None] * second[:, None, :]).reshape(len(first), p * r)
+    return np.concatenate([first[:, i] * first[:, j], across], axis=1)
+
+
+def _knots(unit: Array, quantiles: tuple[float, ...]) -> Array:
+    knots = np.unique(np.quantile(unit, quantiles))
+    return knots if len(knots) >= 3 else np.empty(0)
+
+
+def _bends(unit: Array, knots: Array) -> Array:
+    """Natural cubic splines: lines beyond the outer knots, smooth cubics between.  Returns (m, len(knots) - 2)."""
+    last = knots[-1]
+    cubes = np.maximum(unit[:, None] - knots, 0.0) ** 3
+    rise = (cubes[:, :-1] - cubes[:, -1:]) / (last - knots[:-1])
+    bends: Array = rise[:, :-1] - rise[:, -1:]
+    return bends
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ridge:
+    """Columns taken apart once, so that several targets can be fitted, each with its own penalty."""
+
+    centre: Array  # (q,)
+    spread: Array  # (q,) infinite for a constant
+    directions: Array  # (q, k) with unit length
+    sizes: Array  # (k,) squared lengths of the training rows along each
+    scores: Array  # (n, k) the training rows along each
+
+    @classmethod
+    def of(cls, x: Array) -> Ridge:
+        """x: (n, q), the training rows."""
+        centre, spread = x.mean(axis=0), x.std(axis=0)
+        spread = np.where(spread > 1e-9, spread, np.inf)
+        unit = (x - centre) / spread
+        wide = x.shape[1] > len(x)  # the smaller of the two products has the same sizes and costs less
+        sizes, vectors = np.linalg.eigh(unit @ unit.T if wide else unit.T @ unit)
+        kept = sizes > _RANK * max(float(sizes.max(initial=0.0)), 1.0)
+        directions = vectors[:, kept]
+        if wide:
+            directions = unit.T @ (directions / np.sqrt(sizes[kept]))
+        return cls(centre, spread, directions, sizes[kept], unit @ directions)
+
+    def predict(self, targets: Array, x: Array) -> tuple[Array, Array]:
+        """Fits the targets, (n, t), and predicts them in the training rows, (n, t), and in other rows x, (m, t).
+
+        The penalty of each target minimises the generalised cross-validation score (Golub, Heath and Wahba 1979).
+        """
+        means = targets.mean(axis=0)
+        along = self.scores.T @ (targets - means)  # (k, t)
+        keep = self.sizes[:, None] / (self.sizes[:, None] + PENALTIES)  # (k, penalties)
+        explained = np.einsum("kp,kt->pt", (2.0 - keep) * keep / self.sizes[:, None], along**2)
+        errors = ((targets - means) ** 2).sum(axis=0) - explained
+        freedom = keep.sum(axis=0)
+        score = errors / (len(targets) - 1.0 - np.minimum(freedom, len(targets) - 2.0))[:, None] ** 2
+        score[freedom > _LARGEST_MODEL * len(targets)] = np.inf
+        best = np.where(np.isfinite(score).any(axis=0), np.argmin(score, axis=0), len(PENALTIES) - 1)
+        weights = keep[:, best] / self.sizes[:, None] * along
+        return means + self.scores @ weights, means + ((x - self.centre) / self.spread) @ self.directions @ weights
+
+
+def without_gaps(x: Array) -> Array:
+    """Missing cells filled by their column's mean, and one column of 0 and 1 more for each column that has gaps."""
+    gaps = ~np.isfinite(x)
+    means = np.where(gaps, 0.0, x).sum(axis=0) / np.maximum((~gaps).sum(axis=0), 1)
+    return np.concatenate([np.where(gaps, means, x), gaps[:, gaps.any(axis=0)].astype(np.float64)], axis=1)
+
+
+_LEAST_ROWS = 20
+_ROUNDING = 1e-12  # a standard error this small, of products of numbers about 1, is no evidence
+_WILD = 4.0  # a residual further out than this many robust standard deviations counts as being there
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointResult:
+    """What X_P adds to X_R in rows that were not fitted. A gain is a share of the squared error that X_R leaves."""
+
+    gain: float  # for the residual; negative when X_P only adds noise to the prediction
+    p_value: float
+    size_gain: float  # for the residual's size
+    size_p_value: float
+    rows: int
+    folds: int  # 0 when nothing could be tested
+
+    @property
+    def joint_p_value(self) -> float:
+        """For both questions together, corrected for their number; 1 where nothing could be tested."""
+        return min(1.0, 2.0 * min(self.p_value, self.size_p_value))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointCheck:
+    """Cross-fitted comparison of two nested models, by ridge regression on bent lines (and products, when few).
+
+    In each fold's training rows, m(x_R) predicts the residual; h(x_P, x_R) predicts what m leaves, and is itself freed
+    of all that x_R predicts of it. In the fold's held-out rows the nested models are m and m + h. Mixing a little of h
+    into m lowers the squared error exactly when (z - m) h is positive on average, so that mean over all held-out rows
+    is compared with its standard error, one-sided. This is the projected covariance measure of Lundborg, Kim, Shah and
+    Samworth (2024): an error in m spoils the level only through its product with an error in h's own regression on
+    x_R. A plain paired test of squared errors charges the larger model for all its estimation noise: it hardly ever
+    rejects under the null, and for the same reason misses weak dependence.
+    """
+
+    folds: int = 5
+
+    name: ClassVar[str] = "joint"
+
+    def __call__(self, moving: Array, kept: Array, z: Array, *, rng: np.random.Generator) -> JointResult:
+        """moving: (n, p), X_P.  kept: (n, r), X_R; r may be 0.  z: (n,) residuals.  rng: assigns rows to folds.
+
+        A category comes as one column of 0 and 1 for each label. Missing cells are filled with the column's mean and
+        marked by a column of their own; rows without a residual are left out.
+        """
+        known = np.isfinite(z)
+        n = int(known.sum())
+        targets = _targets(z[known])
+        fold = rng.permutation(np.arange(n) % self.folds)
+        if n < max(_LEAST_ROWS, 2 * self.folds) or not targets.any():
+            return JointResult(gain=0.0, p_value=1.0, size_gain=0.0, size_p_value=1.0, rows=n, folds=0)
+        x_p, x_r = without_gaps(moving[known]), without_gaps(kept[known])
+        left, added = np.empty_like(targets), np.empty_like(targets)
+        for number in range(self.folds):
+            out = fold == number
+            left[out], added[out] = _held_out(x_p, x_r, targets, np.flatnonzero(~out), np.flatnonzero(out))
+        gains, p_values = _compare(left, added)
+        return JointResult(
+            gain=float(gains[0]),
+            p_value=float(p_values[0]),
+            size_gain=float(gains[1]),
+            size_p_value=float(p_values[1]),
+            rows=n,
+            folds=self.folds,
+        )
+
+
+def _targets(z: Array) -> Array:
+    """The residual and its size, (n, 2), in units of their spread; wild values are brought in.
+
+    The assumption speaks of the whole distribution of the residual, so any function of it may be asked about; a few
+    rows of a heavy tail would otherwise decide alone.
+    """
+    if not len(z):
+        return np.zeros((0, 2))
+    return np.column_stack([_tamed(z), _tamed(np.abs(_tamed(z)))])
+
+
+def _tamed(values: Array) -> Array:
+    away = values / (float(np.abs(values).max()) or 1.0)
+    away = away - np.median(away)
+    # 1.4826 makes the median absolute deviation a standard deviation for normal values.
+    spread = 1.4826 * float(np.median(np.abs(away))) or float(np.abs(away).mean())
+    return np.clip(away / spread, -_WILD, _WILD) if spread > 0 else np.zeros_like(away)
+
+
+def _held_out(x_p: Array, x_r: Array, targets: Array, train: IntArray, test: IntArray) -> tuple[Array, Array]:
+    """For the test rows: what X_R leaves of the targets, and what X_P adds to the prediction; each (m, 2)."""
+    of_r, of_p = Basis.of(x_r[train], FINE), Basis.of(x_p[train], COARSE)
+    rich = [_columns(of_r, x_r[rows], np.empty((len(rows), 0))) for rows in (train, test)]
+    plain = [_columns(of_p, x_p[rows], of_r.unit(x_r[rows])) for rows in (train, test)]
+    kept = Ridge.of(rich[0])
+    fitted, predicted = kept.predict(targets[train], rich[1])
+    added, added_out = Ridge.of(plain[0]).predict(targets[train] - fitted, plain[1])
+    return targets[test] - predicted, added_out - kept.predict(added, rich[1])[1]
+
+
+def _columns(basis: Basis, x: Array, beside: Array) -> Array:
+    return np.concatenate([basis.bent(x), products(basis.unit(x), beside)], axis=1)
+
+
+def _compare(left: Array, added: Array) -> tuple[Array, Array]:
+    """The share of squared error that X_P takes away, and the one-sided p-value, of each target."""
+    wrong = (left**2).sum(axis=0)
+    gains = 1.0 - ((left - added) ** 2).sum(axis=0) / np.where(wrong > 0, wrong, 1.0)
+    slope = left * added
+    error = slope.std(axis=0, ddof=1) / np.sqrt(len(slope))
+    t = np.divide(slope.mean(axis=0), error, out=np.zeros(len(error)), where=error > _ROUNDING)
+    return np.where(wrong > 0, gains, 0.0), special.stdtr(len(slope) - 1.0, -t)

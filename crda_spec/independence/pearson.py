@@ -1,0 +1,75 @@
+"""Linear correlation: the paper's screen, the matrix that PC works from, and Fisher's z for partial correlations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy import special
+
+from crda_spec.independence._protocol import ScreenResult, standardized
+from crda_spec.records import Array, IntArray
+
+# atanh of the largest number below 1 is about 18.4: finite, and far beyond any threshold.
+_LARGEST = np.nextafter(1.0, 0.0)
+
+
+def fisher_z(r: Array, n: int, given: int) -> Array:
+    """Two-sided p-values of partial correlations r (any shape) from n rows, given that many other columns.
+
+    sqrt(n - given - 3) * atanh(r) is about standard normal when the true partial correlation is 0 and the columns are
+    jointly normal. Where n <= given + 3, or r is NaN because there was nothing to correlate, no test is possible; the
+    result is 0, so that a rule which cuts a link at large p-values leaves it in place.
+    """
+    freedom = n - given - 3
+    if freedom <= 0:
+        return np.zeros(np.shape(r))
+    size = np.minimum(np.abs(r), _LARGEST)
+    p: Array = special.erfc(np.sqrt(freedom / 2.0) * np.arctanh(np.where(np.isnan(size), 0.0, size)))
+    return np.where(np.isnan(size), 0.0, p)
+
+
+@dataclass(frozen=True, slots=True)
+class Pearson:
+    """Pearson's r of each feature with the residual; the p-value is two-sided and exact under normality.
+
+    Rows in which a feature or the residual is missing (not finite) are left out for that feature. A constant, or fewer
+    than three rows, gives statistic 0 and p-value 1: nothing was seen, because nothing could be.
+    """
+
+    name: ClassVar[str] = "pearson"
+
+    def __call__(self, x: Array, z: Array, *, rng: np.random.Generator | None = None) -> ScreenResult:
+        """x: (n, d) features.  z: (n,) residuals.  rng: not used.  Returns d correlations and d p-values."""
+        del rng
+        present = np.isfinite(x) & np.isfinite(z)[:, None]
+        rows = present.sum(axis=0)
+        a = standardized(x, present)
+        b = standardized(np.broadcast_to(z[:, None], x.shape), present)
+        r = np.clip(np.einsum("ij,ij->j", a, b), -1.0, 1.0)
+        r[rows < 3] = 0.0
+        p = correlation_p_value(r, rows - 2)
+        return ScreenResult(statistic=r, p_value=p, rows=rows, permutations=np.zeros(len(r), dtype=np.int64))
+
+
+def correlation_p_value(r: Array, freedom: IntArray) -> Array:
+    """P(|R| >= |r|) for R of independent normal columns: Student's t with t^2 = freedom * r^2 / (1 - r^2)."""
+    # The t distribution's two tails as an incomplete beta function of freedom / (freedom + t^2) = 1 - r^2.
+    # (1 - r)(1 + r) keeps the digits that 1 - r^2 loses near 1.
+    p = special.betainc(np.maximum(freedom, 1) / 2.0, 0.5, (1.0 - r) * (1.0 + r))
+    return np.asarray(p, dtype=np.float64)
+
+
+def correlation_matrix(x: Array) -> tuple[Array, int]:
+    """The correlations of all columns, (d, d), and the number of rows they come from.
+
+    Only rows without a missing (not finite) value count: correlations taken from different rows need not fit together
+    in one table of random variables. A constant has correlation 0 with every other column; the diagonal is 1.
+    """
+    whole = x[np.isfinite(x).all(axis=1)]
+    unit = standardized(whole, np.ones(whole.shape, dtype=np.bool_))
+    r = np.clip(unit.T @ unit, -1.0, 1.0)
+    r = (r + r.T) / 2.0
+    np.fill_diagonal(r, 1.0)
+    return r, len(whole)

@@ -1,0 +1,410 @@
+"""Models that leave out gate folds, each fitted once and used wherever that is leak-free.
+
+Let F1..FK be the gate's folds, and M(S) a model fitted on the training rows without the folds in S.
+
+- The gate compares, on Fj, the plain model M({j}) with a student taught inside the rows without Fj.
+- The teacher on all training rows needs, for each fold k, a model without Fk: that is M({k}).
+- The teacher inside outer fold j needs, for each other fold k, a model without Fk, on rows without Fj: M({j, k}).
+
+So M({k}) serves twice: as the gate's plain model of fold k, and as a member of the teacher on all rows. And M({j, k})
+serves twice: in outer fold j, where it has not seen Fk, and in outer fold k, where it has not seen Fj. For K folds and
+one kind of model that is K + K(K-1)/2 fits instead of 2K + K(K-1). A teacher in blocks goes further: inside outer fold
+j it needs M(B) for the blocks B that contain j, and M(B) serves in each fold of B (`blocks.py`). Since M(B) has seen
+few rows, most of the say (all of it in a committee) is M({j})'s, which has seen all that there are in j and is fitted
+anyway: for the teacher on all rows. M(B) then tells how the kinds are to be weighed.
+
+Nothing leaks. Whatever is used inside outer fold j is M(S) with j in S: its plain model M({j}), its teacher's members
+M({j, k}), M(B) or M({j}) again. By definition M(S) is a function of the rows outside Fj, of the settings, which are
+declared and not tuned, and of a seed made from S and the run's seed. The folds themselves depend on the number of rows,
+the groups and the seed, never on a value of x or y. Hence no value in Fj can change a prediction, a residual, a
+partition, a synthetic row or a weight inside outer fold j. What the teacher on all rows does with M({j}) happens
+outside the gate.
+
+Settings that are tuned are tuned anew inside every fold; then M({j, k}) has other settings in j than in k, and nothing
+is shared. Nor is it where folds run forward in time: M({j, k}) has seen rows that are later than Fj (`time_folds`).
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from crda_spec.data.folds import count_pieces, left_out_folds
+from crda_spec.records import Array, IntArray, Table, Teacher, TeacherFamily, weighted_mean
+from crda_spec.regressors._protocol import Regressor
+from crda_spec.regressors.fit import Fill, FittedModel, Fitter, student_seed
+from crda_spec.regressors.teachers._protocol import Block, GateFolds, Seat, fold_blocks
+from crda_spec.seeds import integer_seed, stream
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Line:
+    """The members of one seat: one a fold, each fitted without its fold."""
+
+    family: str
+    names: tuple[str, ...]
+    members: tuple[FittedModel, ...]
+    out_of_fold: Array  # (n,) each row by the member that has not seen it, on average where there are several
+    has_whole: bool = False  # the last member has seen all rows, the others fewer
+
+    def weights(self, weight: float, *, whole_share: float) -> list[float]:
+        """What each member weighs, when the line weighs this much and a member of all rows has this part of it."""
+        if not self.has_whole:
+            return [weight / len(self.members)] * len(self.members)
+        parts = len(self.members) - 1
+        return [weight * (1.0 - whole_share) / parts] * parts + [weight * whole_share]
+
+
+def fold_model_seed(seed: int, seat: Seat, position: int, left_out: tuple[int, ...]) -> int:
+    """One seed for one model, whoever asks for it: the seat at `position`, fitted without these gate folds.
+
+    The student's own model without one fold is the gate's plain model of that fold, so it starts as that one does.
+    """
+    if seat.is_students and len(left_out) == 1:
+        return student_seed(seed, left_out)
+    return integer_seed(seed, "fold-model", position, *left_out)
+
+
+def gate_lines(
+    train: Table,
+    fitter: Fitter,
+    seats: Sequence[Seat],
+    around: GateFolds | None,
+    plain: FittedModel,
+    *,
+    seed: int,
+    index: tuple[int, ...],
+) -> tuple[Line, ...]:
+    """The lines of members on the gate's folds; what is ready is taken, the rest is fitted. plain: on all these rows.
+
+    Taken or fitted, a member is the same to the last bit: same rows, same seed. Where the gate's folds run forward in
+    time, the members leave out blocks of time of these rows instead (`sharing.time_folds`), at most one a moment.
+    """
+    if around is None:
+        message = "a teacher whose folds are the gate's must be told the gate's folds"
+        raise ValueError(message)
+    if train.times is not None:
+        count = max(2, min(len(around.parts), count_pieces(train.times, train.groups)))
+        return own_lines(train, fitter, seats, count, seed=seed, index=index)
+    families = _families(seats, fitter)
+    lines = []
+    for position, seat in enumerate(seats):
+        members = []
+        for part in around.parts:
+            if seat.is_students and not part:
+                members.append(plain)
+                continue
+            member = around.ready.get((position, part))
+            if member is None:
+                member_seed = fold_model_seed(seed, seat, position, around.left_out(part))
+                member = _without(train, around.held_of(part), fitter, seat, seed=member_seed)
+            else:
+                fitter.reused += 1
+            members.append(member)
+        held = [around.held_of(part) for part in around.parts]
+        lines.append(_line(train, families[position], seat, around.parts, held, members))
+    return tuple(lines)
+
+
+def own_lines(
+    train: Table, fitter: Fitter, seats: Sequence[Seat], count: int, *, seed: int, index: tuple[int, ...]
+) -> tuple[Line, ...]:
+    """The lines of members on folds of their own: the same for all seats of a repeat, drawn anew for the next."""
+    families = _families(seats, fitter)
+    numbers = tuple((number,) for number in range(1, count + 1))
+    lines = []
+    for position, seat in enumerate(seats):
+        draw = stream(seed, "teacher-folds", *index, *((seat.repeat,) if seat.repeat else ()))
+        layout = left_out_folds(train, count, rng=draw)
+        stage = f"teacher-{position}" if position else "teacher"
+        members = [
+            _without(train, held, fitter, seat, seed=integer_seed(seed, stage, *index, number))
+            for number, held in enumerate(layout)
+        ]
+        word = "fold" if train.times is None else "block"
+        lines.append(_line(train, families[position], seat, numbers, layout, members, word=word))
+    return tuple(lines)
+
+
+def weighed_teacher(
+    kind: str, train: Table, lines: Sequence[Line], weights: Sequence[float], *, whole_share: float
+) -> Teacher:
+    """The teacher whose lines weigh this much (together 1); members without weight are left behind.
+
+    whole_share: how much of a line's say belongs to the member that has seen all rows, where there is one.
+    """
+    chosen = [(line, weight) for line, weight in zip(lines, weights, strict=True) if weight > 0]
+    say = [(line, line.weights(weight, whole_share=whole_share)) for line, weight in chosen]
+    members = [(line, at, own) for line, each in say for at, own in enumerate(each) if own > 0]
+    teacher = Teacher(
+        kind=kind,
+        members=tuple(line.members[at] for line, at, _ in members),
+        in_sample=np.empty(0),
+        out_of_fold=None,
+        weights=tuple(weight for *_, weight in members),
+    )
+    return Teacher(
+        kind=kind,
+        members=teacher.members,
+        in_sample=teacher.predict(train.x),
+        out_of_fold=_weighed([line.out_of_fold for line, _ in chosen], [weight for _, weight in chosen]),
+        weights=teacher.weights,
+        names=tuple(line.names[at] for line, at, _ in members),
+        families=_summaries(train, lines, weights),
+    )
+
+
+def unseen_error(train: Table, predicted: Array) -> float:
+    """The (weighted) mean squared error of predictions for rows unseen; infinite for a model that has run away."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        error = weighted_mean((train.y - predicted) ** 2, train.weights)
+    return error if np.isfinite(error) else float("inf")
+
+
+def _weighed(predictions: Sequence[Array], weights: Sequence[float]) -> Array:
+    """(n,) the weighted mean; in this order, so that it is the same to the last bit every time."""
+    total = weights[0] * predictions[0]
+    for weight, predicted in zip(weights[1:], predictions[1:], strict=True):
+        total = total + weight * predicted
+    return total
+
+
+def _summaries(train: Table, lines: Sequence[Line], weights: Sequence[float]) -> tuple[TeacherFamily, ...]:
+    """One a family; repeats of one family are summed up."""
+    found = []
+    for family in dict.fromkeys(line.family for line in lines):
+        own = [(line, weight) for line, weight in zip(lines, weights, strict=True) if line.family == family]
+        mean = np.mean([line.out_of_fold for line, _ in own], axis=0)
+        found.append(
+            TeacherFamily(
+                name=family,
+                fitted=sum(len(line.members) for line, _ in own),
+                weight=float(sum(weight for _, weight in own)),
+                error=unseen_error(train, mean),
+            )
+        )
+    return tuple(found)
+
+
+def _families(seats: Sequence[Seat], fitter: Fitter) -> tuple[str, ...]:
+    """The kinds, told apart where there are two of a kind; repeats of one seat keep its name."""
+    names: list[str] = []
+    for seat in seats:
+        kind = (seat.regressor or fitter.regressor).kind
+        number = 1 + sum(name == kind or name.startswith(f"{kind} ") for name in names)
+        names.append(kind if seat.repeat or number == 1 else f"{kind} {number}")
+    return tuple(names)
+
+
+def _without(train: Table, held: IntArray, fitter: Fitter, seat: Seat, *, seed: int) -> FittedModel:
+    rest = np.setdiff1d(np.arange(len(train)), held)
+    return fitter.fit(train.take(rest), seed=seed, regressor=seat.regressor)
+
+
+def _line(
+    train: Table,
+    family: str,
+    seat: Seat,
+    parts: Sequence[Block],
+    layout: Sequence[IntArray],
+    members: Sequence[FittedModel],
+    *,
+    word: str = "fold",
+) -> Line:
+    total, times = np.zeros(len(train)), np.zeros(len(train))
+    for held, member in zip(layout, members, strict=True):
+        total[held] += member.predict(train.x[held])
+        times[held] += 1.0
+    repeat = f", repeat {seat.repeat + 1}" if seat.repeat else ""
+    names = tuple(f"{family} {_folds_in_words(part, word)}{repeat}" for part in parts)
+    return Line(family=family, names=names, members=tuple(members), out_of_fold=total / times, has_whole=not all(parts))
+
+
+def _folds_in_words(part: Block, word: str) -> str:
+    """`without fold 3`, `without folds 2, 5 and 8`, `of all rows`."""
+    if not part:
+        return "of all rows"
+    *others, last = map(str, part)
+    return f"without {word}s {', '.join(others)} and {last}" if others else f"without {word} {last}"
+
+
+STUDENT = -1  # stands for the student's own seat where the teacher has none for it
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ModelKey:
+    """One model: which seat, and which of the gate's folds it has not seen (none: it has seen all training rows)."""
+
+    seat: int
+    left_out: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FoldFitting:
+    """All that is needed to fit any of the shared models, in this process or in another."""
+
+    regressor: Regressor
+    fill: Fill
+    seats: tuple[Seat, ...]
+    train: Table
+    held: tuple[IntArray, ...]
+    seed: int
+    in_blocks: bool = False
+
+    def fit(self, key: ModelKey) -> tuple[FittedModel, float]:
+        """The model and the seconds it took."""
+        seat = Seat() if key.seat == STUDENT else self.seats[key.seat]
+        if key.left_out:
+            seed = fold_model_seed(self.seed, seat, key.seat, key.left_out)
+        else:
+            seed = student_seed(self.seed, (0,))
+        unseen = [self.held[number - 1] for number in key.left_out]
+        rows = np.setdiff1d(np.arange(len(self.train)), np.concatenate(unseen) if unseen else [])
+        fitter = Fitter(self.regressor, self.fill)
+        with threadpool_limits(limits=1):  # the same bytes on any machine, and no fight between workers
+            model = fitter.fit(self.train.take(rows), seed=seed, regressor=seat.regressor)
+        return _as_sent(model), fitter.seconds
+
+
+@dataclass(slots=True, eq=False)
+class FoldModels:
+    """The shared models of one run, kept from when they are fitted until nobody needs them any more."""
+
+    fitting: FoldFitting
+    models: dict[ModelKey, FittedModel] = field(default_factory=dict)
+    fits: int = 0
+    seconds: float = 0.0
+
+    @property
+    def whole(self) -> ModelKey:
+        """The plain model on all training rows."""
+        return ModelKey(self._student, ())
+
+    @property
+    def numbers(self) -> range:
+        """Of the folds, counted from 1."""
+        return range(1, len(self.fitting.held) + 1)
+
+    @property
+    def _student(self) -> int:
+        """The seat whose models without one fold are the gate's plain ones."""
+        own = [position for position, seat in enumerate(self.fitting.seats) if seat.is_students]
+        return own[0] if own else STUDENT
+
+    def singles(self) -> list[ModelKey]:
+        """What leaves out one fold: the gate's plain models, and the members of the teacher on all rows."""
+        seats = sorted({self._student, *range(len(self.fitting.seats))})
+        return [ModelKey(seat, (number,)) for seat in seats for number in self.numbers]
+
+    def plain_fits(self) -> int:
+        """How many of the singles are the gate's plain models."""
+        return len(self.numbers)
+
+    def pairs(self, outer: Iterable[int]) -> list[ModelKey]:
+        """What the teachers inside these outer folds need and is not there yet: without two folds, or a block."""
+        wanted = set(outer)
+        return [
+            key
+            for left_out in shared_blocks(len(self.numbers), in_blocks=self.fitting.in_blocks)
+            if wanted.intersection(left_out)
+            for seat in range(len(self.fitting.seats))
+            if (key := ModelKey(seat, left_out)) not in self.models
+        ]
+
+    def pair_count(self, outer: Iterable[int]) -> int:
+        """How many models that leave out two folds, or a block, these outer folds need, whoever fits them."""
+        wanted, blocks = set(outer), shared_blocks(len(self.numbers), in_blocks=self.fitting.in_blocks)
+        return sum(bool(wanted.intersection(block)) for block in blocks) * len(self.fitting.seats)
+
+    def put(self, key: ModelKey, model: FittedModel, seconds: float) -> None:
+        """Keeps a model that has just been fitted."""
+        self.models[key] = model
+        self.fits += 1
+        self.seconds += seconds
+
+    def around(self, outer: int | None) -> GateFolds:
+        """What the rows without the outer fold (None: all training rows) may know: no model that saw that fold."""
+        fitting = self.fitting
+        layout = gate_folds(fitting.held, len(fitting.train), outer, in_blocks=fitting.in_blocks)
+        ready = {
+            (seat, part): model
+            for seat in range(len(fitting.seats))
+            for part in layout.parts
+            if (model := self.models.get(ModelKey(seat, layout.left_out(part)))) is not None
+        }
+        plain = ModelKey(self._student, () if outer is None else (outer,))
+        return replace(layout, ready=ready, plain=self.models.get(plain))
+
+    def release(self, ahead: Iterable[int]) -> None:
+        """Forgets what no outer fold that is still ahead will ask for."""
+        left = set(ahead)
+        self.models = {key: model for key, model in self.models.items() if left.intersection(key.left_out)}
+
+
+def _as_sent(model: FittedModel) -> FittedModel:
+    """The model as another process would hand it over.
+
+    Equal numbers inside an estimator may be one object or two, and saved models tell the difference. Sending pulls
+    them apart, so a model that stays in its process is taken through the same door.
+    """
+    sent: FittedModel = pickle.loads(pickle.dumps(model))  # noqa: S301 - our own object, a moment old
+    return sent
+
+
+def gate_folds(held: Sequence[IntArray], rows: int, outer: int | None, *, in_blocks: bool = False) -> GateFolds:
+    """The gate's folds as they lie in the rows without the outer fold, with no model at hand."""
+    numbers = tuple(number for number in range(1, len(held) + 1) if number != outer)
+    seen = np.arange(rows) if outer is None else np.setdiff1d(np.arange(rows), held[outer - 1])
+    layout = tuple(np.searchsorted(seen, held[number - 1]).astype(np.int64) for number in numbers)
+    whole = GateFolds(outer=outer, numbers=numbers, held=layout, parts=())
+    return laid_out(whole, len(held), in_blocks=in_blocks)
+
+
+def time_folds(folds: int, outer: int | None, *, in_blocks: bool = False) -> GateFolds:
+    """What a teacher that follows the gate's folds is told where they run forward in time: how many parts to make.
+
+    Inside outer fold j there are only rows earlier than Fj, and not all other folds lie among them. So its members
+    leave out blocks of time of these very rows, as many as they would leave out parts of the other folds, and are
+    fitted for this fold alone. None of them can have seen a row of Fj or a later one: there is none among these rows.
+    """
+    numbers = tuple(number for number in range(1, folds + 1) if number != outer)
+    return laid_out(
+        GateFolds(outer=outer, numbers=numbers, held=(), parts=(), in_time=True), folds, in_blocks=in_blocks
+    )
+
+
+def laid_out(around: GateFolds, folds: int, *, in_blocks: bool) -> GateFolds:
+    """The same rows with the folds in them left out one by one or in blocks, with no model at hand.
+
+    folds: how many the gate has. Some may have no row among these; they are in no part.
+    """
+    here, outer = set(around.numbers), around.outer
+    parts: tuple[Block, ...] = tuple((number,) for number in around.numbers)
+    if outer is not None:
+        blocks = [block for block in shared_blocks(folds, in_blocks=in_blocks) if outer in block]
+        parts = tuple(tuple(number for number in block if number in here) for block in blocks)
+    parts = tuple(part for part in parts if part)
+    if outer is not None and not around.in_time and asks_whole(folds, in_blocks=in_blocks):
+        parts = (*parts, ())
+    return replace(around, parts=parts, ready={}, plain=None)
+
+
+def asks_whole(folds: int, *, in_blocks: bool) -> bool:
+    """Whether teachers inside an outer fold j ask M({j}) too, which has seen all rows there: where blocks are large."""
+    return any(len(block) > 2 for block in shared_blocks(folds, in_blocks=in_blocks))
+
+
+def shared_blocks(folds: int, *, in_blocks: bool) -> tuple[Block, ...]:
+    """What the members of the teachers inside the outer folds leave out: any two folds, or a block of them."""
+    return fold_blocks(folds) if in_blocks else tuple(combinations(range(1, folds + 1), 2))
+
+
+def shared_fits(seats: Sequence[Seat], folds: int, *, in_blocks: bool = False) -> tuple[int, int]:
+    """How many models leave out one of `folds` folds, and how many two or a block: what sharing has to fit."""
+    others = sum(not seat.is_students for seat in seats)
+    return folds * (1 + others), len(seats) * len(shared_blocks(folds, in_blocks=in_blocks))

@@ -1,0 +1,129 @@
+"""The gate for a reader who does not test hypotheses every day: what its p-value means, what would turn its verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from crda_spec.gate.tests import wilcoxon_p_value
+from crda_spec.records import Array, Column, FoldResult, RunResult, Verdict
+from crda_spec.report.words.numbers import change, count, number, percent, setting, shown
+
+# Reasons that follow from the test and the mean; not those of a gate that stopped early or has too little to move.
+_TURNS_ON_FOLDS = ("improved", "worse", "no_gain_worth_having", "not_significant")
+_FEWEST = 3  # folds below which leaving one out says nothing
+
+
+def loss_unit(metric: str, target: Column) -> str:
+    """`MSE (days squared)`: a loss with its unit, where the target has one."""
+    if not target.unit or metric.endswith("r2"):
+        return metric.upper()
+    return f"{metric.upper()} ({shown(target.unit)}{' squared' if metric == 'mse' else ''})"
+
+
+def p_value_sentence(verdict: Verdict) -> str:
+    """What the p-value says, in counts; empty when nothing was tested."""
+    if verdict.p_value is None:
+        return ""
+    rare = "fewer than 1 in 10 000" if verdict.p_value < 1e-4 else f"about {_of_hundred(verdict.p_value)}"
+    nothing = f"gained {setting(verdict.min_effect)} % and no more" if verdict.min_effect else "did nothing"
+    return (
+        f"If the augmentation {nothing}, {rare} such runs would speak for it at least this strongly; "
+        f"the gate accepts below {_of_hundred(verdict.alpha)} (alpha {setting(verdict.alpha)})."
+    )
+
+
+def _of_hundred(probability: float) -> str:
+    if probability >= 0.01:
+        return f"{setting(round(100 * probability, 1))} in 100"
+    return f"{setting(float(f'{1000 * probability:.2g}'))} in 1000"
+
+
+def turning_sentences(result: RunResult) -> tuple[str, ...]:
+    """What would change the verdict: single folds, or, where nothing was tested, what stood in the way."""
+    verdict = result.verdict
+    if not verdict.folds:
+        return tuple(_obstacles(result))
+    return (*_flips(verdict), *_one_fold_less(verdict.folds))
+
+
+def _obstacles(result: RunResult) -> Iterator[str]:
+    if result.verdict.reason == "graph_falsified":
+        yield "A graph that the data do not contradict: see which statements were violated, and correct the graph."
+    elif result.certificate.remedies:
+        yield f"A feature that may move. The smallest change: {result.certificate.remedies[0].sentence.rstrip('.')}."
+    elif result.verdict.reason == "no_perturbable_features":
+        yield "A feature that may move: the table above tells what holds each of them fixed."
+
+
+def _flips(verdict: Verdict) -> Iterator[str]:
+    """In how many folds the comparison would have to come out the other way, where the test's arithmetic is known."""
+    words = verdict.test.split(", ")
+    if words[0] != "wilcoxon" or verdict.p_value is None or verdict.reason not in _TURNS_ON_FOLDS:
+        return
+    plain = np.array([fold.plain for fold in verdict.folds], dtype=np.float64)
+    beaten = (1.0 - verdict.min_effect / 100.0) * plain  # what the gate tests against
+    difference = np.array([fold.augmented for fold in verdict.folds], dtype=np.float64) - beaten
+    if not np.isfinite(difference).all():
+        return
+    two_sided = "two-sided" in words
+    needed = folds_to_turn(
+        difference, alpha=verdict.alpha, two_sided=two_sided, accepted=verdict.accepted, asked=plain - beaten
+    )
+    if needed is None:
+        yield "No change of sign in single folds would turn the verdict: there are too few folds, or too small gains."
+        return
+    folds, it = ("fold", "it") if needed == 1 else ("folds", "they")
+    wanted = f"the {setting(verdict.min_effect)} % asked for" if verdict.min_effect else ""
+    if verdict.accepted:
+        turned = f"gained more than {wanted}, had {it} fallen short" if wanted else f"helped, had {it} hurt"
+        yield (
+            f"It hangs on {needed} of {count(len(difference), 'fold')}: {needed} {folds} that {turned} by as much, "
+            "would have turned it."
+        )
+    else:
+        turned = f"fell short of {wanted}, had {it} exceeded it" if wanted else f"did not help, had {it} helped"
+        yield f"{needed} {folds} that {turned} by as much, would have been enough to accept."
+
+
+def folds_to_turn(
+    difference: Array, *, alpha: float, two_sided: bool, accepted: bool, asked: Array | float = 0.0
+) -> int | None:
+    """The least number of folds whose difference must change its sign until Wilcoxon's test decides otherwise.
+
+    difference: (k,) augmented - plain + asked. The largest that stand on the verdict's side turn first: each moves the
+    rank sum most, so that no smaller number would do. None when no number is enough.  asked: (k,) the gain, in units
+    of the loss, that has to be exceeded (`min_effect`).
+    """
+
+    def accepts(values: Array) -> bool:
+        falls = wilcoxon_p_value(values, "less") < 0.5
+        p_value = wilcoxon_p_value(values, "two-sided" if two_sided else "less")
+        return bool(p_value < alpha and np.mean(values - asked) < 0 and falls)
+
+    turned = difference.copy()
+    side = np.flatnonzero(turned < 0 if accepted else turned > 0)
+    for number_turned, fold in enumerate(side[np.argsort(-np.abs(turned[side]), kind="stable")], start=1):
+        turned[fold] = -turned[fold]
+        if accepts(turned) != accepted:
+            return number_turned
+    return None
+
+
+def _one_fold_less(folds: Sequence[FoldResult]) -> Iterator[str]:
+    """How much of the mean hangs on one fold."""
+    if len(folds) < _FEWEST:
+        return
+    best = min(folds, key=lambda fold: (fold.augmented - fold.plain, fold.fold))
+    rest = [fold for fold in folds if fold is not best]
+    plain, augmented = (sum(values) / len(rest) for values in zip(*((f.plain, f.augmented) for f in rest), strict=True))
+    moved = change(plain, augmented)
+    if moved is None or not np.isfinite(moved):
+        return
+    gained = number(best.plain - best.augmented)
+    if best.augmented < best.plain:
+        yield (
+            f"Without the fold that gained most (fold {best.fold}, by {gained}), the mean loss would have changed by "
+            f"{percent(moved)} %."
+        )

@@ -1,0 +1,202 @@
+"""What a run found out, in sentences. The terminal and the page say the same thing in the same words."""
+
+from __future__ import annotations
+
+from crda_spec.records import Counterfactuals, DataReport, RunResult, Span, TestScore, TimeOrder, Verdict
+from crda_spec.report.words.numbers import REASON_WORDS, count, listed, number, p_value, percent, setting, shown
+
+
+def span_words(span: Span) -> str:
+    """`2021-01-01 to 2021-03-31`; one moment stands alone."""
+    return shown(span.first) if span.first == span.last else f"{shown(span.first)} to {shown(span.last)}"
+
+
+def time_sentences(order: TimeOrder | None) -> tuple[str, ...]:
+    """Which time was trained and tested on; nothing when rows have no order."""
+    if order is None:
+        return ()
+    parts = [f"trained on {span_words(order.train)}"]
+    parts += [f"tuned on {span_words(order.tuning)}"] if order.tuning is not None else []
+    parts += [f"tested on {span_words(order.test)}"] if order.test is not None else []
+    return (f"Rows are in the order of {shown(order.column)}: {', '.join(parts)}.",)
+
+
+def fold_time_sentences(order: TimeOrder | None) -> tuple[str, ...]:
+    """How the gate's folds follow time; nothing when they do not, or nothing was gated."""
+    if order is None or not order.folds:
+        return ()
+    first = order.folds[0].trained
+    ever = f"rows of {span_words(first)} are the first to train on and are never held out"
+    return (f"The folds follow {shown(order.column)}: each is scored on rows later than all it was fitted on; {ever}.",)
+
+
+def fold_spans(result: RunResult) -> tuple[tuple[str, str, str], ...]:
+    """Of each fold that was run: its number, the time it was fitted on and the time it was scored on."""
+    ran = {fold.fold for fold in result.verdict.folds}
+    planned = () if result.time is None else result.time.folds
+    return tuple(
+        (str(one.fold), span_words(one.trained), span_words(one.held_out)) for one in planned if one.fold in ran
+    )
+
+
+def held_out_spans(result: RunResult) -> dict[int, str]:
+    """The time that each fold held out; empty when rows have no order."""
+    return {} if result.time is None else {fold.fold: span_words(fold.held_out) for fold in result.time.folds}
+
+
+DECISIONS = {
+    "accepted": "Accepted: the augmented model is the one to use.",
+    "rejected": "Rejected: the plain model is the one to use.",
+    "inconclusive": "Inconclusive: the plain model is the one to use until more rows decide.",
+    "ungated": "UNGATED: nobody tested whether augmentation helps; the augmented model is handed over all the same.",
+    "abstained": "Abstained: nothing was augmented, the plain model is the one to use.",
+}
+_MOST_MISSING = 3  # columns that a sentence names; the page lists all
+
+
+def data_sentence(result: RunResult) -> str:
+    """How many rows there were, how they were split, and what was left out."""
+    train, test = result.split.train, result.split.test
+    groups = "" if train.groups is None else ", groups kept whole"
+    groups += weighted_by(result.data)
+    rows = f"{count(result.data.rows_read, 'row')} read, {result.data.rows_used} used"
+    aside = "" if result.split.tuning is None else f", {len(result.split.tuning)} spent on tuning"
+    if result.data.test_source is not None:
+        where = shown(result.data.test_source)
+        return f"{rows} to train{groups}{aside}, {dropped(result.data)}; {len(test)} to test, from {where}."
+    return f"{rows}: {len(train)} to train, {len(test)} to test{aside}{groups}; {dropped(result.data)}."
+
+
+def weighted_by(data: DataReport) -> str:
+    """`, rows weighted by 'survey_weight'`; empty when they all count the same."""
+    return "" if data.weights is None else f", rows weighted by '{shown(data.weights)}'"
+
+
+def dropped(data: DataReport) -> str:
+    """What was left out of the data, or that nothing was."""
+    parts = []
+    if data.dropped_missing:
+        parts.append(f"{count(data.dropped_missing, 'row')} dropped for missing values")
+    if data.dropped_duplicates:
+        parts.append(f"{count(data.dropped_duplicates, 'repeated row')} dropped")
+    if data.missing_cells:
+        parts.append(f"{count(data.missing_cells, 'missing cell')}{_where_missing(data)}")
+    return ", ".join(parts) if parts else "nothing dropped"
+
+
+def _where_missing(data: DataReport) -> str:
+    """` (bmi 37, age 4)`: the columns with most of them first."""
+    most = sorted(data.missing.items(), key=lambda one: (-one[1], one[0]))
+    named = [f"{shown(name)} {cells}" for name, cells in most[:_MOST_MISSING]]
+    if len(most) > _MOST_MISSING:
+        named.append(count(len(most) - _MOST_MISSING, "more column"))
+    return f" ({', '.join(named)})" if named else ""
+
+
+def partition_sentence(result: RunResult) -> str:
+    """How many features may move while their rows keep their noise, and whose word that is."""
+    certificate = result.certificate
+    ground = (
+        "certified by the declared graph" if certificate.basis == "declared" else "found by discovery, not certified"
+    )
+    noise = " with their noise" if _without_noise(result) else ""
+    return f"{len(certificate.perturbed)} of {count(len(certificate.features), 'feature')} may move{noise}, {ground}."
+
+
+def licence_sentence(result: RunResult) -> str:
+    """What moves on the data's support alone; empty when rows carry noise, or there are none."""
+    if not _without_noise(result):
+        return ""
+    moved = [movement for movement in result.movements if movement.moves == "moves"]
+    tied = tuple(shown(movement.name) for movement in moved if not movement.certified)
+    several = len(moved) != 1
+    said = (
+        f"In this run {count(len(moved), 'feature')} {'move' if several else 'moves'}. The new rows carry no noise, so "
+        "any feature may move, and only the data's support is claimed."
+    )
+    return f"{said} Not certified, and moved all the same: {listed(tied)}." if tied else said
+
+
+def _without_noise(result: RunResult) -> bool:
+    return any(movement.licence == "support" for movement in result.movements)
+
+
+def rows_sentence(made: Counterfactuals, train_rows: int, *, weighted: bool = False) -> str:
+    """How many synthetic rows there are and what they carry over from their source rows.
+
+    weighted: whether real rows weigh more or less than each other.
+    """
+    noise = {0.0: "none of its source's noise", 1.0: "all of its source's noise"}.get(
+        made.retention, f"{setting(made.retention)} of its source's noise"
+    )
+    if made.licence == "support":
+        noise += ", makes no claim about it, and stands on the teacher's word at the new place,"
+    action = made.action
+    told = [f"{action.unmoved} of them came out as their source row."] if action.unmoved else []
+    if action.redrawn:
+        told.append(f"{action.redrawn} of them were drawn again, off the data or outside a contract at first.")
+    if action.dropped:
+        told.append(f"{action.dropped} more lay off the data and were left out.")
+    if made.scale_clipped:
+        told.append(f"At {made.scale_clipped} of them the noise's size was brought back into its fitted range.")
+    rows = f"{count(len(made), 'synthetic row')} from {count(train_rows, 'training row')}"
+    weight = f"{setting(made.weight)} times as much as its source" if weighted else setting(made.weight)
+    return " ".join([f"{rows}; each carries {noise} and weighs {weight}.", *told])
+
+
+def policy_sentence(made: Counterfactuals, feature: str) -> str:
+    """What was done to one moved feature, and how often its contract had to step in."""
+    action = made.action
+    clipped = action.clipped.get(feature, 0)
+    brought = f"; {clipped} of {len(made)} brought back inside the contract" if clipped else ""
+    return f"{shown(action.policies.get(feature, 'moved')).rstrip('.')}{brought}"
+
+
+def propagation_sentence(made: Counterfactuals, feature: str) -> str:
+    """What made one feature follow those that were moved."""
+    return shown(made.action.propagated[feature]).rstrip(".")
+
+
+def nothing_sentence(verdict: Verdict) -> str:
+    """That no row was made, and why."""
+    return f"No synthetic rows were made: {REASON_WORDS[verdict.reason]}."
+
+
+def gate_sentence(verdict: Verdict) -> str:
+    """The gate's numbers in one line, or nothing when nothing was tested."""
+    if verdict.p_value is None:
+        return ""
+    effect = "" if verdict.effect_percent is None else f", mean fold loss {percent(verdict.effect_percent)} %"
+    if verdict.interval_percent is not None and verdict.level is not None:
+        low, high = verdict.interval_percent
+        effect += f" ({setting(100 * verdict.level)} % interval {percent(low)} to {percent(high)})"
+    if verdict.starts > 1:
+        effect += f", each loss the mean of {verdict.starts} starts"
+    return f"{shown(verdict.test)}: {p_value(verdict.p_value)}, alpha {setting(verdict.alpha)}{effect}"
+
+
+def score_change(score: TestScore) -> str:
+    """`-10.6 % (95 % interval -18.1 to -2.9)`; empty when there is no change to speak of."""
+    if score.change_percent is None:
+        return ""
+    text = f"{percent(score.change_percent)} %"
+    if score.interval_percent is None:
+        return f"{text} (too few test rows for an interval)"
+    low, high = score.interval_percent
+    return f"{text} ({setting(100 * score.level)} % interval {percent(low)} to {percent(high)})"
+
+
+def score_sentences(result: RunResult) -> tuple[str, ...]:
+    """The test result on equal footing; what was refused is named as not used."""
+    score, metric = result.score, result.score.metric.upper()
+    rows = count(score.rows, "test row" if result.data.weights is None else "weighted test row")
+    if score.augmented is None:
+        return (f"One plain model on {rows}: {metric} {number(score.plain)}; there is no augmented model to compare.",)
+    moved = f"{metric} {number(score.plain)} -> {number(score.augmented)}"
+    comparison = f"{moved}, {score_change(score)}" if score_change(score) else moved
+    if result.verdict.uses_augmented:
+        return (f"One model vs one model on {rows}: {comparison}.",)
+    return (
+        f"One plain model on {rows}: {metric} {number(score.plain)} (used).",
+        f"Not used: the refused augmentation would have scored {comparison}.",
+    )

@@ -1,0 +1,667 @@
+"""Spec models -> the objects that compute."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from crda_spec.counterfactual.act import Acting, Propagation, is_constant
+from crda_spec.counterfactual.noise import NOISE_MODELS
+from crda_spec.counterfactual.partition import (
+    Choice,
+    ConsensusFinder,
+    DeclaredPartitioner,
+    DiscoveredPartitioner,
+    Finder,
+    Joint,
+    MethodFinder,
+    Partitioner,
+    Resampling,
+    Screening,
+)
+from crda_spec.counterfactual.policies import POLICIES, Policy, cell
+from crda_spec.counterfactual.procedure import Procedure, Tuner
+from crda_spec.counterfactual.support import Guard
+from crda_spec.data.assemble import Assembled, assemble
+from crda_spec.data.contract import Assembly, ColumnRule
+from crda_spec.data.folds import count_pieces, time_blocks
+from crda_spec.data.raw import counted
+from crda_spec.data.sources import Benchmark, Csv, Excel, Parquet, Sklearn, Source, Sql, Synthetic
+from crda_spec.data.split import set_aside, split_by_tables, split_by_values, split_fraction
+from crda_spec.data.worlds.world import WORLDS, declare
+from crda_spec.discovery.columns import Search
+from crda_spec.discovery.pc import SearchSettings
+from crda_spec.errors import Complaint, DataError, SpecError, did_you_mean, show
+from crda_spec.gate.gate import Gate
+from crda_spec.gate.metrics import Metric
+from crda_spec.gate.tests import TESTS, Bootstrap
+from crda_spec.independence import SCREENS, JointCheck, Screen
+from crda_spec.pipeline import Plan
+from crda_spec.records import Column, DataReport, Falsification, Split, Table
+from crda_spec.regressors import REGRESSORS, Regressor, Stopping, load_plugin
+from crda_spec.regressors.teachers import (
+    BaggedTeacher,
+    CommitteeTeacher,
+    CrossfitTeacher,
+    SingleTeacher,
+    TeacherRule,
+)
+from crda_spec.regressors.tune import RandomSearch
+from crda_spec.scm.falsify import falsify
+from crda_spec.scm.graph import CausalGraph
+from crda_spec.seeds import integer_seed, stream
+from crda_spec.spec.candidates import candidate_specs
+from crda_spec.spec.causal import PcDiscovery
+from crda_spec.spec.check import declared_graph, header_of, known_edges, searched_space
+from crda_spec.spec.counterfactual import CommitteeTeacher as CommitteeSpec
+from crda_spec.spec.counterfactual import Teacher
+from crda_spec.spec.dataset import ColumnSplit, Dataset, FractionSplit, MissingImpute, SourceSplit
+from crda_spec.spec.gate import fewest_folds
+from crda_spec.spec.load import Draft
+from crda_spec.spec.run import RunSpec
+from crda_spec.strict import Strict
+
+__all__ = ["build_finder", "build_gate", "build_loader", "build_plan", "build_regressor", "build_source"]
+
+
+def settings_of(model: Strict, *without: str) -> dict[str, Any]:
+    """A model's fields, but for its kind."""
+    return {name: getattr(model, name) for name in type(model).model_fields if name not in ("kind", *without)}
+
+
+def inner_metric(spec: RunSpec) -> tuple[str, float]:
+    """By what inner folds choose, and pinball's quantile: the gate's own metric, as a mean over rows.
+
+    rmse and r2 put the choices in the same order as the squared error, fold by fold.
+    """
+    metric = str(spec.gate.metric)
+    quantile = 0.5 if spec.gate.quantile is None else float(spec.gate.quantile)
+    return (metric if metric in ("mae", "pinball") else "mse"), quantile
+
+
+def build_gate(spec: RunSpec) -> Gate:
+    """The test with its settings, and the folds it is asked about."""
+    gate = spec.gate
+    return Gate(
+        test=Bootstrap(resamples=gate.resamples) if gate.kind == "bootstrap" else TESTS[gate.kind](),
+        folds=gate.folds,
+        repeats=getattr(gate, "repeats", 1),
+        starts=gate.starts,
+        alpha=gate.alpha,
+        alternative=gate.alternative,
+        metric=Metric(kind=gate.metric, quantile=0.5 if gate.quantile is None else gate.quantile),
+        min_effect=gate.min_effect,
+        stop=getattr(gate, "stop", "never"),
+        enabled=gate.enabled,
+    )
+
+
+def build_member(regressor: Any) -> Regressor:  # noqa: ANN401 - the spec's union
+    """The member of the family with these settings."""
+    if regressor.kind == "plugin":
+        return load_plugin(regressor.name, regressor.settings)
+    settings = settings_of(regressor)
+    if "early_stopping" in settings:
+        rule = settings.pop("early_stopping")
+        settings["stopping"] = None if rule is None else Stopping(rounds=rule.rounds, validation=rule.validation)
+    return REGRESSORS[regressor.kind](**settings)
+
+
+def build_teacher(spec: RunSpec) -> TeacherRule:
+    """The rule of `counterfactual.teacher`."""
+    return build_rule(spec, spec.counterfactual.teacher)
+
+
+def build_rule(spec: RunSpec, teacher: Teacher) -> TeacherRule:
+    """The rule of a teacher that is written somewhere in the spec."""
+    match teacher.kind:
+        case "single":
+            return SingleTeacher()
+        case "crossfit":
+            blocks = teacher.folds == "blocks"
+            return CrossfitTeacher(folds=_count(teacher.folds), repeats=teacher.repeats, in_blocks=blocks)
+        case "bagged":
+            return BaggedTeacher(members=teacher.members)
+        case _:
+            blocks = teacher.folds == "blocks"
+            return CommitteeTeacher(members=_members(spec, teacher), folds=_count(teacher.folds), in_blocks=blocks)
+
+
+def _count(folds: int | str) -> int | None:
+    return folds if isinstance(folds, int) else None
+
+
+def _members(spec: RunSpec, teacher: CommitteeSpec) -> tuple[Regressor | None, ...]:
+    """None stands for the student, whose models may then serve the gate as well.
+
+    A member that is written as the student is written is the student, unless tuning changes the student's settings.
+    """
+    own = spec.regressor if spec.tune.kind == "none" else None
+    return tuple(
+        None if one.kind == "student" or one == own else _member(one, position)
+        for position, one in enumerate(teacher.members)
+    )
+
+
+def _member(member: Strict, position: int) -> Regressor:
+    try:
+        return build_member(member)
+    except SpecError as error:
+        path = f"counterfactual.teacher.members.{position}"
+        raise SpecError(one.moved("regressor", path) for one in error.complaints) from error
+
+
+def build_falsifier(spec: RunSpec, graph: CausalGraph) -> Callable[[Table], Falsification]:
+    """The test of the declared graph against training rows."""
+    settings = settings_of(spec.falsify)
+
+    def test(train: Table) -> Falsification:
+        return falsify(graph, train, **settings, rng=stream(spec.seed, "falsify"))
+
+    return test
+
+
+def build_partitioner(spec: RunSpec, graph: CausalGraph | None, propagation: Propagation | None) -> Partitioner:
+    """The declared graph, or the search and the screen, with what the user chose."""
+    partition = spec.partition
+    screening = replace(build_screening(partition.screen), residuals=partition.residuals)
+    choice = build_choice(spec)
+    joint = None
+    if partition.joint is not None:
+        check = JointCheck(folds=partition.joint.folds)
+        joint = Joint(check=check, alpha=partition.joint.alpha, on_failure=partition.joint.on_failure)
+    if graph is not None:
+        return DeclaredPartitioner(
+            graph=graph, screening=screening, choice=choice, joint=joint, propagation=propagation
+        )
+    finder = build_finder(spec.causal.discovery or PcDiscovery(kind="pc"))
+    return DiscoveredPartitioner(finder=finder, screening=screening, choice=choice, joint=joint)
+
+
+def build_choice(spec: RunSpec) -> Choice:
+    """What the user wants of the features that may move."""
+    partition = spec.partition
+    return Choice(max_features=partition.max_features, perturb=partition.perturb, keep=partition.keep)
+
+
+def build_screening(screen: Any) -> Screening:  # noqa: ANN401 - the spec's union
+    """The screen of a spec, and when its evidence keeps a feature fixed."""
+    settings = settings_of(screen, "alpha", "adjust", "threshold")
+    if screen.kind in ("distance", "hsic"):
+        settings["alpha"] = screen.alpha  # shuffles are spent where the p-value is near it
+    member: Screen = SCREENS[screen.kind](**settings)
+    return Screening(
+        screen=member,
+        threshold=getattr(screen, "threshold", None),
+        alpha=screen.alpha,
+        adjustment=screen.adjust,
+    )
+
+
+def build_finder(discovery: Any) -> Finder:  # noqa: ANN401 - the spec's union
+    """The search of a spec."""
+    if discovery.kind == "consensus":
+        return ConsensusFinder(methods=tuple(_method(method) for method in discovery.methods))
+    return _method(discovery)
+
+
+def _method(method: Any) -> MethodFinder:  # noqa: ANN401 - the spec's union
+    resampling = None if method.stability is None else Resampling(**settings_of(method.stability))
+    if method.kind == "ges":
+        return MethodFinder(search=Search(method="ges", names=(), types=()), resampling=resampling)
+    settings = SearchSettings(
+        alpha=method.alpha, max_depth=method.max_depth, budget=method.budget, colliders=method.colliders
+    )
+    search = Search(
+        method=method.kind,
+        names=(),
+        types=(),
+        shape=method.dependence,
+        settings=settings,
+        knowledge=known_edges(method.knowledge).knowledge,
+    )
+    return MethodFinder(search=search, resampling=resampling)
+
+
+def build_acting(spec: RunSpec) -> Acting:
+    """How many new rows, from which rows, and what is done to each feature."""
+    said = spec.perturbation
+    support = said.support
+    return Acting(
+        default=build_policy(said.default),
+        features={name: build_policy(policy) for name, policy in said.features.items()},
+        factor=spec.counterfactual.factor,
+        together=said.together,
+        per_row=None if said.features_per_row == "all" else said.features_per_row,
+        unmoved=said.unmoved,
+        on_violation=said.on_violation,
+        sources=said.sources.kind,
+        support=None
+        if support.kind == "none"
+        else Guard(kind=support.kind, quantile=support.quantile, on_outside=support.on_outside),
+    )
+
+
+def build_policy(policy: Strict) -> Policy:
+    """The member of the family with these settings."""
+    member: Policy = POLICIES[policy.kind](**settings_of(policy))  # type: ignore[attr-defined]
+    return member
+
+
+def policy_complaints(spec: RunSpec, train: Table) -> list[Complaint]:
+    """Policies that do not suit their columns, now that types, labels and values are known."""
+    columns = {column.name: column for column in train.features}
+    found: list[Complaint] = []
+    for name, policy in spec.perturbation.features.items():
+        path, column = f"perturbation.features.{name}", columns[name]
+        found += _wrong_type(path, policy, column) or [
+            *_wrong_values(path, policy, column),
+            *_nothing_to_move(path, policy, column, train),
+        ]
+    for path, policy in _written(spec):
+        found += _too_many_neighbours(path, policy, train)
+    return [*found, *_not_as_one(spec, columns)]
+
+
+def _written(spec: RunSpec) -> Iterator[tuple[str, Any]]:
+    """Every policy with its place."""
+    yield "perturbation.default", spec.perturbation.default
+    for name, policy in spec.perturbation.features.items():
+        yield f"perturbation.features.{name}", policy
+
+
+def _wrong_type(path: str, policy: Any, column: Column) -> list[Complaint]:  # noqa: ANN401 - the spec's union
+    if column.type in POLICIES[policy.kind].moves:
+        return []
+    suited = sorted(kind for kind, member in POLICIES.items() if column.type in member.moves)
+    what = f"{show(column.name)} is {_a(column.type)}, which cannot be moved by {show(policy.kind)}"
+    hint = f"use kind: resample, or one of {', '.join(kind for kind in suited if kind != 'resample')}"
+    return [Complaint(code="wrong-policy", path=f"{path}.kind", what=what, hint=hint)]
+
+
+def _a(word: str) -> str:
+    return f"an {word}" if word[0] in "aeiou" else f"a {word}"
+
+
+def _wrong_values(path: str, policy: Any, column: Column) -> Iterator[Complaint]:  # noqa: ANN401 - the spec's union
+    """Values of a grid that the column cannot hold."""
+    for position, value in enumerate(policy.values if policy.kind == "grid" else ()):
+        try:
+            cell(value, column)
+        except ValueError as error:
+            hint = "write a value that its contract allows, or change dataset.columns"
+            if column.type == "category":
+                hint = did_you_mean(str(value), list(column.labels or ()), otherwise="labels")
+            elif column.type == "boolean":
+                hint = "write true or false, without quotes"
+            yield Complaint(code="wrong-value", path=f"{path}.values.{position}", what=str(error), hint=hint)
+
+
+def _nothing_to_move(path: str, policy: Any, column: Column, train: Table) -> Iterator[Complaint]:  # noqa: ANN401
+    """A policy that moves by the column's spread, of a column that has none."""
+    own_measure = getattr(policy, "around", "") == "zero" or getattr(policy, "measure", "") == "unit"
+    (position,) = train.positions([column.name])
+    if policy.kind in ("grid", "flip") or own_measure or not is_constant(train.x[:, position]):
+        return
+    what = f"{show(column.name)} never moves: all training rows have the same value"
+    hint = "remove the policy, or use kind: grid" + (" or shift with measure: unit" if column.is_numeric else "")
+    yield Complaint(code="idle-policy", path=path, what=what, hint=hint)
+
+
+def _too_many_neighbours(path: str, policy: Any, train: Table) -> Iterator[Complaint]:  # noqa: ANN401
+    wanted = getattr(policy, "neighbours", None)
+    if wanted is not None and wanted >= len(train):
+        what = f"{wanted} neighbours cannot be found among {counted(len(train), 'training row')}"
+        hint = f"use at most {len(train) - 1}"
+        # The default of `conditional` was not written, so its section is the place.
+        yield Complaint(code="too-many-neighbours", path=f"{path}.neighbours", what=what, hint=hint)
+
+
+def _not_as_one(spec: RunSpec, columns: dict[str, Column]) -> Iterator[Complaint]:
+    """Features that are to move as one, but by different kinds of policy, or by lists of different lengths."""
+    acting = build_acting(spec)
+    for number, names in enumerate(spec.perturbation.together):
+        path = f"perturbation.together.{number}"
+        policies = {name: acting.policy(columns[name]) for name in names}
+        if len({policy.kind for policy in policies.values()}) > 1:
+            kinds = " and ".join(f"{show(name)} by {policy.kind}" for name, policy in policies.items())
+            what = f"these cannot move as one: {kinds}"
+            hint = "give all of them the same kind under perturbation.features; resample suits every type"
+            yield Complaint(code="not-as-one", path=path, what=what, hint=hint)
+        elif len({len(getattr(policy, "values", ())) for policy in policies.values()}) > 1:
+            what = "these cannot move as one: their grids have different numbers of values"
+            hint = "the first value of each list is taken together, then the second; make the lists equally long"
+            yield Complaint(code="not-as-one", path=path, what=what, hint=hint)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Some rows, and what they are called."""
+
+    rows: Table
+    name: str
+
+    @property
+    def times(self) -> int:
+        """Into how many parts they could be cut."""
+        return 0 if self.rows.times is None else count_pieces(self.rows.times, self.rows.groups)
+
+    def first(self, folds: int, name: str) -> _Part:
+        """The earliest rows of forward folds: what the first fold trains on, and so has the fewest times."""
+        blocks = () if self.rows.times is None else time_blocks(self.rows.times, folds + 1, self.rows.groups)
+        return _Part(self.rows.take(blocks[0]), name)
+
+
+def time_complaints(spec: RunSpec, train: Table, tuning: Table | None) -> list[Complaint]:
+    """Folds and blocks for which there are too few different times, at whatever depth."""
+    whole, gate = _Part(train, "the training rows have"), spec.gate.folds
+    if whole.times <= gate:
+        return [
+            _too_few(f"{gate} folds that run forward in time", gate + 1, whole, "gate.folds", _gate_hint(spec, whole))
+        ]
+    first = whole.first(gate, "the first gate fold trains on")
+    searched = first if tuning is None else _Part(tuning, "the rows set aside for tuning have")
+    return [*_teacher(spec, first), *_searches(spec, searched)]
+
+
+def _gate_hint(spec: RunSpec, whole: _Part) -> str:
+    most, fewest = whole.times - 1, fewest_folds(spec.gate)
+    if most >= fewest:
+        return f"use at most {most} folds"
+    return f"more times are needed: this gate cannot do with fewer than {fewest} folds"
+
+
+def _teacher(spec: RunSpec, first: _Part) -> Iterator[Complaint]:
+    """A teacher, or a screen, that leaves out blocks of the rows it is given."""
+    teacher = spec.counterfactual.teacher
+    if teacher.kind in ("crossfit", "committee"):
+        needed, path = 2 if isinstance(teacher.folds, str) else teacher.folds, "counterfactual.teacher.folds"
+        who = f"a {teacher.kind} teacher"
+    elif teacher.kind == "single" and spec.partition.residuals == "out_of_fold":
+        needed, path, who = 2, "partition.residuals", "a screen of out_of_fold residuals"
+    else:
+        return
+    if first.times < needed:
+        hint, more = "use fewer gate folds", " or more" if needed == 2 else ""
+        hint += f", or at most {first.times} teacher folds" if 2 <= first.times < needed else ""
+        yield _too_few(f"{who}, which leaves out {needed} blocks of time{more} in turn,", needed, first, path, hint)
+
+
+def _searches(spec: RunSpec, part: _Part) -> Iterator[Complaint]:
+    """The inner folds of the searches, which run forward too; one search is repeated inside the folds of the other."""
+    tune, gate = spec.tune, spec.gate
+    wanted = [("gate.candidate_folds", gate.candidate_folds)] if gate.candidates else []
+    wanted += [("tune.augmentation.folds", tune.augmentation.folds)] if tune.augmentation is not None else []
+    wanted += [("tune.folds", tune.folds)] if tune.kind != "none" else []
+    for path, folds in wanted:
+        if part.times <= folds:
+            most = part.times - 1
+            hint = f"use at most {most} of them, or fewer gate folds" if most >= 2 else "use fewer gate folds"
+            yield _too_few(f"{folds} inner folds that run forward in time", folds + 1, part, path, hint)
+            return
+        part = part.first(folds, f"the first fold of {path} trains on")
+
+
+def _too_few(who: str, needed: int, part: _Part, path: str, hint: str) -> Complaint:
+    verb = "needs" if who.startswith("a ") else "need"
+    whole = "" if part.rows.groups is None else " at which no group is torn"
+    what = f"{who} {verb} {needed} different times, but {part.name} {counted(part.times, 'time')}{whole}"
+    return Complaint(code="too-few-times", path=path, what=what, hint=hint)
+
+
+def with_time_notes(split: Split, report: DataReport) -> DataReport:
+    """A note when a declared split tests on rows that are not later than all training rows. Nobody forbids it."""
+    train, test = split.train.times, split.test.times
+    if train is None or test is None:
+        return report
+    early = int(np.count_nonzero(test <= train.max()))
+    if not early:
+        return report
+    verb = "is" if early == 1 else "are"
+    note = f"{early} of {counted(len(test), 'test row')} {verb} not later than every training row"
+    return replace(report, notes=(*report.notes, note))
+
+
+def build_source(source: Any, folder: Path, *, target: str, seed: int) -> Source:  # noqa: ANN401 - the spec's union
+    """The source of a spec; relative paths start at `folder`."""
+    match source.kind:
+        case "csv":
+            settings = settings_of(source, "path")
+            return Csv(path=folder / source.path, written=source.path, **settings)
+        case "parquet":
+            return Parquet(path=folder / source.path, written=source.path)
+        case "excel":
+            return Excel(path=folder / source.path, sheet=source.sheet, written=source.path)
+        case "sql":
+            return Sql(url=source.url, query=source.query, folder=folder)
+        case "sklearn":
+            return Sklearn(name=source.name)
+        case "benchmark":
+            return Benchmark(name=source.name)
+        case _:
+            if source.world is not None:
+                return Synthetic(world=WORLDS[source.world], rows=source.rows, seed=seed)
+            world = declare(name="equations", equations=source.equations, target=target, hidden=source.hidden)
+            return Synthetic(world=world, rows=source.rows, seed=seed)
+
+
+def build_loader(spec: RunSpec, source: Source, folder: Path) -> Callable[[], tuple[Split, DataReport]]:
+    """Reads, checks and splits the rows, when it is called and not before."""
+
+    def load() -> tuple[Split, DataReport]:
+        assembly = _assembly(spec.dataset)
+        assembled = assemble(source.read(), assembly, seed=spec.seed)
+        split, report = _split(spec, assembled, assembly, folder)
+        split, report = replace(split, clock=assembled.clock), with_time_notes(split, report)
+        if spec.tune.on.kind == "split":
+            split = replace(set_aside(split, spec.tune.on.fraction, seed=spec.seed), clock=split.clock)
+        complaints = [
+            *policy_complaints(spec, split.train),
+            *(_fold_complaints if split.clock is None else time_complaints)(spec, split.train, split.tuning),
+            *_factor_complaints(spec, split.train),
+        ]
+        if complaints:
+            raise SpecError(complaints)
+        return split, report
+
+    return load
+
+
+def _assembly(dataset: Dataset) -> Assembly:
+    return Assembly(
+        target=dataset.target,
+        features=dataset.features,
+        columns={
+            name: ColumnRule(
+                type=contract.type,
+                unit=contract.unit,
+                minimum=contract.min,
+                maximum=contract.max,
+                values=contract.values,
+            )
+            for name, contract in dataset.columns.items()
+        },
+        missing=dataset.missing.kind,
+        duplicates=dataset.duplicates.kind,
+        groups=dataset.groups,
+        weights=dataset.weights,
+        time=dataset.time,
+        sample=dataset.sample,
+        exclude=(dataset.split.column,) if isinstance(dataset.split, ColumnSplit) else (),
+    )
+
+
+def _split(spec: RunSpec, assembled: Assembled, assembly: Assembly, folder: Path) -> tuple[Split, DataReport]:
+    rule, table = spec.dataset.split, assembled.table
+    if isinstance(rule, FractionSplit):
+        return split_fraction(table, rule.test, seed=spec.seed), assembled.report
+    if isinstance(rule, ColumnSplit):
+        marks = assembled.extra[rule.column]
+        return split_by_values(table, marks, rule.test, group_names=assembled.group_names), assembled.report
+    assert isinstance(rule, SourceSplit)  # noqa: S101 - the union has three members
+    seed = integer_seed(spec.seed, "dataset-test")
+    second = build_source(rule.source, folder, target=spec.dataset.target, seed=seed)
+    try:
+        raw = second.read()
+    except DataError as error:
+        raise DataError(one.moved("dataset.source", "dataset.split.source") for one in error.complaints) from error
+    # Nothing is ordered by the test rows' time, so a second source need not tell it.
+    test = assemble(raw, replace(assembly, time=None), seed=spec.seed, like=assembled)
+    report = replace(
+        assembled.report,
+        test_source=test.report.source,
+        test_sha256=test.report.sha256,
+        notes=(*assembled.report.notes, *(f"test rows: {note}" for note in test.report.notes)),
+    )
+    return split_by_tables(table, test.table, group_names=test.group_names), report
+
+
+def _units(rows: Table) -> int:
+    """What folds are made of: groups where there are any, else rows."""
+    return len(rows) if rows.groups is None else len(np.unique(rows.groups))
+
+
+def _tuning_folds(spec: RunSpec, units: int) -> list[tuple[str, int, int]]:
+    """The inner folds of the searches: place, number, and of how many units they are made.
+
+    The regressor's search is repeated inside the folds of the other.
+    """
+    tune, found = spec.tune, []
+    if tune.augmentation is not None:
+        found.append(("tune.augmentation.folds", tune.augmentation.folds, units))
+        units -= -(-units // tune.augmentation.folds)
+    return [*found, ("tune.folds", tune.folds, units)] if tune.kind != "none" else found
+
+
+def _fold_complaints(spec: RunSpec, train: Table, tuning: Table | None) -> list[Complaint]:
+    """Folds that the rows (or groups) cannot fill, counted before anything is fitted."""
+    noun = "row" if train.groups is None else "group"
+    units = _units(train)
+    gate = spec.gate.folds
+    least = units - -(-units // gate)  # units that the smallest fold-training set is sure to have
+    wanted = [("gate.folds", gate, units, "the training set has")]
+    if gate <= units:
+        teacher = spec.counterfactual.teacher
+        inner = "a gate fold trains on only"
+        if teacher.kind in ("crossfit", "committee") and not isinstance(teacher.folds, str):
+            wanted.append(("counterfactual.teacher.folds", teacher.folds, least, inner))
+        if tuning is not None:
+            least, inner = _units(tuning), "the rows set aside for tuning have only"
+            inner = inner if tuning.groups is None else "the rows set aside for tuning form only"
+        wanted += [(path, count, units, inner) for path, count, units in _tuning_folds(spec, least)]
+    needed = fewest_folds(spec.gate)
+    fewest = {"gate.folds": (needed, f": this gate cannot accept with fewer than {needed} folds")}
+    return [
+        Complaint(
+            code="too-many-folds",
+            path=path,
+            what=f"{folds} folds cannot be made: {where} {counted(available, noun)}",
+            hint=_fold_hint(available, noun, *fewest.get(path, (2, ""))),
+        )
+        for path, folds, available, where in wanted
+        if folds > available
+    ]
+
+
+def _fold_hint(available: int, noun: str, fewest: int, why: str) -> str:
+    """What to try: fewer folds, unless so few would be of no use."""
+    return f"use at most {available} folds" if available >= fewest else f"more {noun}s are needed{why}"
+
+
+def _factor_complaints(spec: RunSpec, train: Table) -> list[Complaint]:
+    """A factor so small that it makes no row."""
+    factor, rows = spec.counterfactual.factor, len(train)
+    if round(factor * rows) >= 1:
+        return []
+    what = f"{factor:g} new rows for each of {counted(rows, 'training row')} make none"
+    hint = f"use a factor of at least {1 / rows:.2g}"
+    return [Complaint(code="no-new-rows", path="counterfactual.factor", what=what, hint=hint)]
+
+
+def build_plan(spec: RunSpec, draft: Draft) -> Plan:
+    """Everything a run needs. The rows are read when the plan is run, not before."""
+    dataset, folder = spec.dataset, draft.file.parent
+    header = header_of(dataset.source, folder, target=dataset.target)
+    graph = declared_graph(spec.causal, dataset, header, folder)
+    source = build_source(dataset.source, folder, target=dataset.target, seed=integer_seed(spec.seed, "dataset"))
+    jobs = spec.execution.jobs
+    return Plan(
+        load=build_loader(spec, source, folder),
+        procedure=build_candidates(spec, draft, graph),
+        gate=build_gate(spec),
+        seed=spec.seed,
+        falsify=None if graph is None else build_falsifier(spec, graph),
+        jobs=None if jobs == "auto" else jobs,
+        inspect=spec.output.diagnostics,
+        models=spec.output.ensemble,
+    )
+
+
+def build_candidates(spec: RunSpec, draft: Draft, graph: CausalGraph | None) -> Procedure:
+    """The procedure; with candidates, one that chooses among them on whatever rows it is given."""
+    declared = build_procedure(spec, draft, graph)
+    if not spec.gate.candidates:
+        return declared
+    from crda_spec.counterfactual.tuning.candidates import (  # noqa: PLC0415 - Optuna is slow to import
+        DECLARED,
+        Candidates,
+    )
+
+    named = {DECLARED: declared}
+    for name, found in candidate_specs(spec):
+        if not isinstance(found, RunSpec):
+            raise SpecError(found)
+        named[name] = build_procedure(found, draft, graph)
+    metric, quantile = inner_metric(spec)
+    tuner = Candidates(named=named, folds=spec.gate.candidate_folds, metric=metric, quantile=quantile)
+    return replace(declared, tuner=tuner)
+
+
+def build_procedure(spec: RunSpec, draft: Draft, graph: CausalGraph | None) -> Procedure:
+    """Every choice that the augmentation depends on."""
+    dataset, propagation = spec.dataset, None
+    if graph is not None and spec.perturbation.propagate:
+        propagation = Propagation(graph=graph, keep=spec.partition.keep)
+    return Procedure(
+        regressor=build_regressor(spec),
+        fill=dataset.missing.numbers if isinstance(dataset.missing, MissingImpute) else "median",
+        search=_search(spec, draft),
+        teacher=build_teacher(spec),
+        residuals=spec.counterfactual.residuals,
+        partitioner=build_partitioner(spec, graph, propagation),
+        screened=spec.partition.residuals,
+        propagation=propagation,
+        acting=build_acting(spec),
+        retention=spec.counterfactual.retention,
+        weight=spec.counterfactual.weight,
+        watch=spec.counterfactual.watch,
+        choice=build_choice(spec),
+        noise=NOISE_MODELS[spec.counterfactual.noise.kind](**settings_of(spec.counterfactual.noise)),
+        draw=spec.counterfactual.residual_draw,
+        tuner=_tuner(spec, draft),
+    )
+
+
+def build_regressor(spec: RunSpec) -> Regressor:
+    """The run's own regressor: the member of the family with the spec's settings."""
+    return build_member(spec.regressor)
+
+
+def _tuner(spec: RunSpec, draft: Draft) -> Tuner | None:
+    if spec.tune.augmentation is None:
+        return None
+    from crda_spec.spec.build_tuning import build_knob_search  # noqa: PLC0415 - a second of Optuna, for tuned runs only
+
+    return build_knob_search(spec, draft)
+
+
+def _search(spec: RunSpec, draft: Draft) -> RandomSearch | None:
+    """The paper's search; a setting that the user wrote is the user's, and is not searched."""
+    if spec.tune.kind == "none":
+        return None
+    space = searched_space(spec.regressor.kind, draft)
+    return RandomSearch(space=space, trials=spec.tune.trials, folds=spec.tune.folds)

@@ -1,0 +1,313 @@
+"""From a table to a first spec: what its columns are, and what is left to decide, as commented YAML."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from crda_spec.data.assemble import Assembled, assemble
+from crda_spec.data.contract import Assembly
+from crda_spec.data.raw import RawTable
+from crda_spec.errors import Complaint, DataError, GraphError, printable
+from crda_spec.records import Array, Column
+from crda_spec.scm.formats import parse_edges, read_graph
+from crda_spec.spec.build import build_source
+from crda_spec.spec.check import LEDGER_PREFIX
+from crda_spec.spec.dataset import CsvSource, ExcelSource, ParquetSource
+from crda_spec.spec.gate import folds_needed
+from crda_spec.spec.render import scalar_text
+
+
+def graph_nodes(
+    text: str | Sequence[str], language: str, *, file: str, columns: Collection[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The nodes that are no columns, and those of them that the text itself does not call latent.
+
+    text: the file's text, or the list of edges when the language is `edges`.
+    """
+    if language == "edges":
+        edges, complaints = parse_edges([text] if isinstance(text, str) else text)
+        nodes = tuple(dict.fromkeys(name for edge in edges for name in (edge.tail, edge.head)))
+        latents: tuple[str, ...] = ()
+    else:
+        read = read_graph(text if isinstance(text, str) else "\n".join(text), language, file=file)
+        nodes, latents, complaints = tuple(read.nodes), read.latents, read.complaints
+    if complaints:
+        raise GraphError(complaints)
+    unknown = tuple(name for name in nodes if name not in columns)
+    return unknown, tuple(name for name in unknown if name not in latents)
+
+
+SourceSpec = CsvSource | ParquetSource | ExcelSource
+_ENDINGS: dict[str, Literal["csv", "parquet", "excel"]] = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".txt": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".xlsx": "excel",
+}
+_MOST_LABELS = 20  # of a category, that are listed in the spec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contract:
+    """The contract of one column, and what a reader should know of it."""
+
+    name: str
+    settings: dict[str, Any]
+    note: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scaffold:
+    """What a first spec says of a table."""
+
+    source: dict[str, Any]
+    target: Contract
+    features: tuple[Contract, ...]
+    left_out: dict[str, str] = field(default_factory=dict)  # columns that cannot be features, and why
+    missing: str = "error"
+    missing_cells: int = 0
+    duplicates: str = "error"
+    rows: int = 0  # that can be used
+    units: int = 0  # rows, or sets of copies, that a fold cannot tear apart
+
+
+def scaffold(data: Path, target: str, *, written: str) -> Scaffold:
+    """Reads the whole table once. written: the file's path as the spec will write it."""
+    source = _source(data)
+    raw = build_source(source, data.parent, target=target, seed=0).read()
+    names = [str(name) for name in raw.frame.columns]
+    ours = {name: "a column of our own ledger" for name in names if name.startswith(LEDGER_PREFIX)}
+    start = Assembly(target=target, features=None)
+    if ours:
+        start = replace(start, features=tuple(name for name in names if name != target and name not in ours))
+    assembled, assembly, left_out = _settled(raw, start, names)
+    table = assembled.table
+    settings = source.model_dump(exclude_defaults=True) | {"kind": source.kind, "path": written}
+    return Scaffold(
+        source={"kind": settings.pop("kind"), "path": settings.pop("path"), **settings},
+        target=_contract(table.target, table.y),
+        features=tuple(_contract(one, values) for one, values in zip(table.features, table.x.T, strict=True)),
+        left_out={**ours, **left_out},
+        missing=assembly.missing,
+        missing_cells=assembled.report.missing_cells,
+        duplicates=assembly.duplicates,
+        rows=len(table),
+        units=len(table) if table.groups is None else len(np.unique(table.groups)),
+    )
+
+
+def _source(data: Path) -> SourceSpec:
+    kind = _ENDINGS.get(data.suffix.casefold())
+    if kind == "parquet":
+        return ParquetSource(kind="parquet", path=data.name)
+    if kind == "excel":
+        return ExcelSource(kind="excel", path=data.name)
+    if kind == "csv":
+        return _text_source(data)
+    what = f"the ending of '{data.name}' tells no kind of table"
+    raise DataError(Complaint(code="unknown-kind", what=what, hint="use .csv, .tsv, .parquet or .xlsx"))
+
+
+def _text_source(data: Path) -> CsvSource:
+    """How a text file is written, as far as its first lines tell."""
+    if not data.is_file():
+        return CsvSource(kind="csv", path=data.name)  # the reader says what is wrong, and what is near
+    with data.open("rb") as file:
+        head = file.read(1 << 16)
+    encoding = "utf-8"
+    try:
+        text = head[: head.rfind(b"\n") + 1 or None].decode("utf-8-sig")
+    except UnicodeDecodeError:
+        encoding, text = "cp1252", head.decode("cp1252", errors="replace")
+    first, _, rest = text.partition("\n")
+    delimiter = max((",", ";", "\t", "|"), key=lambda mark: (first.count(mark), mark == ","))
+    comma = delimiter != "," and _decimal_commas(rest, delimiter)
+    return CsvSource(kind="csv", path=data.name, delimiter=delimiter, encoding=encoding, decimal="," if comma else ".")
+
+
+def _decimal_commas(text: str, delimiter: str) -> bool:
+    """Whether cells look like 3,14 more often than like 3.14."""
+    cells = [cell.strip() for line in text.splitlines()[:50] for cell in line.split(delimiter)]
+    commas, points = (sum(_is_number(cell, mark) for cell in cells) for mark in (",", "."))
+    return commas > points
+
+
+def _is_number(cell: str, mark: str) -> bool:
+    whole, found, part = cell.lstrip("+-").partition(mark)
+    return bool(found) and whole.isdigit() and part.isdigit()
+
+
+def _settled(raw: RawTable, assembly: Assembly, names: Sequence[str]) -> tuple[Assembled, Assembly, dict[str, str]]:
+    """Answers what the data ask for, one rule at a time, until they can be used; what cannot be answered is raised."""
+    left_out: dict[str, str] = {}
+    while True:
+        try:
+            return assemble(raw, assembly, seed=0), assembly, left_out
+        except DataError as error:
+            changed = _answered(error.complaints, assembly, names, left_out)
+            if changed == assembly:
+                raise
+            assembly = changed
+
+
+def _answered(
+    complaints: Sequence[Complaint], assembly: Assembly, names: Sequence[str], left_out: dict[str, str]
+) -> Assembly:
+    features = assembly.features or tuple(name for name in names if name != assembly.target)
+    for one in complaints:
+        name = one.path.removeprefix("dataset.columns.")
+        if one.path.startswith("dataset.columns.") and name in features:
+            left_out[name] = one.what
+    missing, duplicates = assembly.missing, assembly.duplicates
+    if any(one.code == "missing" for one in complaints):
+        of_target = any(f"target '{assembly.target}'" in one.what for one in complaints if one.code == "missing")
+        missing = "drop" if of_target else "impute"
+    if any(one.code == "duplicates" for one in complaints):
+        duplicates = "keep"
+    stay = tuple(name for name in features if name not in left_out)
+    if not stay:
+        what = f"no column is left to predict '{assembly.target}' from: " + "; ".join(left_out.values())
+        raise DataError(Complaint(code="no-features", what=what, hint="repair the columns, or add others"))
+    chosen = assembly.features if not left_out and assembly.features is None else stay
+    return replace(assembly, features=chosen, missing=missing, duplicates=duplicates)
+
+
+def _contract(column: Column, values: Array) -> Contract:
+    known = values[~np.isnan(values)]
+    settings: dict[str, Any] = {"type": column.type}
+    if column.type == "category":
+        labels = list(column.labels or ())
+        if len(labels) <= _MOST_LABELS:
+            settings["values"] = labels
+        return Contract(name=column.name, settings=settings, note=f"{len(labels)} labels")
+    if column.type == "boolean":
+        return Contract(name=column.name, settings=settings, note=f"true in {float(known.mean()):.0%} of the rows")
+    low, high = float(known.min()), float(known.max())
+    note = f"seen: {low:.6g} to {high:.6g}"
+    if low >= 0:
+        settings["min"] = 0
+        note += "; min: 0 because nothing below was seen"
+    return Contract(name=column.name, settings=settings, note=note)
+
+
+_FOLDS = 10
+_TEST = 0.2
+_WIDTH = 110
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphPart:
+    """The `causal.graph` of a first spec, as lines, and what stands before it."""
+
+    settings: dict[str, Any]
+    latent: tuple[str, ...] = ()
+    said: tuple[str, ...] = ()  # the certificate's result, a comment each
+
+
+def spec_text(table: Scaffold, *, name: str, schema: str, graph: GraphPart | None) -> str:
+    """The whole file. schema: where the JSON Schema lies, for editors."""
+    return "\n".join([*_head(table, name, schema), *_dataset(table), *_causal(graph), *_rest(table), ""])
+
+
+def _head(table: Scaffold, name: str, schema: str) -> Iterator[str]:
+    yield f"# yaml-language-server: $schema={schema}"
+    yield f"# $schema: {schema}"
+    yield "# Written by crda-spec init. It runs as it is; what is yours to decide is marked with <-."
+    yield "version: 1"
+    yield f"name: {name}"
+    yield "seed: 0"
+    yield "recipe: distilled  # <- a committee labels the new rows. paper: Algorithm 1, they keep their own row's noise"
+    if table.rows < 100:
+        yield f"# {table.rows} rows are few: the gate will accept only a large gain."
+
+
+def _dataset(table: Scaffold) -> Iterator[str]:
+    yield "dataset:"
+    yield f"  source: {_flow(table.source)}"
+    yield f"  target: {scalar_text(table.target.name)}"
+    if table.left_out:
+        for name, why in table.left_out.items():
+            yield from _comment(f"left out: {name}: {why}", "  ")
+        yield "  features:"
+        yield from (f"    - {scalar_text(one.name)}" for one in table.features)
+    yield "  columns:  # <- correct what was inferred; a unit (unit: mg/day) makes reports readable"
+    for contract in (*table.features, table.target):
+        yield f"    {_key(contract.name)}: {_flow(contract.settings)}  # {printable(contract.note)}"
+    if table.missing != "error":
+        yield f"  # Missing cells: {table.missing_cells}. <- drop leaves their rows out, impute fills them in the model"
+        yield f"  missing: {{kind: {table.missing}}}"
+    if table.duplicates != "error":
+        yield "  # Some rows agree in every column. <- keep binds copies together, drop leaves them out"
+        yield f"  duplicates: {{kind: {table.duplicates}}}"
+    yield "  # groups: patient_id  # <- if rows belong together, name the column that says so"
+    yield f"  split: {{kind: fraction, test: {_TEST}}}"
+
+
+def _causal(graph: GraphPart | None) -> Iterator[str]:
+    yield "causal:"
+    if graph is None:
+        yield "  # <- No graph was given, so one is searched for, and the features that look safe are moved."
+        yield "  # What you know is worth more: crda-spec discover writes a draft to correct, then use"
+        yield "  # graph: {kind: dagitty, path: graph.dag}"
+        yield "  discovery: {kind: pc}"
+        return
+    if graph.latent:
+        yield from _comment(
+            "these nodes of the graph are no columns, so nobody measured them; <- a misspelt column would be here too: "
+            + ", ".join(graph.latent),
+            "  ",
+        )
+    yield "  graph:"
+    for key, value in graph.settings.items():
+        if isinstance(value, list):
+            yield f"    {key}:"
+            yield from (f"      - {scalar_text(one)}" for one in value)
+        else:
+            yield f"    {key}: {scalar_text(value)}"
+    for sentence in graph.said:
+        yield from _comment(sentence, "  ")
+
+
+def _rest(table: Scaffold) -> Iterator[str]:
+    folds = folds_for(table)
+    yield "regressor: {kind: xgboost}  # <- or mlp, catboost, gaussian_process, ridge, ...: what you would use anyway"
+    yield f"gate: {{kind: wilcoxon, folds: {folds}}}  # augmented rows are used only if held-out errors fall"
+
+
+def folds_for(table: Scaffold) -> int:
+    """Ten folds, or as many as the training rows allow; too few to ever accept is for `init` to say."""
+    training = table.units - max(1, round(_TEST * table.units))
+    return max(min(_FOLDS, training), folds_needed(0.05, "less"))
+
+
+def _comment(text: str, indent: str) -> Iterator[str]:
+    """A comment of any length on lines of its own; nothing in the text can end it."""
+    line = ""
+    for word in printable(text).split(" "):
+        if line and len(indent) + len(line) + len(word) > _WIDTH:
+            yield f"{indent}# {line}"
+            line = f"  {word}"
+        else:
+            line = f"{line} {word}" if line else word
+    yield f"{indent}# {line}"
+
+
+def _flow(settings: dict[str, Any]) -> str:
+    return "{" + ", ".join(f"{key}: {_inline(value)}" for key, value in settings.items()) + "}"
+
+
+def _inline(value: Any) -> str:  # noqa: ANN401 - any value of a spec
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(_inline(one) for one in value)}]"
+    return scalar_text(value)
+
+
+def _key(name: str) -> str:
+    return scalar_text(name, key=True)

@@ -1,0 +1,206 @@
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+from discovery_worlds import Oracle, ancestors, linear_world, random_dag
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crda_spec.discovery.fci import fci
+from crda_spec.discovery.knowledge import Knowledge, complaints_about
+from crda_spec.discovery.partial import PartialCorrelation
+from crda_spec.discovery.pc import SearchSettings, pc
+from crda_spec.errors import SpecError
+from crda_spec.independence import correlation_matrix
+
+WHERE = "causal.discovery.knowledge"
+
+
+@pytest.mark.parametrize(
+    ("knowledge", "expected"),
+    [
+        pytest.param(
+            Knowledge(required=(("a", "b"),), forbidden=(("b", "c"), ("a", "b"))),
+            [f"{WHERE}.required.0: a -> b is required and forbidden (forbidden.1); keep one of the two"],
+            id="required-and-forbidden",
+        ),
+        pytest.param(
+            Knowledge(tiers=(("a",), ("b",)), required=(("b", "a"),)),
+            [
+                (
+                    f"{WHERE}.required.0: b -> a runs from tier 1 back to tier 0; "
+                    "turn it round, or move one of its ends to another tier"
+                )
+            ],
+            id="against-tiers",
+        ),
+        pytest.param(
+            Knowledge(required=(("a", "b"), ("b", "c"), ("c", "a"))),
+            [
+                (
+                    f"{WHERE}.required.2: the required edges run in a circle: c -> a -> b -> c; "
+                    "remove or turn round one of them"
+                )
+            ],
+            id="circle",
+        ),
+        pytest.param(
+            Knowledge(required=(("a", "a"),)),
+            [f"{WHERE}.required.0: a -> a would make a column its own cause; remove it"],
+            id="own-cause",
+        ),
+        pytest.param(
+            Knowledge(required=(("a", "b"), ("a", "c"), ("b", "c")), roots=("b",), noise=("c",), leaves=("a",)),
+            [
+                (
+                    f"{WHERE}.required.0: a -> b is required, but nothing causes 'b' (roots); "
+                    "remove it, or take 'b' out of roots"
+                ),
+                (
+                    f"{WHERE}.required.0: a -> b is required, but 'a' causes nothing (leaves); "
+                    "remove it, or take 'a' out of leaves"
+                ),
+                (
+                    f"{WHERE}.required.1: a -> c is required, but nothing causes 'c' (noise); "
+                    "remove it, or take 'c' out of noise"
+                ),
+                (
+                    f"{WHERE}.required.1: a -> c is required, but 'a' causes nothing (leaves); "
+                    "remove it, or take 'a' out of leaves"
+                ),
+                (
+                    f"{WHERE}.required.2: b -> c is required, but nothing causes 'c' (noise); "
+                    "remove it, or take 'c' out of noise"
+                ),
+            ],
+            id="roots-noise-leaves",
+        ),
+        pytest.param(
+            Knowledge(tiers=(("a", "b"), ("a",))),
+            [f"{WHERE}.tiers.1.0: 'a' is already in tier 0; keep it in one tier"],
+            id="two-tiers",
+        ),
+        pytest.param(
+            Knowledge(tiers=(("aa",),), required=(("a", "d"),), roots=("b", "e")),
+            [
+                f"{WHERE}.tiers.0.0: 'aa' is not among the columns that are searched; did you mean 'a'?",
+                f"{WHERE}.required.0: 'd' is not among the columns that are searched; the columns are: a, b, c",
+                f"{WHERE}.roots.1: 'e' is not among the columns that are searched; the columns are: a, b, c",
+            ],
+            id="unknown-names",
+        ),
+    ],
+)
+def test_contradictions_are_named_all_at_once_and_at_their_place(knowledge, expected):
+    assert [complaint.headline() for complaint in complaints_about(knowledge, ["a", "b", "c"])] == expected
+    with pytest.raises(SpecError) as caught:
+        pc(PartialCorrelation.of(np.eye(3), 50), ["a", "b", "c"], knowledge=knowledge)
+    assert len(caught.value.complaints) == len(expected)
+
+
+def true_knowledge(rng: np.random.Generator, dag: nx.DiGraph) -> Knowledge:
+    """Random things that are so."""
+    d = len(dag)
+    names = [f"x{i:02d}" for i in range(d)]
+    order = list(nx.topological_sort(dag))
+    at = int(rng.integers(0, d + 1))
+    absent = [(names[i], names[j]) for i in range(d) for j in range(d) if i != j and not dag.has_edge(i, j)]
+    return Knowledge(
+        tiers=tuple(tuple(names[i] for i in part) for part in (order[:at], order[at:])) if rng.random() < 0.5 else (),
+        required=tuple((names[i], names[j]) for i, j in dag.edges if rng.random() < 0.3),
+        forbidden=tuple(edge for edge in absent if rng.random() < 0.2),
+        roots=tuple(names[i] for i in dag if not dag.in_degree(i) and rng.random() < 0.3),
+        leaves=tuple(names[i] for i in dag if not dag.out_degree(i) and rng.random() < 0.3),
+        noise=tuple(names[i] for i in dag if not dag.in_degree(i) and rng.random() < 0.2),
+    )
+
+
+@settings(max_examples=80, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), d=st.integers(2, 7))
+def test_true_knowledge_keeps_pc_right_and_makes_it_know_no_less(seed, d):
+    rng = np.random.default_rng(seed)
+    dag = random_dag(rng, d, rng.uniform(0.2, 0.6))
+    knowledge = true_knowledge(rng, dag)
+    names = [f"x{i:02d}" for i in range(d)]
+    oracle, chosen = Oracle(dag, tuple(range(d))), SearchSettings(max_depth=d)
+    plain, informed = (pc(oracle, names, settings=chosen, knowledge=k) for k in (Knowledge(), knowledge))
+    links = {frozenset((names[i], names[j])) for i, j in dag.edges}
+    assert {frozenset((edge.first, edge.second)) for edge in informed.edges} == links
+    assert set(plain.directed) <= set(informed.directed) <= {(names[i], names[j]) for i, j in dag.edges}
+    assert informed.conflicted == ()
+    assert set(knowledge.required) <= set(informed.directed)
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_true_knowledge_keeps_fci_right(seed):
+    rng = np.random.default_rng(seed)
+    dag = random_dag(rng, 7, rng.uniform(0.2, 0.5))
+    columns = tuple(sorted(rng.choice(7, 5, replace=False).tolist()))
+    names = [f"x{i:02d}" for i in columns]
+    order = [i for i in nx.topological_sort(dag) if i in columns]
+    at = int(rng.integers(1, 5))
+    tiers = tuple(tuple(f"x{i:02d}" for i in part) for part in (order[:at], order[at:]))
+    chosen = SearchSettings(max_depth=5)
+    free = fci(Oracle(dag, columns), names, settings=chosen)
+    found = fci(Oracle(dag, columns), names, settings=chosen, knowledge=Knowledge(tiers=tiers))
+    ends = lambda graph: {frozenset((edge.first, edge.second)) for edge in graph.edges}  # noqa: E731
+    assert ends(found) == ends(free)
+    for a, b in found.directed:
+        assert int(a[1:]) in ancestors(dag, [int(b[1:])])
+    for edge in found.edges:
+        if edge.mark in ("->", "o->", "<->"):
+            assert int(edge.second[1:]) not in ancestors(dag, [int(edge.first[1:])])
+        later = {name for name in tiers[1] if name in (edge.first, edge.second)}
+        assert edge.by_knowledge == (len(later) == 1)
+
+
+def test_knowledge_binds_against_the_data_and_the_result_says_so():
+    """b is an effect of a and c in the data; the expert knows better."""
+    rng = np.random.default_rng(0)
+    a, c = rng.normal(size=(2, 1000))
+    b = a + c + rng.normal(size=1000)
+    free = rng.normal(size=1000)
+    test = PartialCorrelation.of(*correlation_matrix(np.column_stack([a, b, c, free])))
+    names = ["a", "b", "c", "free"]
+    assert [str(edge) for edge in pc(test, names).edges] == ["a -> b", "c -> b"]
+    known = pc(test, names, knowledge=Knowledge(tiers=(("b",), ("a",)), required=(("free", "c"),)))
+    assert [(str(edge), edge.by_knowledge) for edge in known.edges] == [
+        ("b -> a", True),
+        ("b -> c", False),  # free has no link to b, so c is a common effect
+        ("free -> c", True),
+    ]
+    assert known.notes == (
+        "The data suggest that b is caused by both a and c; what you told the search rules that out, and was followed.",
+    )
+    apart = pc(test, names, knowledge=Knowledge(forbidden=(("a", "b"), ("b", "a"))))
+    assert apart.edge("a", "b") is None
+    assert (apart.separating_set("a", "b"), apart.p_value("a", "b")) == (None, 0.0)
+
+
+def test_later_tiers_are_never_conditioned_on():
+    x = linear_world(np.random.default_rng(5), d=8, n=200, density=0.5, shuffled=False)
+    names = [f"x{i}" for i in range(8)]
+    tiers = (tuple(names[:4]), tuple(names[4:]))
+    found = pc(PartialCorrelation.of(*correlation_matrix(x)), names, knowledge=Knowledge(tiers=tiers))
+    early = set(tiers[0])
+    for i, j in found.evidence.separating:
+        if {names[i], names[j]} <= early:
+            assert set(found.separating_set(names[i], names[j])) <= early
+    assert not any(b in early and a not in early for a, b in found.directed)
+
+
+def test_noise_shares_no_hidden_cause_and_roots_may():
+    class Dependent:
+        def p_value(self, i, j, given):
+            del i, j, given
+            return 1.0, 0.0
+
+    names = ["z", "x", "y"]
+    rooted = fci(Dependent(), names, knowledge=Knowledge(roots=("z", "x")))
+    assert [str(edge) for edge in rooted.edges] == ["z <-> x", "z o-> y", "x o-> y"]
+    noisy = fci(Dependent(), names, knowledge=Knowledge(noise=("z", "x")))
+    assert [str(edge) for edge in noisy.edges] == ["z -> y", "x -> y"]
+    leaf = fci(Dependent(), names, knowledge=Knowledge(leaves=("y",), required=(("x", "y"),)))
+    assert [str(edge) for edge in leaf.edges] == ["z o-o x", "z o-> y", "x -> y"]
