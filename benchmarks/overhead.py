@@ -54,8 +54,8 @@ def timed_run(folder: Path, text: str, seed: int) -> tuple[float, float, int]:
 
 def crda_seconds(folder: Path, seed: int) -> float:
     """The published package on the same table, with the same regressor; its gate has ten folds."""
-    from crda import CRDA, Config  # noqa: PLC0415 - only where it is installed
-    from xgboost import XGBRegressor  # noqa: PLC0415
+    from crda import CRDA, Config
+    from xgboost import XGBRegressor
 
     table = Path(os.environ["CRDA_DATA_DIR"]) / "ConcreteCompressiveStrength.csv"
     started = time.perf_counter()

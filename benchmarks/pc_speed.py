@@ -66,8 +66,8 @@ def ours(x: np.ndarray) -> Links:
 
 
 def causal_learns(x: np.ndarray) -> Links:
-    from causallearn.utils.cit import CIT  # noqa: PLC0415  (a slow import, and only this benchmark's)
-    from causallearn.utils.PCUtils.SkeletonDiscovery import skeleton_discovery  # noqa: PLC0415
+    from causallearn.utils.cit import CIT
+    from causallearn.utils.PCUtils.SkeletonDiscovery import skeleton_discovery
 
     started = time.process_time()
     graph = skeleton_discovery(x, ALPHA, CIT(x, "fisherz"), stable=True, show_progress=False, max_k=DEPTH).G.graph
@@ -76,7 +76,7 @@ def causal_learns(x: np.ndarray) -> Links:
 
 
 def pgmpys(x: np.ndarray) -> Links:
-    from pgmpy.causal_discovery import PC  # noqa: PLC0415  (as above)
+    from pgmpy.causal_discovery import PC
 
     frame = pd.DataFrame(x, columns=[f"x{number:03d}" for number in range(x.shape[1])])
     started = time.process_time()

@@ -468,7 +468,7 @@ def finish_run(result: RunResult, *, spec: RunSpec, draft: Draft, folder: Path) 
     )
     files["report.html"] = page.encode()
     if spec.output.plots:
-        from crda_spec.report.plots import plot_files  # noqa: PLC0415 - loads matplotlib: not for a run that ends with a complaint
+        from crda_spec.report.plots import plot_files
 
         files |= plot_files(result)
     files["croissant.json"] = croissant_json(record, files["augmented.parquet"]).encode()

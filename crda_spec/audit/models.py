@@ -138,7 +138,7 @@ def _sound(folder: Path, estimator: Estimator, *, sound: bool) -> Estimator:
 
 def _catboost_json(estimator: Any) -> bytes:  # noqa: ANN401
     """CatBoost's JSON without the moment of training and the random identifier it writes into every model."""
-    import tempfile  # noqa: PLC0415 - only CatBoost insists on a file
+    import tempfile
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.json"

@@ -1,4 +1,4 @@
-# ruff: noqa: PLC0415 - each reader imports only the library of its own format, so that validate answers at once
+
 """The light path: column names of a source, without pandas and without scikit-learn.
 
 `crda-spec validate` checks the names in a spec against the data's header and must answer at once. That is why the

@@ -79,8 +79,8 @@ def _same_groups(a: Array, b: Array) -> bool:
 def _search(x: Array, types: Sequence[ColumnType]) -> dict[tuple[int, int], EdgeMark]:
     """Runs pgmpy on columns under names of our own, since it is particular about names."""
     # Slow to import (about five seconds), and needed for this method only.
-    import pandas as pd  # noqa: PLC0415
-    from pgmpy.causal_discovery import GES  # noqa: PLC0415
+    import pandas as pd
+    from pgmpy.causal_discovery import GES
 
     names = [f"c{place:04d}" for place in range(x.shape[1])]
     spread = x.std(axis=0)

@@ -50,7 +50,7 @@ def _watched(design: Design) -> Any:  # noqa: ANN401 - CatBoost has no types
     """The rows set aside, as CatBoost takes them; a pair of arrays has no place for weights."""
     if design.validation_weight is None:
         return design.validation_x, design.validation_y
-    from catboost import Pool  # noqa: PLC0415 - an optional extra
+    from catboost import Pool
 
     return Pool(design.validation_x, design.validation_y, weight=design.validation_weight)
 
@@ -63,7 +63,7 @@ def _constant(design: Design) -> Network:
 def load_catboost() -> Any:  # noqa: ANN401 - CatBoost has no types
     """The optional package, or an error that says how to get it."""
     try:
-        from catboost import CatBoostRegressor  # noqa: PLC0415 - an optional extra
+        from catboost import CatBoostRegressor
     except ImportError as error:
         what = "the regressor 'catboost' needs the package catboost"
         hint = 'install it with: pip install "crda-spec[catboost]"'

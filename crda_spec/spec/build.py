@@ -606,7 +606,7 @@ def build_candidates(spec: RunSpec, draft: Draft, graph: CausalGraph | None) -> 
     declared = build_procedure(spec, draft, graph)
     if not spec.gate.candidates:
         return declared
-    from crda_spec.counterfactual.tuning.candidates import (  # noqa: PLC0415 - Optuna is slow to import
+    from crda_spec.counterfactual.tuning.candidates import (
         DECLARED,
         Candidates,
     )
@@ -654,7 +654,7 @@ def build_regressor(spec: RunSpec) -> Regressor:
 def _tuner(spec: RunSpec, draft: Draft) -> Tuner | None:
     if spec.tune.augmentation is None:
         return None
-    from crda_spec.spec.build_tuning import build_knob_search  # noqa: PLC0415 - a second of Optuna, for tuned runs only
+    from crda_spec.spec.build_tuning import build_knob_search
 
     return build_knob_search(spec, draft)
 

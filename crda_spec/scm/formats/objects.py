@@ -137,7 +137,7 @@ ROLE_NAMES: dict[str, Role] = {
 
 def to_pgmpy_dag(graph: CausalGraph) -> DAG:
     """The graph as a pgmpy DAG, each `a <-> b` as a latent parent of both with the role `bidirected`."""
-    from pgmpy.base import DAG  # noqa: PLC0415 - seconds
+    from pgmpy.base import DAG
 
     found = DAG()
     found.add_nodes_from([*graph.observed, *graph.latents, *graph.confounders])
@@ -151,7 +151,7 @@ def to_pgmpy_dag(graph: CausalGraph) -> DAG:
 
 def to_pgmpy_admg(graph: CausalGraph) -> ADMG:
     """The graph as a pgmpy ADMG."""
-    from pgmpy.base import ADMG  # noqa: PLC0415 - seconds
+    from pgmpy.base import ADMG
 
     found = ADMG()
     found.add_nodes_from([*graph.observed, *graph.latents])
@@ -165,7 +165,7 @@ def to_pgmpy_admg(graph: CausalGraph) -> ADMG:
 
 def read_pgmpy(graph: DAG | ADMG) -> ReadGraph:
     """What a pgmpy DAG (a Bayesian network is one) or ADMG says; GraphError for any other of its graphs."""
-    from pgmpy.base import ADMG, DAG  # noqa: PLC0415 - seconds
+    from pgmpy.base import ADMG, DAG
 
     if not isinstance(graph, DAG | ADMG):
         raise GraphError(
