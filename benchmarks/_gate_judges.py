@@ -13,8 +13,7 @@ import numpy as np
 from _gate_runs import PUBLISHED, Layout, Losses, Run, read_piece
 from _gate_worlds import COLUMNS
 
-from crda_spec.gate.gate import Gate
-from crda_spec.gate.tests import TESTS, Bootstrap, Paired, PairedTest, wilcoxon_p_value
+from crda_spec.gate.tests import TESTS, Bootstrap, Gate, Paired, wilcoxon_p_value
 from crda_spec.gate.verdict import paired_losses, passes, tested_p_value
 from crda_spec.records import Column, Table
 
@@ -49,7 +48,7 @@ class FirstDivision:
 class Judge:
     """One gate: a test, and the folds and repeats that it looks at."""
 
-    test: PairedTest
+    test: Gate
     layout: Layout  # folds, repeats
 
     @property
@@ -62,7 +61,7 @@ class Judge:
         losses = _losses(run.losses, self.layout)
         if losses is None:
             return None
-        gate = Gate(test=self.test, folds=self.layout[0], repeats=self.layout[1], alpha=ALPHA)
+        gate = self.test.model_copy(update={"folds": self.layout[0], "repeats": self.layout[1], "alpha": ALPHA})
         outcomes = losses.outcomes(self.layout[1])
         paired = paired_losses(outcomes, _no_matter(losses.rows))
         return passes(gate, paired, [one.result for one in outcomes], tested_p_value(gate, paired, seed=seed))
@@ -92,7 +91,7 @@ def judges() -> dict[str, Judge]:
 def trade_off() -> dict[str, Judge]:
     """The tests that can take more fits, in every layout that was run; and what was tried beside."""
     layouts: tuple[Layout, ...] = ((10, 1), (6, 2), (10, 2), (20, 1), (10, 3))
-    tests: dict[str, tuple[Callable[[], PairedTest], tuple[Layout, ...]]] = {
+    tests: dict[str, tuple[Callable[[], Gate], tuple[Layout, ...]]] = {
         "wilcoxon": (TESTS["wilcoxon"], layouts),
         "clustered": (TESTS["clustered"], layouts),
         "corrected_t": (TESTS["corrected_t"], layouts),

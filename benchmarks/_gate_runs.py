@@ -17,8 +17,10 @@ from _harness import say
 from _published_gates import published
 
 from crda_spec.counterfactual.procedure import Procedure, augment, fit_augmented
-from crda_spec.gate.gate import FoldOutcome, Gate, repeats_of, run_fold
+from crda_spec.gate.cross_validate import FoldOutcome, divisions, run_fold
+from crda_spec.gate.tests import Wilcoxon
 from crda_spec.records import Array, FoldResult, IntArray, Table
+from crda_spec.regressors.teachers import FoldContext
 from crda_spec.seeds import stream
 
 PARTS = Path(__file__).parent / "results" / "gate_calibration_parts"  # not kept in the repository
@@ -84,16 +86,16 @@ def _outcome(number: int, held: IntArray, plain: Array, augmented: Array, *, tra
         perturbed=("a",),
         synthetic_rows=0,
     )
-    return FoldOutcome(result=result, fits=2, seconds=0.0, held=held, plain=plain, augmented=augmented)
+    return FoldOutcome(result=result, held=held, plain=plain, augmented=augmented)
 
 
 def losses_of(procedure: Procedure, train: Table, layout: Layout, *, seed: int) -> Losses:
     """Every fold of every repeat, through the gate's own `run_fold`."""
-    gate = Gate(folds=layout[0], repeats=layout[1])
+    gate = Wilcoxon(folds=layout[0], repeats=layout[1])
     fold, plain, augmented = (np.zeros((layout[1], len(train)), dtype=np.float32) for _ in range(3))
-    for repeat in repeats_of(gate, train, seed=seed):
+    for repeat in divisions(gate, train, seed=seed):
         for number, held in enumerate(repeat.held, start=1):
-            outcome = run_fold(procedure, train, held, number, metric=gate.metric, seed=repeat.seed)
+            outcome = run_fold(procedure, train, repeat, number)
             fold[repeat.number, held] = number
             plain[repeat.number, held], augmented[repeat.number, held] = outcome.plain, outcome.augmented
     return Losses(fold=fold, plain=plain, augmented=augmented)
@@ -104,8 +106,8 @@ def one_run(name: str, rows: int, seed: int) -> Run:
     kind, _, procedure = SCENARIOS[name]
     rng = stream(seed, "calibration", rows)
     train, fresh = world(rows, rng), rng.normal(size=(FRESH, 5))
-    augmentation = augment(procedure, train, seed=seed, index=(0,))
-    augmented = fit_augmented(augmentation, train, seed=seed, index=(0,))
+    augmentation = augment(procedure, train, FoldContext(seed=seed))
+    augmented = fit_augmented(augmentation, train)
     before, after = (
         float(np.mean((model.predict(fresh) - truth(fresh)) ** 2)) + 1.0 for model in (augmentation.plain, augmented)
     )

@@ -35,7 +35,7 @@ from _gate_worlds import SCENARIOS
 from _harness import publish, say, share
 from threadpoolctl import threadpool_limits
 
-from crda_spec.gate import gate
+from crda_spec.gate import cross_validate
 
 DEFAULT = "wilcoxon"
 KEYS = {"false_accept": ("null", 1000), "harm_accept": ("harm", 1000), "power": ("gain", 1000)}
@@ -154,7 +154,7 @@ def main() -> None:
     asked = parser.parse_args()
     panels = judges(), trade_off()
     panel = {**panels[0], **panels[1]}
-    gate.threadpool_limits = _no_limit
+    cross_validate.threadpool_limits = _no_limit
     with threadpool_limits(limits=1), sklearn.config_context(skip_parameter_validation=True, assume_finite=True):
         if asked.quick:
             found = quickly(panel)

@@ -41,8 +41,8 @@ from threadpoolctl import threadpool_limits
 
 from crda_spec.counterfactual.procedure import Procedure
 from crda_spec.counterfactual.tuning.candidates import Candidates
-from crda_spec.gate.gate import FoldOutcome, Gate, repeats_of, run_fold
-from crda_spec.gate.tests import TESTS, wilcoxon_p_value
+from crda_spec.gate.cross_validate import FoldOutcome, divisions, run_fold
+from crda_spec.gate.tests import TESTS, Gate, wilcoxon_p_value
 from crda_spec.gate.verdict import paired_losses, passes, tested_p_value
 from crda_spec.records import Array, Table
 from crda_spec.seeds import stream
@@ -126,7 +126,9 @@ def _judged(way: str, name: str, train: Table, seed: int, *, starts: int = 1) ->
     outcomes: dict[tuple[int, int], list[FoldOutcome]] = {}
     told: Found = {}
     for kind, layout in GATES[way].items():
-        gate = Gate(test=TESTS[kind](), folds=layout[0], repeats=layout[1], starts=starts, alpha=ALPHA)
+        gate = TESTS[kind]().model_copy(
+            update={"folds": layout[0], "repeats": layout[1], "starts": starts, "alpha": ALPHA}
+        )
         if layout not in outcomes:
             outcomes[layout] = list(_folds(gate, procedure, train, seed))
         done = outcomes[layout]
@@ -137,12 +139,9 @@ def _judged(way: str, name: str, train: Table, seed: int, *, starts: int = 1) ->
 
 
 def _folds(gate: Gate, procedure: Procedure, train: Table, seed: int) -> Iterator[FoldOutcome]:
-    for repeat in repeats_of(gate, train, seed=seed):
-        for number, held in enumerate(repeat.held, start=1):
-            seen = None if repeat.seen is None else repeat.seen[number - 1]
-            yield run_fold(
-                procedure, train, held, number, metric=gate.metric, seed=repeat.seed, seen=seen, starts=gate.starts
-            )
+    for repeat in divisions(gate, train, seed=seed):
+        for number in range(1, gate.folds + 1):
+            yield run_fold(procedure, train, repeat, number, metric=gate.loss, starts=gate.starts)
 
 
 # How a table is made and judged, what cannot help it and what does, its rows.

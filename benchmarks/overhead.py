@@ -49,7 +49,7 @@ def timed_run(folder: Path, text: str, seed: int) -> tuple[float, float, int]:
     spec, draft = load_spec(spec_file, overrides=[f"seed={seed}"])
     result = run(build_plan(spec, draft), progress=Silent())
     finish_run(result, spec=spec, draft=draft, folder=folder / f"run-{time.monotonic_ns()}")
-    return time.perf_counter() - started, result.fit_seconds, result.fits
+    return time.perf_counter() - started, result.cost.seconds, result.cost.fits
 
 
 def crda_seconds(folder: Path, seed: int) -> float:

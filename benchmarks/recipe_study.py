@@ -31,8 +31,8 @@ from threadpoolctl import threadpool_limits
 
 from crda_spec.counterfactual.procedure import augment, fit_augmented
 from crda_spec.data.catalogue import BENCHMARKS
-from crda_spec.gate.gate import fit_singles, repeats_of, shared_models
-from crda_spec.regressors.teachers import FoldModels
+from crda_spec.gate.cross_validate import divisions, fold_models
+from crda_spec.regressors.teachers import FoldModelCache
 
 _KEPT = RESULTS / "recipe_study.jsonl"
 _SPLITS = (11, 12)  # recipes.py judges on 1 to 5
@@ -86,7 +86,7 @@ VARIANTS: dict[str, dict[str, Variant]] = {
 
 def measure(bench: Bench, kind: str, rows: int, seed: int, known: Mapping[str, float]) -> dict[str, float]:
     """By variant, and of the teacher itself: the change in percent. What is known is not measured again."""
-    shared: dict[str, FoldModels] = {}  # by the kind of teacher
+    shared: dict[str, FoldModelCache] = {}  # by the kind of teacher
     found = dict(known)
     for name, (told, moved) in VARIANTS[kind].items():
         if name in known:
@@ -95,13 +95,13 @@ def measure(bench: Bench, kind: str, rows: int, seed: int, known: Mapping[str, f
         split, _ = plan.load()
         train, teacher = split.train, plan.procedure.teacher.kind
         if teacher not in shared:
-            models = shared_models(plan.procedure, train, repeats_of(plan.gate, train, seed=seed)[0])
+            models = fold_models(plan.procedure, train, divisions(plan.gate, train, seed=seed)[0])
             assert models is not None
-            fit_singles(models, jobs=1, advance=lambda: None)
+            models.fit(models.first)
             shared[teacher] = models
-        made = augment(plan.procedure, train, seed=seed, index=(0,), around=shared[teacher].around(None))
+        made = augment(plan.procedure, train, shared[teacher].on_all_rows())
         plain = np.mean(split.test.errors(made.plain) ** 2)
-        student = fit_augmented(made, train, seed=seed, index=(0,))
+        student = fit_augmented(made, train)
         found[name] = float(100 * (np.mean(split.test.errors(student) ** 2) / plain - 1))
         if name == "recipe":
             found["teacher"] = float(100 * (np.mean(split.test.errors(made.teacher) ** 2) / plain - 1))

@@ -45,14 +45,14 @@ from _tables import NINE, OTHERS, Bench
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
-from crda_spec.counterfactual.procedure import augment, fit_augmented, once_more
+from crda_spec.counterfactual.procedure import augment, fit_augmented, refit_with_seed
 from crda_spec.data.catalogue import BENCHMARKS
-from crda_spec.gate.gate import GateRun, fit_singles, repeats_of, run_folds, shared_models, start_seeds
+from crda_spec.gate.cross_validate import cross_validate, divisions, fold_models, start_seeds
 from crda_spec.gate.verdict import judge
 from crda_spec.pipeline import Plan
 from crda_spec.records import Predictor
 from crda_spec.regressors import Fitter
-from crda_spec.regressors.teachers import CrossfitTeacher
+from crda_spec.regressors.teachers import CrossfitTeacher, FoldContext
 from crda_spec.spec.build import build_plan
 from crda_spec.spec.check import load_spec
 
@@ -82,8 +82,8 @@ def planned(bench: Bench, regressor: str, recipe: str, seed: int, rows: int, **m
 def paper(plan: Plan) -> Figures:
     """Algorithm 1 on all training rows; no gate."""
     split, _ = plan.load()
-    augmentation = augment(plan.procedure, split.train, seed=plan.seed, index=(0,))
-    augmented = fit_augmented(augmentation, split.train, seed=plan.seed, index=(0,))
+    augmentation = augment(plan.procedure, split.train, FoldContext(seed=plan.seed))
+    augmented = fit_augmented(augmentation, split.train)
     plain = np.mean(split.test.errors(augmentation.plain) ** 2)
     return {"paper": float(100 * (np.mean(split.test.errors(augmented) ** 2) / plain - 1))}
 
@@ -92,35 +92,30 @@ def distilled(plan: Plan, *, gated: bool, starts: int) -> Figures:
     """Our recipe as the pipeline runs it, from several random states too, its teacher, ten plain models, the gate."""
     split, _ = plan.load()
     train, procedure, seed = split.train, plan.procedure, plan.seed
-    repeats = repeats_of(plan.gate, train, seed=seed)
-    models = shared_models(procedure, train, repeats[0])
-    assert models is not None
-    fit_singles(models, jobs=1, advance=lambda: None)
-    augmentation = augment(procedure, train, seed=seed, index=(0,), around=models.around(None))
+    repeats = divisions(plan.gate, train, seed=seed)
+    models = fold_models(procedure, train, repeats[0])
+    assert models.shares
+    models.fit(models.first)
+    augmentation = augment(procedure, train, models.on_all_rows())
 
     def cost(model: Predictor) -> float:
         return float(np.mean(split.test.errors(model) ** 2))
 
-    plain, taught = [cost(augmentation.plain)], [cost(fit_augmented(augmentation, train, seed=seed, index=(0,)))]
+    plain, taught = [cost(augmentation.plain)], [cost(fit_augmented(augmentation, train))]
     fitter = Fitter(procedure.regressor, procedure.fill)
-    ensemble = CrossfitTeacher(10).teach(train, fitter, augmentation.plain, seed=seed, index=(0,))
+    ensemble = CrossfitTeacher(10).teach(train, fitter, augmentation.plain, FoldContext(seed=seed))
     found = {
         "distilled": 100 * (taught[0] / plain[0] - 1),
         "plain_ensemble": 100 * (cost(ensemble) / plain[0] - 1),
         "teacher": 100 * (cost(augmentation.teacher) / plain[0] - 1),
     }
     for own in start_seeds(seed, starts)[1:]:
-        again = once_more(augmentation, train, seed=own, index=(0,))
+        again = refit_with_seed(augmentation, train, own)
         plain.append(cost(again.plain))
-        taught.append(cost(fit_augmented(again, train, seed=own, index=(0,))))
+        taught.append(cost(fit_augmented(again, train)))
     found["distilled_expected"] = float(100 * (np.mean(taught) / np.mean(plain) - 1))
     if gated:
-        done = GateRun([])
-        for repeat in repeats:
-            own_models = models if repeat.number == 0 else shared_models(procedure, train, repeat)
-            run_folds(
-                procedure, train, repeat, gate=plan.gate, models=own_models, workers=1, advance=lambda: None, to=done
-            )
+        done = cross_validate(procedure, train, repeats, models, plan.gate)
         verdict = judge(plan.gate, done.outcomes, train, seed=seed)
         found["accepted"] = float(verdict.accepted)
         found["distilled_cv"] = float(verdict.effect_percent or 0.0)

@@ -41,6 +41,7 @@ from crda_spec.discovery.findings import OFTEN, Findings, compare
 from crda_spec.discovery.found import DiscoveredGraph
 from crda_spec.discovery.stability import Scheme, Stability, stability
 from crda_spec.errors import Complaint, CrdaError, SpecError
+from crda_spec.gate.cost import CostEstimate, estimate_cost
 from crda_spec.records import (
     Array,
     Column,
@@ -231,6 +232,12 @@ def _stripped(discovery: Discovery, alpha: float | None) -> Discovery:
     if alpha is not None and isinstance(discovery, _TESTED):
         changes["alpha"] = alpha
     return discovery.model_copy(update=changes)
+
+
+def estimate(plan: Plan) -> CostEstimate:
+    """What a run will do and cost: reads and checks the data, asks the graph, counts the fits."""
+    split, _ = plan.load()
+    return estimate_cost(split, plan.procedure, plan.gate, seed=plan.seed, models=plan.models)
 
 
 _TEXT = "causal.graph.text:"  # how messages call the lines of a graph that is written inside the spec
@@ -482,7 +489,7 @@ def finish_run(result: RunResult, *, spec: RunSpec, draft: Draft, folder: Path) 
     record["files"] = file_hashes(files)
     volatile = {
         "created": datetime.now(tz=UTC).isoformat(timespec="seconds"),
-        "seconds": {**result.timings, "regressor fits": result.fit_seconds},
+        "seconds": {**result.timings, "regressor fits": result.cost.seconds},
         "jobs": spec.execution.jobs,
     }
     whole = sealed(record, volatile)

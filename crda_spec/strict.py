@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, StringConstraints
+from pydantic_core import CoreSchema
 
 # Names of the two ways to write values to choose from. Pydantic mixes them into the place of an error.
 LIST, RANGE = "(list)", "(range)"
@@ -14,6 +15,16 @@ class Strict(BaseModel):
     """A section of the spec: unknown keys are errors, values are never coerced, nothing changes after loading."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler, /) -> dict[str, Any]:
+        """In a spec `kind` is always written, although Python may leave it out."""
+        schema = handler(core_schema)
+        own = handler.resolve_ref_schema(schema)
+        if "default" in own.get("properties", {}).get("kind", {}):
+            del own["properties"]["kind"]["default"]
+            own["required"] = ["kind", *own.get("required", ())]
+        return schema
 
 
 ColumnName = Annotated[str, StringConstraints(min_length=1), Field(description="The name of a column of the data.")]

@@ -26,6 +26,7 @@ from crda_spec.records import (
     Array,
     Certificate,
     Column,
+    Cost,
     Counterfactuals,
     DataReport,
     Diagnostics,
@@ -274,9 +275,9 @@ def _result(folder: Path, record: dict[str, Any]) -> RunResult:
         model=_Absent(),
         settings={key: tuple(one) if isinstance(one, list) else one for key, one in record["regressor"].items()},
         timings={key: value for key, value in record["volatile"]["seconds"].items() if key != "regressor fits"},
-        fit_seconds=record["volatile"]["seconds"]["regressor fits"],
-        fits=record["fits"],
-        spared_fits=record["spared_fits"],
+        cost=Cost(
+            fits=record["fits"], reused=record["spared_fits"], seconds=record["volatile"]["seconds"]["regressor fits"]
+        ),
         watch=record["watch"],
         studies=read_studies(folder),
         ensemble=_optional(Ensemble, record.get("ensemble")),  # older records know no ensembles

@@ -198,8 +198,8 @@ def make_record(
         "sensitivity": None if result.sensitivity is None else plain(result.sensitivity),
         "diagnostics": None if result.diagnostics is None else _diagnostics(result.diagnostics),
         "final_model": "augmented" if result.verdict.uses_augmented else "plain",
-        "fits": result.fits,
-        "spared_fits": result.spared_fits,
+        "fits": result.cost.fits,
+        "spared_fits": result.cost.reused,
         "watch": result.watch,
         **({} if result.time is None else {"time": plain(result.time)}),
     }

@@ -141,10 +141,10 @@ def plan(spec: SpecFile, overrides: Overrides = None, as_json: AsJson = False) -
 
 
 def _content(spec: RunSpec, draft: Draft) -> dict[str, Any]:
-    from crda_spec.pipeline import foresee
+    from crda_spec.api import estimate
     from crda_spec.spec.build import build_plan
 
-    outlook, choice = foresee(build_plan(spec, draft)), spec.partition
+    outlook, choice = estimate(build_plan(spec, draft)), spec.partition
     certificate = _certificate(spec, draft, [one.name for one in outlook.features])
     certified = {one.name: one.perturbable for one in outlook.features}
     licence = "searched" if _searches_retention(spec, draft) else outlook.licence

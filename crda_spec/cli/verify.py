@@ -158,9 +158,7 @@ def _row_checks(run: Path, record: dict[str, Any], kept: KeptSpec | None, tolera
     if kept is None:
         yield look.check_certificate(run, record)
         return
-    from crda_spec.spec.build import build_gate
-
-    gate = build_gate(kept.spec)
+    gate = kept.spec.gate
     trained = ledger[0].train if ledger else None
     yield look.check_verdict(
         record, lambda folds: look.rejudged(gate, run, record, folds, trained), tolerance=tolerance

@@ -4,12 +4,33 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from crda_spec.data.raw import counted
 from crda_spec.errors import Complaint, DataError
 from crda_spec.records import IntArray, Table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Division:
+    """One division of the training rows into folds, with the seed of all that is drawn inside it."""
+
+    held: tuple[IntArray, ...]
+    seed: int
+    number: int = 0
+    seen: tuple[IntArray, ...] | None = None  # what each fold trains on, where folds run forward; None: all other rows
+
+    @property
+    def in_time(self) -> bool:
+        """Whether the folds run forward in time."""
+        return self.seen is not None
+
+    def rows_of(self, fold: int, rows: int) -> tuple[IntArray, IntArray]:
+        """The positions that a fold, counted from 1, trains on, and those that it holds out. rows: all there are."""
+        held = self.held[fold - 1]
+        return (np.setdiff1d(np.arange(rows), held) if self.seen is None else self.seen[fold - 1]), held
 
 
 def pieces(times: IntArray, groups: IntArray | None = None) -> IntArray:

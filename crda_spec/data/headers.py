@@ -1,4 +1,3 @@
-
 """The light path: column names of a source, without pandas and without scikit-learn.
 
 `crda-spec validate` checks the names in a spec against the data's header and must answer at once. That is why the

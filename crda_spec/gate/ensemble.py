@@ -1,70 +1,37 @@
-"""After the verdict: several models instead of one, and what the new rows are like."""
+"""After the verdict: several models instead of one, of the arm that the gate chose."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
-from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
-from crda_spec.counterfactual.diagnostics import comparison, diagnose, unmoved
 from crda_spec.counterfactual.procedure import Augmentation
 from crda_spec.errors import Complaint, DataError
-from crda_spec.gate.gate import workers_for
-from crda_spec.gate.metrics import RESAMPLES, Metric, change_interval, charged, units_of
+from crda_spec.execution import Clock, in_order, workers_for
+from crda_spec.gate.interval import RESAMPLES, change_interval, units_of
 from crda_spec.gate.score import LEVEL
 from crda_spec.gate.verdict import percent_change
 from crda_spec.records import (
     Arm,
     Array,
-    Control,
+    Cost,
     Counterfactuals,
-    Diagnostics,
     Ensemble,
     EnsembleScore,
     HeldOut,
     Predictor,
-    RunResult,
     Split,
     Table,
 )
 from crda_spec.regressors import FittedModel, Fitter, Regressor
 from crda_spec.regressors.fit import Fill, Watch, student_seed
 from crda_spec.regressors.mean import MeanModel
+from crda_spec.regressors.metrics import Metric, charged
 from crda_spec.seeds import stream
-
-
-def inspect(
-    split: Split, augmentation: Augmentation, made: Counterfactuals, augmented: Predictor, *, metric: Metric, seed: int
-) -> Diagnostics:
-    """The diagnostics of the rows that all training rows gave. augmented: the student that was trained on them."""
-    train, teacher = split.train, augmentation.teacher
-    found = diagnose(train, teacher, augmentation.abduction, made, seed=seed)
-    before, after = (split.test.errors(model) for model in (augmentation.plain, augmented))
-    # A fitter of its own: this fit is the report's, not the method's.
-    fitter = Fitter(augmentation.fitter.regressor, augmentation.fitter.fill)
-    still = unmoved(train, teacher, augmentation.abduction, made)
-    relabelled = fitter.fit(train, still, seed=student_seed(seed, (0,)), watch=augmentation.watch)
-    spread, weights, all_errors = split.test.spread, split.test.weights, (before, split.test.errors(relabelled), after)
-    losses = [metric.loss(errors, spread=spread, weights=weights) for errors in all_errors]
-    return replace(found, errors=comparison(before, after), control=_control(metric, *losses))
-
-
-def _control(metric: Metric, plain: float, relabelled: float, augmented: float) -> Control | None:
-    """None when there is no loss that could change."""
-    if not plain > 0:
-        return None
-    return Control(
-        metric=metric.name,
-        plain=plain,
-        relabelled=relabelled,
-        augmented=augmented,
-        teacher_percent=100.0 * (relabelled - plain) / plain,
-        places_percent=100.0 * (augmented - relabelled) / plain,
-    )
-
 
 Members = Mapping[Arm, tuple[Predictor, ...]]
 
@@ -77,16 +44,6 @@ def ensemble_fits(models: int, *, augmented: bool) -> int:
 def member_seed(seed: int, number: int) -> int:
     """Model 1 is the run's own. Both arms of a model start from the same seed."""
     return student_seed(seed, (0,) if number == 1 else (0, number))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """How many models, and how they are scored, drawn and spread."""
-
-    models: int
-    metric: Metric
-    seed: int
-    jobs: int | None  # None: one per core
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -107,49 +64,51 @@ class _Fitting:
         return model, fitter.seconds
 
 
-def with_ensemble(
-    result: RunResult,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FittedEnsemble:
+    """Several models of the chosen arm, the run's own first, and how they score."""
+
+    scores: Ensemble
+    members: tuple[Predictor, ...]
+    cost: Cost
+
+
+def fit_ensemble(
+    split: Split,
     augmentation: Augmentation,
-    asked: Asked,
+    augmented: Predictor | None,
+    models: int,
+    clock: Clock,
     *,
-    advance: Callable[[], None],
-) -> RunResult:
-    """The result with as many models of the chosen arm as are asked for, scored beside as many plain ones.
+    metric: Metric,
+    jobs: int | None,
+) -> FittedEnsemble | None:
+    """As many models of the chosen arm as are asked for, scored beside as many plain ones; None for one model.
 
     Every augmented member trains on the same synthetic rows, those of the ledger.
 
-    result: finished but for this; its model is the first of the chosen arm.
+    augmented: the augmented model, when it is the one to use.
     """
+    if models == 1:
+        return None
     members: dict[Arm, tuple[Predictor, ...]] = {"plain": (augmentation.plain,)}
-    if result.verdict.uses_augmented:
-        members["augmented"] = (result.model,)
-    fitter, made = augmentation.fitter, {"plain": None, "augmented": result.counterfactuals}
+    if augmented is not None:
+        members["augmented"] = (augmented,)
+    fitter, seed = augmentation.fitter, augmentation.context.seed
+    made = {"plain": None, "augmented": augmentation.counterfactuals}
     fitting = _Fitting(
-        regressor=fitter.regressor,
-        fill=fitter.fill,
-        train=result.split.train,
-        watch=augmentation.watch,
-        seed=asked.seed,
+        regressor=fitter.regressor, fill=fitter.fill, train=split.train, watch=augmentation.watch, seed=seed
     )
-    tasks = [(arm, number) for arm in members for number in range(2, asked.models + 1)]
-    expected = result.fit_seconds / max(1, result.fits) * len(tasks)
-    jobs_done = Parallel(n_jobs=workers_for(asked.jobs, len(tasks), expected), return_as="generator")(
-        delayed(fitting.fit)(made[arm], number) for arm, number in tasks
-    )
-    seconds = 0.0
-    for (arm, _), (model, spent) in zip(tasks, jobs_done, strict=True):
-        members[arm] = (*members[arm], model)
-        seconds += spent
-        advance()
-    with threadpool_limits(limits=1):
-        ensemble = score_ensemble(result.split.test, members, metric=asked.metric, seed=asked.seed)
-    return replace(
-        result,
-        ensemble=ensemble,
-        members=members[ensemble.arm],
-        fits=result.fits + len(tasks),
-        fit_seconds=result.fit_seconds + seconds,
-    )
+    tasks, cost = [(arm, number) for arm in members for number in range(2, models + 1)], Cost()
+    workers = workers_for(jobs, len(tasks), fitter.cost.seconds_a_fit * len(tasks))
+    with clock.stage("fit the ensemble", len(tasks)) as step:
+        fitted = in_order((partial(fitting.fit, made[arm], number) for arm, number in tasks), workers=workers)
+        for (arm, _), (model, spent) in zip(tasks, fitted, strict=True):
+            members[arm] = (*members[arm], model)
+            cost += Cost(fits=1, seconds=spent)
+            step.advance()
+        scores = score_ensemble(split.test, members, metric=metric, seed=seed)
+    return FittedEnsemble(scores=scores, members=members[scores.arm], cost=cost)
 
 
 def score_ensemble(test: HeldOut, members: Members, *, metric: Metric, seed: int) -> Ensemble:

@@ -2,21 +2,42 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from crda_spec.gate.metrics import RESAMPLES, Metric, change_interval, charged, units_of
+from crda_spec.errors import Complaint, DataError
+from crda_spec.gate.interval import RESAMPLES, change_interval, units_of
 from crda_spec.gate.verdict import percent_change
-from crda_spec.records import HeldOut, Predictor, RowLosses, TestScore
+from crda_spec.records import Diagnostics, HeldOut, Predictor, RowLosses, TestScore
+from crda_spec.regressors.metrics import Metric, charged
 from crda_spec.seeds import stream
 
 LEVEL = 0.95
 
 
-def scored_rows(test: HeldOut, plain: Predictor, augmented: Predictor | None, *, metric: Metric) -> RowLosses:
-    """What each test row costs both models; NaN for a model that there is not."""
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Scored:
+    """Both models on the test rows, and what each row cost them."""
+
+    score: TestScore
+    rows: RowLosses  # NaN for a model that there is not
+    augmented: Predictor | None  # the model itself; None when there was no synthetic row to train on
+    diagnostics: Diagnostics | None = None  # what the new rows are like, where somebody wants to know
+
+
+def score_on_equal_footing(
+    test: HeldOut, plain: Predictor, augmented: Predictor | None, *, metric: Metric, seed: int
+) -> Scored:
+    """One plain against one augmented model; one that has run away is an error that says so."""
+    scored = score(test, plain, augmented, metric=metric, seed=seed)
+    if not np.isfinite(scored.plain):
+        what = "the plain model predicts numbers that are not finite on the test rows"
+        hint = "lower its learning rate, or look for extreme values in the data"
+        raise DataError(Complaint(code="diverged", path="regressor", what=what, hint=hint))
     before = metric.row_losses(test.errors(plain))
     after = np.full(len(test), np.nan) if augmented is None else metric.row_losses(test.errors(augmented))
-    return RowLosses(plain=before, augmented=after)
+    return Scored(score=scored, rows=RowLosses(plain=before, augmented=after), augmented=augmented)
 
 
 def score(test: HeldOut, plain: Predictor, augmented: Predictor | None, *, metric: Metric, seed: int) -> TestScore:

@@ -18,12 +18,15 @@ from typing import Protocol
 import numpy as np
 from scipy.stats import norm
 
-from crda_spec.gate.gate import FoldOutcome, Gate
-from crda_spec.gate.metrics import MSE, Metric, change_interval, charged, units_of
-from crda_spec.gate.tests import Paired, p_value
+from crda_spec.counterfactual.procedure import Augmentation
+from crda_spec.gate.cross_validate import FoldOutcome
+from crda_spec.gate.interval import change_interval, units_of
+from crda_spec.gate.tests import Gate, Paired, p_value
 from crda_spec.records import (
     Array,
+    Cost,
     Decision,
+    Falsification,
     FoldResult,
     FoldRows,
     IntArray,
@@ -33,6 +36,7 @@ from crda_spec.records import (
     VerdictReason,
     spread_of,
 )
+from crda_spec.regressors.metrics import MSE, Metric, charged
 from crda_spec.seeds import stream
 
 ABSTENTIONS: Mapping[VerdictReason, str] = {
@@ -78,7 +82,7 @@ class Told:
 def sentence(gate: Gate, told: Told) -> str:
     """What was seen, what it means, and what to do."""
     better = sum(result.augmented < result.plain for result in told.results)
-    name = gate.metric.name.upper()
+    name = gate.loss.name.upper()
     compared = f"p = {told.p_value:.4g} {'<' if told.p_value < gate.alpha else '>='} {gate.alpha:g}"
     asked = f", a gain of {gate.min_effect:g} % or more asked for" if gate.min_effect else ""
     much = ""
@@ -246,38 +250,42 @@ def measure(gate: Gate, paired: Paired, results: Sequence[FoldResult], *, seed: 
     found, interval = tested_p_value(gate, paired, seed=seed), None
     if level_of(gate) > 0.0:
         rng, rows = stream(seed, "gate-interval"), (paired.row_plain, paired.row_augmented)
-        interval = change_interval(*rows, paired.units, gate.metric, level=level_of(gate), rng=rng)
+        interval = change_interval(*rows, paired.units, gate.loss, level=level_of(gate), rng=rng)
     return Measured(
         p_value=found,
         effect=effect_of(paired),
         interval=interval,
         passed=passes(gate, paired, results, found),
-        hurts=gate.test.p_value(paired.swapped(), rng=stream(0, "gate-sides")) < gate.alpha,
+        hurts=gate.p_value(paired.swapped(), rng=stream(0, "gate-sides")) < gate.alpha,
     )
 
 
 def judge(
-    gate: Gate, outcomes: Sequence[FoldOutcome], train: Table, *, seed: int, shared: int = 0, stopped_fits: int = 0
+    gate: Gate,
+    outcomes: Sequence[FoldOutcome],
+    train: Table,
+    *,
+    seed: int,
+    cost: Cost | None = None,
+    stopped_fits: int = 0,
 ) -> Verdict:
     """The verdict on the paired losses.
 
-    shared: models that were fitted once for several folds, beside those that the folds fitted themselves.
+    cost: of the folds; None: what each of them fitted itself.
     stopped_fits: fits that were not made because the verdict was certain.
     """
     results = tuple(outcome.result for outcome in outcomes)
-    seen = measure(gate, paired_losses(outcomes, train, gate.metric), results, seed=seed)
-    return replace(
-        conclude(gate, results, seen, rows=len(train), stopped_fits=stopped_fits),
-        fits=shared + sum(outcome.fits for outcome in outcomes),
-        spared_fits=sum(outcome.reused for outcome in outcomes) - shared,
-    )
+    cost = sum((outcome.cost for outcome in outcomes), Cost()) if cost is None else cost
+    seen = measure(gate, paired_losses(outcomes, train, gate.loss), results, seed=seed)
+    verdict = conclude(gate, results, seen, rows=len(train), stopped_fits=stopped_fits)
+    return replace(verdict, fits=cost.fits, spared_fits=cost.reused)
 
 
 def conclude(
     gate: Gate, results: tuple[FoldResult, ...], seen: Measured, *, rows: int, stopped_fits: int = 0
 ) -> Verdict:
     """The verdict that follows from the numbers, but for what it cost. rows: how many there are to train on."""
-    planned, level = gate.folds * gate.repeats, level_of(gate)
+    planned, level = gate.all_folds, level_of(gate)
     decision, reason = _decide(gate, results, seen, stopped=len(results) < planned)
     wanted = rows_to_decide(gate, rows, seen.effect, seen.interval, level) if decision == "inconclusive" else None
     told = Told(
@@ -297,7 +305,7 @@ def conclude(
         reason=reason,
         sentence=sentence(gate, told),
         test=gate.name,
-        metric=gate.metric.name,
+        metric=gate.loss.name,
         alpha=gate.alpha,
         p_value=seen.p_value,
         effect_percent=seen.effect,
@@ -308,7 +316,7 @@ def conclude(
         min_effect=gate.min_effect,
         rows_to_decide=wanted,
         planned_folds=planned,
-        repeats=gate.repeats,
+        repeats=gate.divisions,
         starts=gate.starts,
         stopped_fits=stopped_fits,
     )
@@ -344,7 +352,7 @@ def passes(gate: Gate, paired: Paired, results: Sequence[FoldResult], found: flo
     if gate.alternative == "less":
         return True
     # Two-sided a small p-value may speak against augmentation; any seed will do to compare with a half.
-    return gate.test.p_value(_asked(gate, paired), rng=stream(0, "gate-sides")) < 0.5
+    return gate.p_value(_asked(gate, paired), rng=stream(0, "gate-sides")) < 0.5
 
 
 def _stable(results: Sequence[FoldResult]) -> bool:
@@ -355,12 +363,21 @@ def _stable(results: Sequence[FoldResult]) -> bool:
 def tested_p_value(gate: Gate, paired: Paired, *, seed: int) -> float:
     """The p-value of the gate's question."""
     rng = stream(seed, "gate-test")
-    return p_value(gate.test, _asked(gate, paired), gate.alternative, rng=rng)
+    return p_value(gate, _asked(gate, paired), rng=rng)
 
 
 def effect_of(paired: Paired) -> float:
     """Change of the mean fold loss in percent."""
     return percent_change(float(paired.plain.mean()), float(paired.augmented.mean()))
+
+
+def why_no_test(augmented: Augmentation, falsification: Falsification | None) -> VerdictReason:
+    """Why there was nothing to test, or why nobody asked."""
+    if augmented.counterfactuals is not None:
+        return "gate_disabled"
+    if falsification is not None and falsification.forbids:
+        return "graph_falsified"
+    return "off_support" if augmented.permit.names else "no_perturbable_features"
 
 
 def abstain(gate: Gate, reason: VerdictReason) -> Verdict:
@@ -370,7 +387,7 @@ def abstain(gate: Gate, reason: VerdictReason) -> Verdict:
         reason=reason,
         sentence=ABSTENTIONS[reason],
         test=gate.name if gate.enabled else "none",
-        metric=gate.metric.name,
+        metric=gate.loss.name,
         alpha=gate.alpha,
         p_value=None,
         effect_percent=None,
@@ -382,7 +399,7 @@ def abstain(gate: Gate, reason: VerdictReason) -> Verdict:
 
 def _asked(gate: Gate, paired: Paired) -> Paired:
     """The losses as `min_effect` asks about them."""
-    return paired.against(gate.min_effect, row_power=gate.metric.row_power)
+    return paired.against(gate.min_effect, row_power=gate.loss.row_power)
 
 
 def rows_to_decide(

@@ -68,6 +68,7 @@ from crda_spec.records.synthetic import (
 )
 from crda_spec.records.verdict import (
     Arm,
+    Cost,
     DataReport,
     Decision,
     Ensemble,
@@ -98,6 +99,7 @@ __all__ = [
     "ColumnType",
     "Comparison",
     "Control",
+    "Cost",
     "Counterfactuals",
     "DataReport",
     "Decision",

@@ -91,6 +91,30 @@ class Ensemble:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """Models that were fitted, and how many more would have been, had none of them served twice."""
+
+    fits: int = 0
+    reused: int = 0
+    seconds: float = 0.0
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(
+            fits=self.fits + other.fits, reused=self.reused + other.reused, seconds=self.seconds + other.seconds
+        )
+
+    @property
+    def seconds_a_fit(self) -> float:
+        """On average."""
+        return self.seconds / max(1, self.fits)
+
+    @classmethod
+    def of_shared(cls, fits: int, seconds: float = 0.0) -> Cost:
+        """Models that others will reuse: their first use saves nothing."""
+        return cls(fits=fits, reused=-fits, seconds=seconds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FoldResult:
     """One gate fold: both arms, scored on the same real rows that neither has seen."""
 
@@ -228,12 +252,10 @@ class RunResult:
     model: Predictor  # the final one: augmented if accepted, else plain
     settings: Mapping[str, object]  # the regressor's settings, tuned or declared
     timings: Mapping[str, float]  # seconds, by stage
-    fit_seconds: float  # the sum over all regressor fits, on every worker
-    fits: int
+    cost: Cost  # of all regressor fits, on every worker
     gate_losses: RowLosses | None = None  # of the training rows, means over the repeats; None without a gate
     gate_rows: tuple[FoldRows, ...] = ()  # the same fold by fold, where repeats make more of them than one a row
     test_losses: RowLosses | None = None  # of the test rows; None in a result that was read back for its pages
-    spared_fits: int = 0  # how many more it would have been, had no model served both teacher and gate
     studies: tuple[Study, ...] = ()  # every search: on all training rows (or a tuning split), then fold by fold
     diagnostics: Diagnostics | None = None  # None when there are no new rows, or the spec does without
     watch: Literal["real", "synthetic"] = (
@@ -243,8 +265,3 @@ class RunResult:
     ensemble: Ensemble | None = None  # None when one model is handed over
     members: tuple[Predictor, ...] = ()  # of the ensemble that is handed over, `model` first; none without one
     time: TimeOrder | None = None  # None when rows have no order
-
-    @property
-    def cost(self) -> str:
-        """`67 fits instead of 122`."""
-        return f"{self.fits} fits" + (f" instead of {self.fits + self.spared_fits}" if self.spared_fits else "")

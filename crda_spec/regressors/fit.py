@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from crda_spec.data.folds import count_pieces, latest
-from crda_spec.records import Array, Column, Counterfactuals, IntArray, Table, relative
+from crda_spec.records import Array, Column, Cost, Counterfactuals, IntArray, Table, relative
 from crda_spec.regressors._protocol import Design, Estimator, Regressor, Stopping
 from crda_spec.seeds import integer_seed, stream
 
@@ -126,6 +126,11 @@ class Fitter:
     reused: int = 0  # models that were needed and had been fitted elsewhere
     # Models of real rows alone, kept for whoever asks again: a fit is a function of rows, regressor and seed.
     memo: dict[tuple[bytes, int, int], FittedModel] | None = None  # None: nothing is kept
+
+    @property
+    def cost(self) -> Cost:
+        """What it fitted so far."""
+        return Cost(fits=self.fits, reused=self.reused, seconds=self.seconds)
 
     def fit(
         self,

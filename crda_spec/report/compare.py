@@ -13,7 +13,7 @@ from crda_spec.records import RunResult
 from crda_spec.report.figures import Change, forest
 from crda_spec.report.page import rendered
 from crda_spec.report.words.numbers import STATUS_WORDS, count, number, p_value, percent, setting, shorten, shown
-from crda_spec.report.words.run import score_change
+from crda_spec.report.words.run import fits_words, score_change
 
 MOST_DIFFERENCES = 80
 _LONGEST_VALUE = 120
@@ -132,7 +132,7 @@ def _facts(runs: Sequence[ComparedRun]) -> Iterator[_Row]:
     yield row("change on the test rows", [score_change(result.score) or "-" for result in results])
     if any(result.ensemble is not None for result in results):
         yield row("handed over", [_handed(result) for result in results])
-    yield row("cost", [result.cost for result in results])
+    yield row("cost", [fits_words(result.cost) for result in results])
     yield row("seed", [run.record["seed"] for run in runs])
 
 

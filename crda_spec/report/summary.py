@@ -40,6 +40,7 @@ from crda_spec.report.words.numbers import (
 from crda_spec.report.words.run import (
     DECISIONS,
     data_sentence,
+    fits_words,
     fold_time_sentences,
     gate_sentence,
     held_out_spans,
@@ -178,7 +179,7 @@ def closing(result: RunResult, files: str | None) -> tuple[Line, ...]:
     tone = {"accepted": "good", "rejected": "bad", "ungated": "bad"}.get(decision, "strong")
     seconds = sum(result.timings.values())
     decided = " ".join(text for text in (DECISIONS[decision], handed_over(result)) if text)
-    lines = [Line(f"{decided} ({result.cost}, {seconds:.1f} s)", tone)]
+    lines = [Line(f"{decided} ({fits_words(result.cost)}, {seconds:.1f} s)", tone)]
     if files is not None:
         lines.append(Line(f"Files: {shown(files)}"))
     return tuple(lines)

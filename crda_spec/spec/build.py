@@ -36,9 +36,6 @@ from crda_spec.data.worlds.world import WORLDS, declare
 from crda_spec.discovery.columns import Search
 from crda_spec.discovery.pc import SearchSettings
 from crda_spec.errors import Complaint, DataError, SpecError, did_you_mean, show
-from crda_spec.gate.gate import Gate
-from crda_spec.gate.metrics import Metric
-from crda_spec.gate.tests import TESTS, Bootstrap
 from crda_spec.independence import SCREENS, JointCheck, Screen
 from crda_spec.pipeline import Plan
 from crda_spec.records import Column, DataReport, Falsification, Split, Table
@@ -60,44 +57,16 @@ from crda_spec.spec.check import declared_graph, header_of, known_edges, searche
 from crda_spec.spec.counterfactual import CommitteeTeacher as CommitteeSpec
 from crda_spec.spec.counterfactual import Teacher
 from crda_spec.spec.dataset import ColumnSplit, Dataset, FractionSplit, MissingImpute, SourceSplit
-from crda_spec.spec.gate import fewest_folds
 from crda_spec.spec.load import Draft
 from crda_spec.spec.run import RunSpec
 from crda_spec.strict import Strict
 
-__all__ = ["build_finder", "build_gate", "build_loader", "build_plan", "build_regressor", "build_source"]
+__all__ = ["build_finder", "build_loader", "build_plan", "build_regressor", "build_source"]
 
 
 def settings_of(model: Strict, *without: str) -> dict[str, Any]:
     """A model's fields, but for its kind."""
     return {name: getattr(model, name) for name in type(model).model_fields if name not in ("kind", *without)}
-
-
-def inner_metric(spec: RunSpec) -> tuple[str, float]:
-    """By what inner folds choose, and pinball's quantile: the gate's own metric, as a mean over rows.
-
-    rmse and r2 put the choices in the same order as the squared error, fold by fold.
-    """
-    metric = str(spec.gate.metric)
-    quantile = 0.5 if spec.gate.quantile is None else float(spec.gate.quantile)
-    return (metric if metric in ("mae", "pinball") else "mse"), quantile
-
-
-def build_gate(spec: RunSpec) -> Gate:
-    """The test with its settings, and the folds it is asked about."""
-    gate = spec.gate
-    return Gate(
-        test=Bootstrap(resamples=gate.resamples) if gate.kind == "bootstrap" else TESTS[gate.kind](),
-        folds=gate.folds,
-        repeats=getattr(gate, "repeats", 1),
-        starts=gate.starts,
-        alpha=gate.alpha,
-        alternative=gate.alternative,
-        metric=Metric(kind=gate.metric, quantile=0.5 if gate.quantile is None else gate.quantile),
-        min_effect=gate.min_effect,
-        stop=getattr(gate, "stop", "never"),
-        enabled=gate.enabled,
-    )
 
 
 def build_member(regressor: Any) -> Regressor:  # noqa: ANN401 - the spec's union
@@ -369,7 +338,7 @@ def time_complaints(spec: RunSpec, train: Table, tuning: Table | None) -> list[C
 
 
 def _gate_hint(spec: RunSpec, whole: _Part) -> str:
-    most, fewest = whole.times - 1, fewest_folds(spec.gate)
+    most, fewest = whole.times - 1, spec.gate.fewest_folds
     if most >= fewest:
         return f"use at most {most} folds"
     return f"more times are needed: this gate cannot do with fewer than {fewest} folds"
@@ -553,7 +522,7 @@ def _fold_complaints(spec: RunSpec, train: Table, tuning: Table | None) -> list[
             least, inner = _units(tuning), "the rows set aside for tuning have only"
             inner = inner if tuning.groups is None else "the rows set aside for tuning form only"
         wanted += [(path, count, units, inner) for path, count, units in _tuning_folds(spec, least)]
-    needed = fewest_folds(spec.gate)
+    needed = spec.gate.fewest_folds
     fewest = {"gate.folds": (needed, f": this gate cannot accept with fewer than {needed} folds")}
     return [
         Complaint(
@@ -592,7 +561,7 @@ def build_plan(spec: RunSpec, draft: Draft) -> Plan:
     return Plan(
         load=build_loader(spec, source, folder),
         procedure=build_candidates(spec, draft, graph),
-        gate=build_gate(spec),
+        gate=spec.gate,
         seed=spec.seed,
         falsify=None if graph is None else build_falsifier(spec, graph),
         jobs=None if jobs == "auto" else jobs,
@@ -616,8 +585,7 @@ def build_candidates(spec: RunSpec, draft: Draft, graph: CausalGraph | None) -> 
         if not isinstance(found, RunSpec):
             raise SpecError(found)
         named[name] = build_procedure(found, draft, graph)
-    metric, quantile = inner_metric(spec)
-    tuner = Candidates(named=named, folds=spec.gate.candidate_folds, metric=metric, quantile=quantile)
+    tuner = Candidates(named=named, folds=spec.gate.candidate_folds, metric=spec.gate.inner_loss)
     return replace(declared, tuner=tuner)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from crda_spec.counterfactual.tuning import Counts, KnobSearch, KnobSpace, Numbers, Options, Prior
-from crda_spec.spec.build import build_policy, build_rule, inner_metric
+from crda_spec.spec.build import build_policy, build_rule
 from crda_spec.spec.check import searched_knobs
 from crda_spec.spec.load import Draft
 from crda_spec.spec.run import RunSpec
@@ -24,7 +24,6 @@ def build_knob_search(spec: RunSpec, draft: Draft) -> KnobSearch | None:
     space = KnobSpace(
         priors={name: _prior(value) for name, value in chosen.items()}, teachers=teachers, policies=policies
     )
-    metric, quantile = inner_metric(spec)
     return KnobSearch(
         space=space,
         trials=said.trials,
@@ -32,8 +31,7 @@ def build_knob_search(spec: RunSpec, draft: Draft) -> KnobSearch | None:
         prune=said.prune == "median",
         seconds=said.seconds,
         warm_start=said.warm_start,
-        metric=metric,
-        quantile=quantile,
+        metric=spec.gate.inner_loss,
     )
 
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from crda_spec.errors import Complaint, show
+from crda_spec.gate.tests import FiveByTwo, Gate
 from crda_spec.spec.causal import Causal, EdgesGraph
 from crda_spec.spec.counterfactual import Counterfactual, LocationScaleNoise
 from crda_spec.spec.dataset import ColumnContract, ColumnSplit, Dataset, SourceSplit, SyntheticSource
-from crda_spec.spec.gate import FiveByTwoGate, gate_complaints
 from crda_spec.spec.partition import Partition
 from crda_spec.spec.perturbation import perturbation_complaints
 from crda_spec.spec.run import Execution
@@ -24,7 +24,7 @@ def check_parts(parts: Mapping[str, Any]) -> Iterator[Complaint]:
         "partition": _partition,
         "counterfactual": _counterfactual,
         "perturbation": perturbation_complaints,
-        "gate": gate_complaints,
+        "gate": Gate.complaints,
         "execution": _execution,
     }
     for name, check in checks.items():
@@ -94,7 +94,7 @@ def time_complaints(dataset: Dataset, gate: Any) -> Iterator[Complaint]:  # noqa
     repeats = getattr(gate, "repeats", 1)
     if dataset.time is None or repeats == 1:
         return
-    if isinstance(gate, FiveByTwoGate):
+    if isinstance(gate, FiveByTwo):
         what = "five_by_two divides the rows into halves at random, but dataset.time gives them an order"
         yield _bad("gate.kind", what, "use kind: wilcoxon, or leave out dataset.time")
         return

@@ -6,10 +6,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
 
+from crda_spec.gate.tests import AnyGate, Wilcoxon
 from crda_spec.spec.causal import Causal, Falsify, PcDiscovery
 from crda_spec.spec.counterfactual import Counterfactual
 from crda_spec.spec.dataset import Dataset
-from crda_spec.spec.gate import Gate, WilcoxonGate
 from crda_spec.spec.partition import Partition
 from crda_spec.spec.perturbation import Perturbation
 from crda_spec.spec.recipes import RecipeName
@@ -83,7 +83,7 @@ class RunSpec(Strict):
         Counterfactual(), description="Who labels the new rows, which noise they carry, how many there are."
     )
     perturbation: Perturbation = Field(Perturbation(), description="What is done to a feature that may move.")
-    gate: Gate = Field(WilcoxonGate(kind="wilcoxon"), description="The test that the augmentation has to pass.")
+    gate: AnyGate = Field(Wilcoxon(), description="The test that the augmentation has to pass.")
     tune: Tune = Field(NoTuning(kind="none"), description="How the regressor's settings are found.")
     execution: Execution = Field(Execution(), description="How the work is spread; changes no number.")
     output: Output = Field(Output(), description="Where the run is written, and how many models it hands over.")

@@ -13,12 +13,12 @@ from crda_spec.data.assemble import Assembled, assemble
 from crda_spec.data.contract import Assembly
 from crda_spec.data.raw import RawTable
 from crda_spec.errors import Complaint, DataError, GraphError, printable
+from crda_spec.gate.tests import folds_needed
 from crda_spec.records import Array, Column
 from crda_spec.scm.formats import parse_edges, read_graph
 from crda_spec.spec.build import build_source
 from crda_spec.spec.check import LEDGER_PREFIX
 from crda_spec.spec.dataset import CsvSource, ExcelSource, ParquetSource
-from crda_spec.spec.gate import folds_needed
 from crda_spec.spec.render import scalar_text
 
 

@@ -16,7 +16,7 @@ from crda_spec.counterfactual.policies import POLICIES
 from crda_spec.counterfactual.predict import predict_outcome
 from crda_spec.records import Column, Table
 from crda_spec.regressors import REGRESSORS, Fitter
-from crda_spec.regressors.teachers import BaggedTeacher, CommitteeTeacher, CrossfitTeacher, SingleTeacher
+from crda_spec.regressors.teachers import BaggedTeacher, CommitteeTeacher, CrossfitTeacher, FoldContext, SingleTeacher
 
 COLUMNS = (
     Column(name="area", type="continuous", minimum=20.0, maximum=150.0),
@@ -58,7 +58,7 @@ TRAIN = houses()
 def taught(request):
     fitter = Fitter(REGRESSORS["ridge"]())
     plain = fitter.fit(TRAIN, seed=1)
-    return TEACHERS[request.param].teach(TRAIN, fitter, plain, seed=3, index=(0,), around=None)
+    return TEACHERS[request.param].teach(TRAIN, fitter, plain, FoldContext(seed=3))
 
 
 def acting(kind):

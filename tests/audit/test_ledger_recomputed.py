@@ -9,9 +9,9 @@ import pytest
 from audit_runs import encoded, ledger_of, ran, record_of, rows_of, teachers_of
 
 from crda_spec.audit.models import load_model
-from crda_spec.counterfactual.procedure import student_seed
 from crda_spec.regressors import REGRESSORS, Fitter, Stopping
 from crda_spec.regressors._protocol import Design
+from crda_spec.regressors.fit import student_seed
 
 SPEC = """
 version: 1

@@ -180,7 +180,7 @@ def test_the_record_says_all_that_was_found(finished):
         "volatile",
     }
     assert (record["record_version"], record["name"], record["seed"]) == (1, "audited", 2)
-    assert record["fits"] == result.fits == 2 + 2 * 5
+    assert record["fits"] == result.cost.fits == 2 + 2 * 5
     assert record["final_model"] == "plain"
     assert record["verdict"]["accepted"] is False
     assert record["verdict"]["p_value"] == result.verdict.p_value

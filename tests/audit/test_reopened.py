@@ -74,7 +74,7 @@ def test_what_is_read_back_is_what_was_found(finished):
     np.testing.assert_array_equal(again.split.test.row_ids, found.split.test.row_ids)
     np.testing.assert_array_equal(again.gate_fold, found.gate_fold)
     np.testing.assert_array_equal(again.abduction.noise, found.abduction.noise)
-    assert (again.fits, again.cost, again.settings) == (found.fits, found.cost, found.settings)
+    assert (again.cost, again.settings) == (found.cost, found.settings)
     made, made_again = found.counterfactuals, again.counterfactuals
     if made is None:
         assert made_again is None

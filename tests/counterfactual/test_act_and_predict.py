@@ -11,10 +11,11 @@ from crda_spec.counterfactual.abduct import abduct
 from crda_spec.counterfactual.act import Acting, act, fit_contract
 from crda_spec.counterfactual.policies import Jitter, Resample, Scale
 from crda_spec.counterfactual.predict import predict_outcome
-from crda_spec.counterfactual.procedure import Procedure, augment, fit_augmented, student_seed
+from crda_spec.counterfactual.procedure import Procedure, augment, fit_augmented
 from crda_spec.records import Column, Teacher
 from crda_spec.regressors import Ridge
-from crda_spec.regressors.teachers import CrossfitTeacher, SingleTeacher
+from crda_spec.regressors.fit import student_seed
+from crda_spec.regressors.teachers import CrossfitTeacher, FoldContext, SingleTeacher
 
 MOVED = tuple(column.name for column in MIXED if column.name != "kept")
 
@@ -148,7 +149,9 @@ def test_every_label_can_be_recomputed_from_its_ledger(teacher, residuals, reten
     x = rng.normal(size=(40, 3))
     train = numbers(x, x[:, 0] ** 2 + x[:, 1] + rng.normal(size=40))
     made = augment(
-        procedure(train, teacher=teacher, retention=retention, residuals=residuals), train, seed=1, index=(2,)
+        procedure(train, teacher=teacher, retention=retention, residuals=residuals),
+        train,
+        FoldContext(seed=1, index=(2,)),
     )
     rows = made.counterfactuals
     assert rows is not None
@@ -161,7 +164,7 @@ def test_every_label_can_be_recomputed_from_its_ledger(teacher, residuals, reten
     assert (rows.retention, rows.weight, made.abduction.residuals) == (retention, 1.0, residuals)
     assert made.settings == {"kind": "ridge", "alpha": 1.0}
     assert made.fitter.fits == (1 if isinstance(teacher, SingleTeacher) else 5)
-    augmented = fit_augmented(made, train, seed=1, index=(2,))
+    augmented = fit_augmented(made, train)
     assert augmented is not made.plain
     assert made.fitter.fits == (2 if isinstance(teacher, SingleTeacher) else 6)
     assert student_seed(1, (2,)) != student_seed(1, (0,))

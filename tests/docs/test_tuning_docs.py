@@ -6,7 +6,7 @@ from pathlib import Path
 
 import yaml
 
-from crda_spec.pipeline import foresee
+from crda_spec.api import estimate
 from crda_spec.spec.build import build_plan
 from crda_spec.spec.check import load_spec
 from crda_spec.spec.run import RunSpec
@@ -63,7 +63,7 @@ def _for(cell, students):
 
 def outlook(folder, text):
     (folder / "spec.yaml").write_text(text)
-    return foresee(build_plan(*load_spec(folder / "spec.yaml")))
+    return estimate(build_plan(*load_spec(folder / "spec.yaml")))
 
 
 def test_the_counts_are_those_of_the_plan(tmp_path):

@@ -15,15 +15,18 @@ from crda_spec.counterfactual.partition import (
 )
 from crda_spec.counterfactual.policies import Jitter
 from crda_spec.counterfactual.procedure import Procedure
+from crda_spec.data.folds import Division
 from crda_spec.discovery.columns import Search
 from crda_spec.discovery.pc import SearchSettings
-from crda_spec.gate.gate import Gate, GateRun, Repeat, run_folds
-from crda_spec.gate.metrics import Metric
+from crda_spec.gate.cross_validate import CrossValidation, fold_models, run_fold
+from crda_spec.gate.tests import Wilcoxon
 from crda_spec.gate.verdict import judge, paired_losses, passes, tested_p_value
 from crda_spec.independence import Pearson
-from crda_spec.records import Column, Table, Teacher
+from crda_spec.records import Column, Cost, Table, Teacher
 from crda_spec.regressors import Design, Fitter, Stopping
-from crda_spec.regressors.teachers import CrossfitTeacher, SingleTeacher
+from crda_spec.regressors.metrics import MSE, Metric
+from crda_spec.regressors.teachers import CrossfitTeacher, FoldContext, FoldModelCache, SingleTeacher
+from crda_spec.regressors.teachers.fold_models import fold_context
 from crda_spec.scm.formats.edges import from_edges
 
 SCREENING = Screening(screen=Pearson(), threshold=0.1, alpha=0.05)
@@ -104,8 +107,8 @@ class LeakyTeacher:
     predicts_unseen: ClassVar[bool] = False
     in_blocks: ClassVar[bool] = False
 
-    def teach(self, train, fitter, plain, *, seed, index, around=None):
-        del fitter, plain, seed, index, around
+    def teach(self, train, fitter, plain, context):
+        del fitter, plain, context
         model = Fitter(Squares()).fit(self.all_rows, seed=0)
         return Teacher(kind=self.kind, members=(model,), in_sample=model.predict(train.x), out_of_fold=None)
 
@@ -139,19 +142,25 @@ MAE = Metric(kind="mae")
 
 
 def fold_outcomes(chosen, train, held, *, models=None, workers=1, gate=None, advance=lambda: None, repeat=0):
-    """What the gate's folds give, in order."""
-    done = GateRun(outcomes=[])
-    run_folds(
-        chosen,
-        train,
-        Repeat(number=repeat, held=held, seed=5),
-        gate=gate or Gate(folds=len(held)),
-        models=models,
-        workers=workers,
-        advance=advance,
-        to=done,
-    )
+    """What the gate's folds give, in order; without models, each fits its own."""
+    done, division = CrossValidation(), Division(number=repeat, held=held, seed=5)
+    if models is None:
+        models = fold_models(chosen, train, division)
+        models = FoldModelCache(replace(models.fitting, layout=replace(models.layout, seats=())))
+    done.run(chosen, train, models, gate or Wilcoxon(folds=len(held)), workers=workers, advance=advance)
     return done.outcomes
+
+
+def one_fold(chosen, train, held, number, *, seed=5, metric=MSE, starts=1, context=None):
+    """One fold on its own: no other fold is known, unless the context says so."""
+    division = Division(held=(np.empty(0, dtype=np.int64),) * (number - 1) + (held,), seed=seed)
+    context = context or FoldContext(seed=seed, index=(number,))
+    return run_fold(chosen, train, division, number, metric=metric, starts=starts, context=context)
+
+
+def context_of(held, rows, outer, *, in_blocks=False, seed=5):
+    """The gate's folds as they lie in the rows without the outer one."""
+    return fold_context(Division(held=held, seed=seed), rows, outer, in_blocks=in_blocks)
 
 
 def accepts(gate, outcomes, train):
@@ -161,7 +170,14 @@ def accepts(gate, outcomes, train):
     return passes(gate, paired, [one.result for one in outcomes], found)
 
 
-def verdict_of(gate, outcomes, **counts):
+def verdict_of(gate, outcomes, shared=0, **counts):
     """The verdict on outcomes whose training rows do not matter."""
     rows = 1 + max(int(one.held.max()) for one in outcomes)
-    return judge(gate, outcomes, table(np.zeros((rows, 1)), np.zeros(rows)), seed=0, **counts)
+    return judge(
+        gate,
+        outcomes,
+        table(np.zeros((rows, 1)), np.zeros(rows)),
+        seed=0,
+        cost=sum((one.cost for one in outcomes), Cost.of_shared(shared)),
+        **counts,
+    )

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from gate_parts import Squares, Watching, accepts, poisoned, procedure, table
+from gate_parts import Squares, Watching, accepts, one_fold, poisoned, procedure, table
 from scipy.stats import binomtest
 
 from crda_spec.counterfactual.act import Acting
@@ -12,8 +12,9 @@ from crda_spec.counterfactual.policies import Jitter
 from crda_spec.counterfactual.tuning.candidates import Candidates
 from crda_spec.data.folds import folds
 from crda_spec.errors import SpecError
-from crda_spec.gate.gate import Gate, run_fold
-from crda_spec.gate.metrics import MSE
+from crda_spec.gate.tests import Wilcoxon
+from crda_spec.regressors.metrics import MSE, Metric
+from crda_spec.regressors.teachers import FoldContext
 from crda_spec.seeds import stream
 from crda_spec.spec.build import build_plan
 from crda_spec.spec.check import load_spec
@@ -41,14 +42,14 @@ def test_the_best_on_the_inner_folds_is_chosen_and_all_are_told():
     wild = procedure(train, acting=Acting(default=Jitter(sd=50.0), factor=3.0), retention=0.0)
     named = {"wild": wild, "mild": procedure(train), "same": procedure(train)}
     tuner = Candidates(named=named, folds=3)
-    settled = tuner.settle(wild, train, seed=0, index=(0,), around=None)
+    settled = tuner.tune(wild, train, FoldContext(seed=0))
     study = settled.studies[0]
     assert [trial.values["candidate"] for trial in study.trials] == ["wild", "mild", "same"]
     losses = [study.mean_loss(trial.losses) for trial in study.trials]
     assert losses[0] != losses[1] == losses[2]
     assert study.best == 1 + losses.index(min(losses))  # the first of equals
     assert settled.procedure == named[study.chosen.values["candidate"]]
-    assert (study.fits, settled.fits, tuner.fits(wild, 0)) == (18, 18, 18)
+    assert (study.fits, settled.cost.fits, tuner.fits(wild, 0)) == (18, 18, 18)
     assert len(study.plain) == len(study.chosen.losses) == 3
 
 
@@ -59,19 +60,19 @@ def test_the_choice_never_sees_a_held_out_row():
     seen = []
     for rows in (train, poisoned(train, held)):
         watching = Watching()
-        outcome = run_fold(choosing(rows, 3, regressor=watching), rows, held, 2, metric=MSE, seed=5)
+        outcome = one_fold(choosing(rows, 3, regressor=watching), rows, held, 2, metric=MSE, seed=5)
         seen.append((watching.fingerprint(), outcome.studies))
     assert seen[0] == seen[1]
 
 
 def test_choosing_the_best_of_ten_useless_ones_is_no_acceptance():
     """Gated as one procedure, the best of ten is accepted no more often than one would be."""
-    gate, accepted, runs = Gate(folds=5), 0, 10
+    gate, accepted, runs = Wilcoxon(folds=5), 0, 10
     for seed in range(runs):
         train = draw(30, 4, seed)
         held = folds(30, 5, rng=stream(seed, "gate-folds"))
         chosen = choosing(train, 10, regressor=Squares())
-        found = [run_fold(chosen, train, rows, number, metric=MSE, seed=seed) for number, rows in enumerate(held, 1)]
+        found = [one_fold(chosen, train, rows, number, metric=MSE, seed=seed) for number, rows in enumerate(held, 1)]
         accepted += accepts(gate, found, train)
     assert binomtest(accepted, runs, 0.05, alternative="greater").pvalue > 0.01
 
@@ -110,7 +111,7 @@ def load(tmp_path):
 def test_candidates_are_chosen_by_the_gates_own_metric(load, gate, metric, quantile):
     found = build_plan(*load(f"{{more: {{counterfactual: {{factor: 3}}}}}}\n  {gate.replace(', ', chr(10) + '  ')}"))
     tuner = found.procedure.tuner
-    assert (tuner.metric, tuner.quantile) == (metric, quantile)
+    assert (tuner.metric.kind, tuner.metric.quantile) == (metric, quantile)
 
 
 def test_a_candidates_loss_is_that_of_its_metric():
@@ -118,8 +119,8 @@ def test_a_candidates_loss_is_that_of_its_metric():
     train = draw(40, 2, 0)
     losses = {}
     for metric, quantile in (("mae", 0.5), ("pinball", 0.5), ("pinball", 0.9)):
-        tuner = Candidates(named={"one": procedure(train)}, folds=3, metric=metric, quantile=quantile)
-        study = tuner.settle(procedure(train), train, seed=0, index=(0,), around=None).studies[0]
+        tuner = Candidates(named={"one": procedure(train)}, folds=3, metric=Metric(kind=metric, quantile=quantile))
+        study = tuner.tune(procedure(train), train, FoldContext(seed=0)).studies[0]
         losses[metric, quantile] = np.array([*study.plain, *study.trials[0].losses])
     np.testing.assert_allclose(2 * losses["pinball", 0.5], losses["mae", 0.5])
     assert not np.allclose(2 * losses["pinball", 0.9], losses["mae", 0.5])

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 from crda_spec.errors import DataError
 from crda_spec.gate.ensemble import ensemble_fits, member_seed, score_ensemble
-from crda_spec.gate.metrics import Metric
 from crda_spec.gate.score import score
 from crda_spec.records import Column, HeldOut, Table
 from crda_spec.regressors.fit import student_seed
 from crda_spec.regressors.mean import MeanModel
+from crda_spec.regressors.metrics import Metric
 
 ROWS = 60
 X = np.random.default_rng(1).normal(size=(ROWS, 1))

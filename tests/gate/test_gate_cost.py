@@ -65,7 +65,7 @@ def test_the_default_gate_costs_no_more_than_promised(tmp_path, recipe, regresso
         procedure, models = counted(plan.procedure)
         result = run(replace(plan, procedure=procedure, gate=replace(plan.gate, enabled=enabled)), progress=Silent())
         done[enabled], verdicts[enabled] = sum(len(model.rows) for model in models), result.verdict
-        assert result.fits == done[enabled]  # what the record tells is what was fitted
+        assert result.cost.fits == done[enabled]  # what the record tells is what was fitted
     assert verdicts[False].decision == "ungated"
     assert len(verdicts[True].folds) == folds[0] * folds[1]
     # Where fold models are shared, the plain ones are fitted with the teacher's; they are the gate's all the same.

@@ -2,17 +2,17 @@
 
 import numpy as np
 import pytest
-from gate_parts import CROSSFIT, MAE, LeakyTeacher, Watching, accepts, poisoned, procedure, table
+from gate_parts import CROSSFIT, MAE, LeakyTeacher, Watching, accepts, one_fold, poisoned, procedure, table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crda_spec.counterfactual.act import Acting
 from crda_spec.counterfactual.policies import Jitter
 from crda_spec.data.folds import folds
-from crda_spec.gate.gate import Gate, run_fold
-from crda_spec.gate.metrics import MSE
+from crda_spec.gate.tests import Wilcoxon
 from crda_spec.records import Column, Table
 from crda_spec.regressors import Stopping
+from crda_spec.regressors.metrics import MSE
 from crda_spec.regressors.tune import RandomSearch
 from crda_spec.seeds import stream
 from crda_spec.spaces import LogUniform
@@ -29,9 +29,9 @@ def draw(n, d, seed, *, groups=None):
 def fold_artefacts(make_procedure, train, held, *, stopping, metric=MSE, starts=1):
     """All that was fitted in one fold, what was decided there, and the outcome."""
     watching = Watching(stopping=stopping)
-    outcome = run_fold(make_procedure(train, watching), train, held, 3, metric=metric, seed=5, starts=starts)
+    outcome = one_fold(make_procedure(train, watching), train, held, 3, metric=metric, seed=5, starts=starts)
     result = outcome.result
-    decided = (result.perturbed, result.synthetic_rows, result.train_rows, result.held_out_rows, outcome.fits)
+    decided = (result.perturbed, result.synthetic_rows, result.train_rows, result.held_out_rows, outcome.cost.fits)
     return watching, decided, outcome
 
 
@@ -96,7 +96,7 @@ def test_both_arms_get_the_same_real_rows_and_no_synthetic_row_is_scored(stoppin
     result = outcome.result
     assert (result.fold, result.train_rows, result.held_out_rows, result.synthetic_rows) == (3, 30, 10, 30)
     assert result.perturbed == ("x0", "x1", "x2")
-    assert outcome.fits == 2
+    assert outcome.cost.fits == 2
     assert outcome.seconds > 0
 
 
@@ -108,27 +108,27 @@ def test_the_losses_of_a_fold_are_those_of_its_models_on_the_held_out_rows():
     a = np.column_stack([train.x, np.ones(40)])
     errors = train.y[held] - a[held] @ np.linalg.lstsq(a[rest], train.y[rest], rcond=None)[0]
     for metric, expected in ((MSE, np.mean(errors**2)), (MAE, np.mean(np.abs(errors)))):
-        outcome = run_fold(procedure(train), train, held, 1, metric=metric, seed=5)
+        outcome = one_fold(procedure(train), train, held, 1, metric=metric, seed=5)
         assert outcome.result.plain == pytest.approx(expected, rel=1e-9)
         assert outcome.result.augmented != outcome.result.plain
 
 
 def test_a_fold_without_a_perturbable_feature_compares_the_plain_model_with_itself():
     train = draw(40, 2, 3)
-    outcome = run_fold(procedure(train, keep=train.names), train, np.arange(10), 1, metric=MSE, seed=0)
+    outcome = one_fold(procedure(train, keep=train.names), train, np.arange(10), 1, metric=MSE, seed=0)
     assert outcome.result.plain == outcome.result.augmented
-    assert (outcome.result.perturbed, outcome.result.synthetic_rows, outcome.fits) == ((), 0, 1)
+    assert (outcome.result.perturbed, outcome.result.synthetic_rows, outcome.cost.fits) == ((), 0, 1)
 
 
 def accept_rate(simulations, make_procedure):
     """How often the gate accepts, over small tables of eight useless features."""
-    gate = Gate(folds=5)
+    gate = Wilcoxon(folds=5)
     accepted = 0
     for simulation in range(simulations):
         train = draw(40, 8, simulation)
         held = folds(40, gate.folds, rng=stream(simulation, "gate-folds"))
         chosen = make_procedure(train)
-        outcomes = [run_fold(chosen, train, rows, k, metric=MSE, seed=simulation) for k, rows in enumerate(held, 1)]
+        outcomes = [one_fold(chosen, train, rows, k, metric=MSE, seed=simulation) for k, rows in enumerate(held, 1)]
         accepted += accepts(gate, outcomes, train)
     return accepted / simulations
 
@@ -165,7 +165,7 @@ def test_a_label_that_only_held_out_rows_have_does_not_even_widen_the_model(only
         x = np.column_stack([labels, a])
         rows = Table(features=columns, target=Column(name="y", type="continuous"), row_ids=np.arange(40), x=x, y=y)
         watching = Watching()
-        outcome = run_fold(
+        outcome = one_fold(
             procedure(rows, regressor=watching, **(CROSSFIT if crossfit else {})), rows, held, 1, metric=MSE, seed=5
         )
         return watching, outcome.result.plain

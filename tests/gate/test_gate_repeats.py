@@ -8,11 +8,11 @@ from gate_parts import accepts, table
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crda_spec.gate.gate import FoldOutcome, Gate, repeats_of
-from crda_spec.gate.metrics import Metric
+from crda_spec.gate.cross_validate import FoldOutcome, divisions
 from crda_spec.gate.tests import Wilcoxon, wilcoxon_p_value
 from crda_spec.gate.verdict import paired_losses
 from crda_spec.records import FoldResult
+from crda_spec.regressors.metrics import Metric
 
 KINDS = ("mse", "rmse", "mae", "r2", "pinball")
 
@@ -22,7 +22,7 @@ def drawn(rows, folds, repeats, seed, *, gain=0.0, model=0.0, metric=None):
     rng, metric = np.random.default_rng(seed), metric or Metric()
     train = table(rng.normal(size=(rows, 1)), rng.normal(size=rows))
     noise, outcomes = rng.normal(size=rows), []
-    for repeat in repeats_of(Gate(folds=folds, repeats=repeats), train, seed=seed):
+    for repeat in divisions(Wilcoxon(folds=folds, repeats=repeats), train, seed=seed):
         for held in repeat.held:
             arms = [noise[held] + model * rng.normal() + 0.3 * rng.normal(size=len(held)) for _ in range(2)]
             arms[1] = arms[1] * (1.0 - gain)
@@ -37,7 +37,7 @@ def drawn(rows, folds, repeats, seed, *, gain=0.0, model=0.0, metric=None):
                 synthetic_rows=1,
             )
             plain, augmented = (metric.row_losses(errors) for errors in arms)
-            one = FoldOutcome(result=result, fits=2, seconds=0.0, held=held, plain=plain, augmented=augmented)
+            one = FoldOutcome(result=result, held=held, plain=plain, augmented=augmented)
             outcomes.append(one)
     return train, outcomes
 
@@ -92,7 +92,7 @@ def test_every_division_has_its_say():
 
 @pytest.mark.parametrize("model", [0.0, 0.2])
 def test_repeats_keep_the_level_when_nothing_helps(model):
-    gate, runs = Gate(folds=6, repeats=3), 150
+    gate, runs = Wilcoxon(folds=6, repeats=3), 150
     accepted = sum(accepts(gate, *drawn(60, 6, 3, seed, model=model)[::-1]) for seed in range(runs))
     assert accepted / runs <= 0.05 + 2.5 * (0.05 * 0.95 / runs) ** 0.5
 
@@ -100,6 +100,6 @@ def test_repeats_keep_the_level_when_nothing_helps(model):
 def test_repeats_see_a_gain_that_one_division_may_miss():
     seen = {}
     for repeats in (1, 3):
-        gate = Gate(folds=8, repeats=repeats)
+        gate = Wilcoxon(folds=8, repeats=repeats)
         seen[repeats] = sum(accepts(gate, *drawn(80, 8, repeats, seed, gain=0.05)[::-1]) for seed in range(60))
     assert seen[3] > seen[1]

@@ -5,24 +5,16 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from gate_parts import CROSSFIT, Squares, fold_outcomes, procedure, table
+from gate_parts import CROSSFIT, Squares, fold_outcomes, one_fold, procedure, table
 
-from crda_spec.counterfactual.procedure import augment, fit_augmented, once_more
-from crda_spec.data.folds import folds
-from crda_spec.gate.gate import (
-    Gate,
-    Repeat,
-    fit_singles,
-    fits_foreseen,
-    fits_in_folds,
-    fits_stopped,
-    run_fold,
-    shared_models,
-    start_seeds,
-)
-from crda_spec.gate.metrics import MSE, Metric
+from crda_spec.counterfactual.procedure import augment, fit_augmented, refit_with_seed
+from crda_spec.data.folds import Division, folds
+from crda_spec.gate.cost import FitCounts
+from crda_spec.gate.cross_validate import fold_models, start_seeds
+from crda_spec.gate.tests import Wilcoxon
 from crda_spec.regressors import Ridge
-from crda_spec.regressors.teachers import CommitteeTeacher, CrossfitTeacher
+from crda_spec.regressors.metrics import MSE, Metric
+from crda_spec.regressors.teachers import CommitteeTeacher, CrossfitTeacher, FoldContext
 from crda_spec.regressors.tune import RandomSearch
 from crda_spec.seeds import stream
 from crda_spec.spaces import LogUniform
@@ -67,17 +59,14 @@ def test_a_rows_loss_is_its_mean_over_the_starts_and_a_folds_the_metric_of_these
     train, metric = draw(), Metric(kind=kind)
     held = layout(train)[1]
     chosen = procedure(train, regressor=Lucky(), **WAYS[way])
-    outcome = run_fold(chosen, train, held, 2, metric=metric, seed=5, starts=3)
+    outcome = one_fold(chosen, train, held, 2, metric=metric, seed=5, starts=3)
     rows = train.take(np.setdiff1d(np.arange(len(train)), held))
-    first = augment(chosen, rows, seed=5, index=(2,))
-    each = [first, *(once_more(first, rows, seed=seed, index=(2,)) for seed in start_seeds(5, 3)[1:])]
+    first = augment(chosen, rows, FoldContext(seed=5, index=(2,)))
+    each = [first, *(refit_with_seed(first, rows, seed) for seed in start_seeds(5, 3)[1:])]
     errors = np.array(
         [
-            [
-                train.y[held] - model.predict(train.x[held])
-                for model in (one.plain, fit_augmented(one, rows, seed=seed, index=(2,)))
-            ]
-            for one, seed in zip(each, start_seeds(5, 3), strict=True)
+            [train.y[held] - model.predict(train.x[held]) for model in (one.plain, fit_augmented(one, rows))]
+            for one in each
         ]
     )
     losses = metric.row_losses(errors).mean(axis=0)
@@ -94,7 +83,7 @@ def test_one_start_is_the_gate_without_starts_and_the_first_of_several(way):
     train = draw()
     held = layout(train)[0]
     chosen = procedure(train, regressor=Lucky(), **WAYS[way])
-    alone, one = (run_fold(chosen, train, held, 1, metric=MSE, seed=5, **starts) for starts in ({}, {"starts": 1}))
+    alone, one = (one_fold(chosen, train, held, 1, metric=MSE, seed=5, **starts) for starts in ({}, {"starts": 1}))
     assert alone.result == one.result
     assert start_seeds(5, 3)[0] == 5
     assert len(set(start_seeds(5, 3))) == 3
@@ -104,8 +93,8 @@ def test_one_start_is_the_gate_without_starts_and_the_first_of_several(way):
 def test_a_teacher_stays_and_the_plain_model_as_a_teacher_is_the_new_one():
     train = draw()
     for way, stays in (("committee", True), ("crossfit", True), ("single", False)):
-        first = augment(procedure(train, regressor=Lucky(), **WAYS[way]), train, seed=5, index=(0,))
-        again = once_more(first, train, seed=6, index=(0,))
+        first = augment(procedure(train, regressor=Lucky(), **WAYS[way]), train, FoldContext(seed=5, index=(0,)))
+        again = refit_with_seed(first, train, 6)
         assert (again.teacher is first.teacher) == stays
         assert (again.teacher.members == (again.plain,)) != stays
         assert again.permit is first.permit
@@ -117,26 +106,30 @@ def test_a_further_start_costs_two_fits_a_fold_and_searches_nothing_again(way):
     train = draw()
     held = layout(train)
     chosen = procedure(train, regressor=Lucky(), **WAYS[way])
-    once, thrice = (fold_outcomes(chosen, train, held, gate=Gate(folds=4, starts=starts)) for starts in (1, 3))
-    assert [more.fits - one.fits for one, more in zip(once, thrice, strict=True)] == [4, 4, 4, 4]
-    gate = Gate(folds=4, starts=3)
-    assert tuple(one.fits for one in thrice) == fits_in_folds(chosen, gate)
-    assert fits_foreseen(chosen, gate) == fits_foreseen(chosen, Gate(folds=4)) + 16
-    assert fits_stopped(chosen, gate, 1, 0) == sum(one.fits for one in thrice[1:])
+    once, thrice = (fold_outcomes(chosen, train, held, gate=Wilcoxon(folds=4, starts=starts)) for starts in (1, 3))
+    assert [more.cost.fits - one.cost.fits for one, more in zip(once, thrice, strict=True)] == [4, 4, 4, 4]
+    gate = Wilcoxon(folds=4, starts=3)
+    assert tuple(one.cost.fits for one in thrice) == FitCounts(procedure=chosen, gate=gate).in_folds
+    assert (
+        FitCounts(procedure=chosen, gate=gate).shared == FitCounts(procedure=chosen, gate=Wilcoxon(folds=4)).shared + 16
+    )
+    assert FitCounts(procedure=chosen, gate=gate).stopped(1, 0) == sum(one.cost.fits for one in thrice[1:])
     assert [len(one.studies) for one in thrice] == [len(one.studies) for one in once]
 
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_shared_models_serve_every_start(workers):
     train = draw(80)
-    held, gate = layout(train, 7), Gate(folds=7, starts=2)
+    held, gate = layout(train, 7), Wilcoxon(folds=7, starts=2)
     teacher = CommitteeTeacher((None, Ridge()), in_blocks=True)
     chosen = procedure(train, regressor=Lucky(), teacher=teacher, residuals="out_of_fold", retention=0.0)
-    models = shared_models(chosen, train, Repeat(number=0, held=held, seed=5))
-    fit_singles(models, jobs=1, advance=lambda: None)
+    models = fold_models(chosen, train, Division(number=0, held=held, seed=5))
+    models.fit(models.first)
     outcomes = fold_outcomes(chosen, train, held, models=models, gate=gate, workers=workers)
-    assert {one.fits for one in outcomes} == {1 + 2}  # the augmented one, then both arms once more
-    assert models.fits + sum(one.fits for one in outcomes) + 1 == fits_foreseen(chosen, gate)
+    assert {one.cost.fits for one in outcomes} == {1 + 2}  # the augmented one, then both arms once more
+    assert (
+        models.cost.fits + sum(one.cost.fits for one in outcomes) + 1 == FitCounts(procedure=chosen, gate=gate).shared
+    )
     alone = fold_outcomes(chosen, train, held, gate=gate)
     assert [one.result for one in alone] == [one.result for one in outcomes]
 
@@ -148,6 +141,6 @@ def test_more_starts_leave_less_to_luck():
     chosen = procedure(train, regressor=Lucky(), teacher=CrossfitTeacher(3), residuals="out_of_fold", retention=0.0)
     spread = {}
     for starts in (1, 4):
-        found = [run_fold(chosen, train, held[0], 1, metric=MSE, seed=seed, starts=starts).result for seed in range(60)]
+        found = [one_fold(chosen, train, held[0], 1, metric=MSE, seed=seed, starts=starts).result for seed in range(60)]
         spread[starts] = np.std([one.augmented - one.plain for one in found])
     assert spread[4] < 0.75 * spread[1]

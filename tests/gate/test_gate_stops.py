@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from test_gate_verdict import outcomes
 
 from crda_spec.data.folds import folds
-from crda_spec.gate.gate import Gate, certain, fits_stopped
+from crda_spec.gate.cost import FitCounts
+from crda_spec.gate.cross_validate import CrossValidation, FoldOutcome
 from crda_spec.gate.tests import Sign, Wilcoxon, wilcoxon
 from crda_spec.gate.tests.wilcoxon import least_p_value, wilcoxon_p_value
 from crda_spec.gate.verdict import judge
@@ -19,13 +20,18 @@ from crda_spec.seeds import stream
 PAIRS = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=8, max_size=8)
 
 
-def stopping(**changes):
-    return Gate(folds=8, stop="certain", **changes)
+def stopping(test=Wilcoxon, **changes):
+    return test(folds=8, stop="certain", **changes)
+
+
+def certain(gate, results):
+    outcomes = [FoldOutcome(result=one, held=np.empty(0), plain=np.empty(0), augmented=np.empty(0)) for one in results]
+    return CrossValidation(outcomes).is_certain(gate)
 
 
 def stopped_at(gate, results):
     for count in range(1, len(results)):
-        if certain(gate, results[:count], len(results)):
+        if certain(gate, results[:count]):
             return count
     return None
 
@@ -33,7 +39,7 @@ def stopped_at(gate, results):
 @settings(max_examples=150)
 @given(
     pairs=PAIRS,
-    test=st.sampled_from([Wilcoxon(), Sign()]),
+    test=st.sampled_from([Wilcoxon, Sign]),
     alternative=st.sampled_from(["less", "two-sided"]),
     min_effect=st.sampled_from([0.0, 10.0]),
 )
@@ -50,7 +56,7 @@ def test_ties_ahead_are_reckoned_with():
     assert wilcoxon_p_value(np.concatenate([lost, -2.0 * np.arange(1, 6)]), "less") == 14 / 256
     assert wilcoxon_p_value(np.concatenate([lost, tied]), "less") == 13 / 256
     assert least_p_value(lost, 5) == 10 / 256
-    assert not certain(stopping(), [one.result for one in outcomes([(1.0, 2.0)] * 3)], 8)
+    assert not certain(stopping(), [one.result for one in outcomes([(1.0, 2.0)] * 3)])
 
 
 @settings(max_examples=60)
@@ -89,7 +95,7 @@ def test_arrangements_are_counted(levels, ahead):
 def test_it_does_stop():
     losing = [one.result for one in outcomes([(1.0, 2.0 + k) for k in range(8)])]
     assert stopped_at(stopping(), losing) == 4  # ranks 1 to 4 are too much, whatever follows
-    assert stopped_at(Gate(folds=8, stop="never"), losing) is None
+    assert stopped_at(Wilcoxon(folds=8, stop="never"), losing) is None
     winning = [one.result for one in outcomes([(2.0 + k, 1.0) for k in range(8)])]
     assert stopped_at(stopping(), winning) is None  # one disaster could still undo it
 
@@ -102,11 +108,12 @@ def test_any_number_of_workers_tells_the_same():
     chosen = procedure(train, retention=-3.0)  # a harmful label
     every = fold_outcomes(chosen, train, held)
     runs = [fold_outcomes(chosen, train, held, gate=stopping(), workers=workers) for workers in (1, 2)]
-    told = [[(one.result, one.fits, one.plain.tobytes()) for one in run] for run in runs]
+    told = [[(one.result, one.cost.fits, one.plain.tobytes()) for one in run] for run in runs]
     assert told[0] == told[1]
     assert len(told[0]) < 8
     assert [one.result for one in runs[0]] == [one.result for one in every[: len(runs[0])]]
-    verdict = judge(stopping(), runs[0], train, seed=0, stopped_fits=fits_stopped(chosen, stopping(), len(runs[0]), 0))
+    stopped = FitCounts(procedure=chosen, gate=stopping()).stopped(len(runs[0]), 0)
+    verdict = judge(stopping(), runs[0], train, seed=0, stopped_fits=stopped)
     assert (verdict.decision, verdict.reason, verdict.planned_folds) == ("rejected", "no_gain_worth_having", 8)
     assert verdict.stopped_fits == 2 * (8 - len(runs[0]))
     ahead = 8 - len(runs[0])
@@ -115,11 +122,11 @@ def test_any_number_of_workers_tells_the_same():
     )
 
 
-@pytest.mark.parametrize("test", [Wilcoxon(), Sign()])
+@pytest.mark.parametrize("test", [Wilcoxon, Sign])
 def test_most_useless_augmentations_are_stopped_early(test):
     """With no effect at all, more than a quarter of ten folds is spared on average."""
     rng = np.random.default_rng(1)
-    gate = Gate(folds=10, stop="certain", test=test)
+    gate = test(folds=10, stop="certain")
     used = []
     for _ in range(100):
         found = outcomes([(10.0, 10.0 + float(change)) for change in rng.normal(size=10)])

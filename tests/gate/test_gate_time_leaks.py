@@ -17,22 +17,13 @@ from crda_spec.counterfactual.tuning.candidates import Candidates
 from crda_spec.counterfactual.tuning.search import inner_folds
 from crda_spec.data.folds import forward_folds
 from crda_spec.errors import DataError
-from crda_spec.gate.gate import (
-    Gate,
-    GateRun,
-    around_fold,
-    fits_foreseen,
-    fits_stopped,
-    repeats_of,
-    run_fold,
-    run_folds,
-    shared_models,
-)
-from crda_spec.gate.metrics import MSE
-from crda_spec.gate.tests import TESTS
+from crda_spec.gate.cost import FitCounts
+from crda_spec.gate.cross_validate import cross_validate, divisions, fold_models, run_fold
+from crda_spec.gate.tests import Bootstrap, Clustered, CorrectedT, Sign, Wilcoxon
 from crda_spec.gate.verdict import judge, mean_losses, paired_losses
 from crda_spec.regressors import Stopping, fit
-from crda_spec.regressors.teachers import BaggedTeacher, CommitteeTeacher, CrossfitTeacher
+from crda_spec.regressors.metrics import MSE
+from crda_spec.regressors.teachers import BaggedTeacher, CommitteeTeacher, CrossfitTeacher, FoldContext
 from crda_spec.regressors.tune import RandomSearch, tune
 from crda_spec.spaces import LogUniform
 
@@ -107,10 +98,8 @@ def fitted(monkeypatch):
 
 def one_fold(chosen, train, number, *, metric=MSE):
     """One fold as the gate runs it, and the rows that it holds out."""
-    (division,) = repeats_of(Gate(folds=FOLDS), train, seed=5)
-    around = around_fold(division, len(train), number, in_blocks=chosen.in_blocks)
-    seen, held = division.seen[number - 1], division.held[number - 1]
-    return run_fold(chosen, train, held, number, metric=metric, seed=5, around=around, seen=seen), held
+    (division,) = divisions(Wilcoxon(folds=FOLDS), train, seed=5)
+    return run_fold(chosen, train, division, number, metric=metric), division.held[number - 1]
 
 
 @every_way
@@ -119,14 +108,14 @@ def one_fold(chosen, train, number, *, metric=MSE):
 def test_no_fit_inside_a_fold_is_given_a_row_from_its_block_or_a_later_one(way, stops, groups, fitted):
     train = rows(n=360, moments=180, groups=groups)
     chosen = WAYS[way](train, Watching(stopping=Stopping(validation=0.2) if stops else None))
-    at_most = chosen.fits_in_folds(FOLDS, in_time=True)
+    at_most = FitCounts(procedure=chosen, gate=Wilcoxon(folds=FOLDS), in_time=True).in_folds
     for number in range(1, FOLDS + 1):
         fitted.clear()
         outcome, held = one_fold(chosen, train, number)
         assert fitted
         assert max(given.times.max() for given in fitted) < train.times[held].min()
         assert not groups or not any(np.isin(one.groups, train.groups[held]).any() for one in fitted)
-        assert outcome.fits <= at_most[number - 1]
+        assert outcome.cost.fits <= at_most[number - 1]
         assert outcome.result.perturbed or way == "discovered"  # something was made and fitted
 
 
@@ -135,14 +124,14 @@ def test_no_fit_inside_a_fold_is_given_a_row_from_its_block_or_a_later_one(way, 
 @given(seed=st.integers(0, 1000), number=st.integers(1, FOLDS), stops=st.booleans())
 def test_poison_in_rows_as_late_as_the_held_out_ones_reaches_nothing_that_is_fitted(way, seed, number, stops):
     train = rows(seed, n=120, moments=60)
-    (division,) = repeats_of(Gate(folds=FOLDS), train, seed=5)
+    (division,) = divisions(Wilcoxon(folds=FOLDS), train, seed=5)
     late = np.flatnonzero(train.times >= train.times[division.held[number - 1]].min())
     told = []
     for given_rows in (train, replace(poisoned(train, late), times=train.times)):
         spy = Watching(stopping=Stopping(validation=0.2) if stops else None)
         outcome, _ = one_fold(WAYS[way](given_rows, spy), given_rows, number, metric=MAE)
         result = outcome.result
-        told.append((spy.fingerprint(), result.perturbed, result.synthetic_rows, outcome.fits, outcome.studies))
+        told.append((spy.fingerprint(), result.perturbed, result.synthetic_rows, outcome.cost.fits, outcome.studies))
         told[-1] += (result.plain,)
     (*clean, loss), (*dirty, other_loss) = told
     assert clean == dirty
@@ -163,16 +152,15 @@ def test_a_planted_leak_is_found():
 
 @every_way
 def test_the_gate_runs_these_folds_and_shares_no_model(way):
-    train, gate = rows(), Gate(folds=FOLDS)
+    train, gate = rows(), Wilcoxon(folds=FOLDS)
     chosen = WAYS[way](train, Watching())
-    (division,) = repeats_of(gate, train, seed=5)
-    assert shared_models(chosen, train, division) is None  # a shared model would have seen the future
-    done = GateRun(outcomes=[])
-    run_folds(chosen, train, division, gate=gate, models=None, workers=1, advance=lambda: None, to=done)
+    (division,) = divisions(gate, train, seed=5)
+    assert not fold_models(chosen, train, division).shares  # a shared model would have seen the future
+    done = cross_validate(chosen, train, (division,), fold_models(chosen, train, division), gate)
     for number, outcome in enumerate(done.outcomes, start=1):
         assert outcome.result == one_fold(chosen, train, number)[0].result
         assert outcome.result.train_rows == len(division.seen[number - 1])
-    assert done.pair_fits == 0
+    assert done.shared.fits == 0
 
 
 @pytest.mark.parametrize(
@@ -185,25 +173,24 @@ def test_the_gate_runs_these_folds_and_shares_no_model(way):
     ],
 )
 def test_models_that_nobody_shares_are_counted_one_by_one(teacher, in_fold, on_all):
-    train, gate = rows(n=240, moments=120), Gate(folds=10)
+    train, gate = rows(n=240, moments=120), Wilcoxon(folds=10)
     chosen = procedure(train, teacher=teacher, **OUT)
-    in_folds = chosen.fits_in_folds(10, in_time=True)
-    (division,) = repeats_of(gate, train, seed=5)
-    done = GateRun(outcomes=[])
-    run_folds(chosen, train, division, gate=gate, models=None, workers=1, advance=lambda: None, to=done)
-    fits = tuple(outcome.fits for outcome in done.outcomes)
-    assert fits == in_folds
+    counts = FitCounts(procedure=chosen, gate=gate, in_time=True)
+    (division,) = divisions(gate, train, seed=5)
+    done = cross_validate(chosen, train, (division,), fold_models(chosen, train, division), gate)
+    fits = tuple(outcome.cost.fits for outcome in done.outcomes)
+    assert fits == counts.in_folds
     assert max(fits) == in_fold
-    assert {outcome.reused for outcome in done.outcomes} == {0}
-    assert fits_foreseen(chosen, gate, in_time=True) == sum(fits) + on_all
-    assert fits_stopped(chosen, gate, 7, 0, in_time=True) == sum(fits[7:])
+    assert {outcome.cost.reused for outcome in done.outcomes} == {0}
+    assert counts.shared == sum(fits) + on_all
+    assert counts.stopped(7, 0) == sum(fits[7:])
 
 
 def test_few_moments_make_fewer_blocks_and_one_moment_none():
     train = rows(n=60, moments=10)
     chosen = procedure(train, teacher=CrossfitTeacher(None), **OUT)
     outcome, _ = one_fold(chosen, train, 1)
-    assert outcome.fits == 2 + 2  # the first block has two moments, where three parts were wanted
+    assert outcome.cost.fits == 2 + 2  # the first block has two moments, where three parts were wanted
     crowded = replace(train, times=train.times // 2)
     with pytest.raises(DataError) as caught:
         one_fold(procedure(crowded, teacher=CrossfitTeacher(None), **OUT), crowded, 1)
@@ -215,19 +202,19 @@ def test_few_moments_make_fewer_blocks_and_one_moment_none():
 
 def test_inner_folds_run_forward_too():
     train = rows()
-    inside = inner_folds(procedure(train), train, 3, metric="mse", seed=5, index=(1,), around=None)
+    inside = inner_folds(procedure(train), train, 3, FoldContext(seed=5, index=(1,)), metric=MSE)
     assert len(inside) == 3
     assert all(fold.train.times.max() < fold.held.times.min() for fold in inside)
     tuned = tune(Watching(), SEARCH, train, fill="median", seed=5, index=(1,))
     assert tuned.study.held_rows == tuple(len(held) for _, held in forward_folds(train.times, 2))
 
 
-@pytest.mark.parametrize("kind", sorted(set(TESTS) - {"five_by_two"}))
+@pytest.mark.parametrize("kind", [Wilcoxon, Clustered, CorrectedT, Sign, Bootstrap])
 def test_rows_that_are_never_held_out_say_nothing_in_any_test(kind):
-    train, gate = rows(n=150, moments=70), Gate(folds=5, test=TESTS[kind]())
-    (division,) = repeats_of(gate, train, seed=5)
-    done = GateRun(outcomes=[])
-    run_folds(procedure(train), train, division, gate=gate, models=None, workers=1, advance=lambda: None, to=done)
+    train, gate = rows(n=150, moments=70), kind(folds=5, **({} if kind is Sign else {"repeats": 1}))
+    (division,) = divisions(gate, train, seed=5)
+    chosen = procedure(train)
+    done = cross_validate(chosen, train, (division,), fold_models(chosen, train, division), gate)
     losses = mean_losses(done.outcomes, len(train))
     assert np.flatnonzero(np.isnan(losses.plain)).tolist() == division.seen[0].tolist()
     paired = paired_losses(done.outcomes, train)
@@ -242,5 +229,5 @@ def test_rows_that_are_never_held_out_say_nothing_in_any_test(kind):
 
 def test_the_seed_divides_nothing():
     train = rows()
-    one, two = (repeats_of(Gate(folds=FOLDS, repeats=1), train, seed=seed)[0] for seed in (1, 2))
+    one, two = (divisions(Wilcoxon(folds=FOLDS, repeats=1), train, seed=seed)[0] for seed in (1, 2))
     assert [held.tolist() for held in one.held] == [held.tolist() for held in two.held]

@@ -6,10 +6,11 @@ from gate_parts import MAE
 from gate_parts import verdict_of as judge
 
 from crda_spec.errors import DataError
-from crda_spec.gate.gate import FoldOutcome, Gate, _check_finite
-from crda_spec.gate.metrics import MSE
+from crda_spec.gate.cross_validate import FoldOutcome, _check_finite
+from crda_spec.gate.tests import Wilcoxon
 from crda_spec.gate.verdict import abstain, percent_change, rows_to_decide
-from crda_spec.records import FoldResult
+from crda_spec.records import Cost, FoldResult
+from crda_spec.regressors.metrics import MSE
 
 
 def outcomes(pairs, *, idle=()):
@@ -24,8 +25,7 @@ def outcomes(pairs, *, idle=()):
                 perturbed=() if number in idle else ("a",),
                 synthetic_rows=0 if number in idle else 112,
             ),
-            fits=2,
-            seconds=0.5,
+            cost=Cost(fits=2),
             held=np.arange(10 * number - 10, 10 * number),
             plain=np.full(10, plain),
             augmented=np.full(10, augmented),
@@ -38,7 +38,7 @@ BETTER = [(1.0 + k / 10, 0.9 + k / 11) for k in range(10)]
 
 
 def test_accepted():
-    verdict = judge(Gate(), outcomes(BETTER))
+    verdict = judge(Wilcoxon(), outcomes(BETTER))
     assert (verdict.decision, verdict.reason, verdict.accepted) == ("accepted", "improved", True)
     assert verdict.p_value == 2**-10
     assert verdict.fits == 20
@@ -54,7 +54,7 @@ def test_accepted():
 def test_not_significant():
     """Ranks 8.5 four times and 3.5 six times; P(3.5 A + 8.5 B <= 21) = (1 + 4 * 42/64 + 6 * 7/64) / 16 = 0.2676."""
     pairs = [(1.0, 0.9)] * 4 + [(1.0, 1.05)] * 6
-    verdict = judge(Gate(metric=MAE), outcomes(pairs))
+    verdict = judge(Wilcoxon(metric="mae"), outcomes(pairs))
     assert (verdict.decision, verdict.reason) == ("inconclusive", "not_significant")
     assert verdict.interval_percent[0] < -1.0 < verdict.interval_percent[1]
     assert (verdict.level, verdict.planned_folds, verdict.stopped_fits) == (0.9, 10, 0)
@@ -65,7 +65,7 @@ def test_not_significant():
 
 
 def test_worse():
-    verdict = judge(Gate(), outcomes([(plain, 2 * plain) for plain, _ in BETTER]))
+    verdict = judge(Wilcoxon(), outcomes([(plain, 2 * plain) for plain, _ in BETTER]))
     assert (verdict.decision, verdict.reason) == ("rejected", "worse")
     assert verdict.sentence == (
         "Augmentation hurts: held-out MSE fell in 0 of 10 folds, +100.0 % on average (p = 1 >= 0.05): "
@@ -75,7 +75,7 @@ def test_worse():
 
 def test_a_significant_test_with_a_worse_mean_is_not_accepted():
     """Nine folds a little better and one a disaster: the ranks say yes, the mean says no."""
-    verdict = judge(Gate(), outcomes([*BETTER[1:], (1.0, 6.0)]))
+    verdict = judge(Wilcoxon(), outcomes([*BETTER[1:], (1.0, 6.0)]))
     assert verdict.p_value < 0.05
     assert (verdict.decision, verdict.reason) == ("rejected", "worse")
     assert verdict.sentence == (
@@ -85,7 +85,7 @@ def test_a_significant_test_with_a_worse_mean_is_not_accepted():
 
 
 def test_a_little_worse_is_no_evidence_of_harm():
-    verdict = judge(Gate(folds=5), outcomes([(1.0, 1.01), (1.0, 0.992), (1.0, 1.007), (1.0, 0.995), (1.0, 1.004)]))
+    verdict = judge(Wilcoxon(folds=5), outcomes([(1.0, 1.01), (1.0, 0.992), (1.0, 1.007), (1.0, 0.995), (1.0, 1.004)]))
     assert (verdict.decision, verdict.reason) == ("rejected", "no_gain_worth_having")
     low = verdict.interval_percent[0]
     assert -1.0 < low < 0.2
@@ -98,7 +98,7 @@ def test_a_little_worse_is_no_evidence_of_harm():
 def test_two_sided_a_lucky_mean_does_not_turn_losing_ranks_into_a_gain():
     """Nine folds a little worse and one far better: two-sided the ranks are significant, but against augmentation."""
     pairs = [(augmented, plain) for plain, augmented in BETTER[1:]] + [(6.0, 1.0)]
-    verdict = judge(Gate(alternative="two-sided", alpha=0.1), outcomes(pairs))
+    verdict = judge(Wilcoxon(alternative="two-sided", alpha=0.1), outcomes(pairs))
     assert verdict.p_value < 0.1
     assert verdict.effect_percent < 0
     assert (verdict.decision, verdict.reason) == ("rejected", "worse")
@@ -114,7 +114,7 @@ def test_a_model_that_runs_away_is_an_error_with_its_fold():
 
 
 def test_two_sided_accepts_only_the_better_side():
-    gate = Gate(alternative="two-sided")
+    gate = Wilcoxon(alternative="two-sided")
     assert judge(gate, outcomes(BETTER)).accepted
     worse = judge(gate, outcomes([(augmented, plain) for plain, augmented in BETTER]))
     assert worse.p_value == 2**-9
@@ -123,19 +123,19 @@ def test_two_sided_accepts_only_the_better_side():
 
 def test_alpha_itself_is_not_below_alpha():
     pairs = BETTER[:5]
-    assert not judge(Gate(folds=5, alpha=2**-5), outcomes(pairs)).accepted
-    assert judge(Gate(folds=5, alpha=2**-5 + 1e-9), outcomes(pairs)).accepted
+    assert not judge(Wilcoxon(folds=5, alpha=2**-5), outcomes(pairs)).accepted
+    assert judge(Wilcoxon(folds=5, alpha=2**-5 + 1e-9), outcomes(pairs)).accepted
 
 
 @pytest.mark.parametrize(("idle", "said"), [((2,), "In 1 fold "), ((1, 3), "In 2 folds ")])
 def test_folds_in_which_nothing_could_move_are_named(idle, said):
     pairs = [(1.0, 1.0) if number in idle else (1.0, 0.9) for number in range(1, 11)]
-    verdict = judge(Gate(), outcomes(pairs, idle=idle))
+    verdict = judge(Wilcoxon(), outcomes(pairs, idle=idle))
     assert verdict.sentence.endswith(f": use the augmented model. {said}no feature could be perturbed.")
 
 
 def test_two_arms_alike_in_every_fold():
-    verdict = judge(Gate(), outcomes([(0.0, 0.0)] * 10))
+    verdict = judge(Wilcoxon(), outcomes([(0.0, 0.0)] * 10))
     assert (verdict.decision, verdict.reason, verdict.p_value, verdict.effect_percent) == (
         "rejected",
         "no_gain_worth_having",
@@ -158,7 +158,7 @@ def test_two_arms_alike_in_every_fold():
     ],
 )
 def test_nothing_to_test(reason, sentence):
-    verdict = abstain(Gate(metric=MAE, alternative="two-sided"), reason)
+    verdict = abstain(Wilcoxon(metric="mae", alternative="two-sided"), reason)
     assert (verdict.decision, verdict.reason, verdict.accepted) == ("abstained", reason, False)
     assert (verdict.p_value, verdict.effect_percent, verdict.folds, verdict.fits) == (None, None, (), 0)
     assert (verdict.test, verdict.metric) == ("wilcoxon, two-sided", "mae")
@@ -167,7 +167,7 @@ def test_nothing_to_test(reason, sentence):
 
 def test_a_fold_loss_that_is_no_number_is_an_error_not_a_verdict():
     with pytest.raises(ValueError, match=r"^a fold loss is not finite$"):
-        judge(Gate(), outcomes([*BETTER[1:], (1.0, float("nan"))]))
+        judge(Wilcoxon(), outcomes([*BETTER[1:], (1.0, float("nan"))]))
 
 
 def test_losses_and_changes():
@@ -184,7 +184,7 @@ def test_losses_and_changes():
 def test_half_of_the_folds_without_anything_to_move_may_not_speak_for_all():
     idle = (1, 2, 3, 4, 5)
     pairs = [(1.0, 1.0) if number in idle else (1.0, 0.9) for number in range(1, 11)]
-    verdict = judge(Gate(), outcomes(pairs, idle=idle))
+    verdict = judge(Wilcoxon(), outcomes(pairs, idle=idle))
     assert (verdict.decision, verdict.reason, verdict.p_value) == ("rejected", "unstable_partition", 2**-5)
     assert verdict.sentence == (
         "The partition is not stable: held-out MSE fell in 5 of 10 folds, -5.0 % on average (p = 0.03125 < 0.05): "
@@ -198,14 +198,14 @@ def test_half_of_the_folds_without_anything_to_move_may_not_speak_for_all():
 )
 def test_the_majority_of_folds_must_have_something_to_move(folds, idle, reason):
     pairs = [(1.0, 1.0) if number <= idle else (1.0, 0.9) for number in range(1, folds + 1)]
-    verdict = judge(Gate(alpha=0.1), outcomes(pairs, idle=range(1, idle + 1)))
+    verdict = judge(Wilcoxon(alpha=0.1), outcomes(pairs, idle=range(1, idle + 1)))
     assert verdict.reason == reason
     assert verdict.accepted == (reason == "improved")
 
 
 def test_harm_is_named_before_instability():
     pairs = [(1.0, 1.0)] * 5 + [(1.0, 2.0)] * 5
-    verdict = judge(Gate(), outcomes(pairs, idle=range(1, 6)))
+    verdict = judge(Wilcoxon(), outcomes(pairs, idle=range(1, 6)))
     assert (verdict.decision, verdict.reason) == ("rejected", "worse")
     assert verdict.sentence == (
         "Augmentation hurts: held-out MSE fell in 0 of 10 folds, +50.0 % on average (p = 1 >= 0.05): "
@@ -221,7 +221,7 @@ def test_the_rows_that_would_decide_are_counted_from_the_gain_that_is_asked_for(
     """Errors shrink with the root of the rows: twice the distance needs a quarter of them."""
 
     def wanted(effect, min_effect):
-        gate = Gate(min_effect=min_effect)
+        gate = Wilcoxon(min_effect=min_effect)
         return rows_to_decide(gate, 10_000, effect, (effect - 9.0, effect + 9.0), 0.9)
 
     assert wanted(-6.0, 5.0) == pytest.approx(4 * wanted(-7.0, 5.0), rel=1e-3)  # to show more than 5 %

@@ -54,7 +54,7 @@ def test_for_least_squares_copies_with_all_their_noise_change_nothing(tmp_path):
 def test_it_costs_the_method_no_fit_and_changes_no_other_number(tmp_path):
     (with_it, folder), (without, other) = ran(tmp_path / "a"), ran(tmp_path / "b", wanted="false")
     assert without.diagnostics is None
-    assert (with_it.fits, with_it.score, with_it.verdict) == (without.fits, without.score, without.verdict)
+    assert (with_it.cost.fits, with_it.score, with_it.verdict) == (without.cost.fits, without.score, without.verdict)
     told, bare = (json.loads((one / "record.json").read_text()) for one in (folder, other))
     assert bare["diagnostics"] is None
     for key in ("counterfactuals", "verdict", "test", "fits", "movements"):

@@ -5,22 +5,22 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from gate_parts import Squares, Watching, fold_outcomes, poisoned, procedure, table
+from gate_parts import Squares, Watching, context_of, fold_outcomes, one_fold, poisoned, procedure, table
 
 from crda_spec.counterfactual.act import Acting
 from crda_spec.counterfactual.partition import Choice
 from crda_spec.counterfactual.policies import Jitter, Resample, Scale
-from crda_spec.counterfactual.procedure import augment, settle
+from crda_spec.counterfactual.procedure import augment, tune
 from crda_spec.counterfactual.tuning import Counts, KnobSearch, KnobSpace, Numbers, Options
 from crda_spec.counterfactual.tuning.search import _Trials, inner_folds
 from crda_spec.data.folds import folds
 from crda_spec.errors import DataError
-from crda_spec.gate.gate import run_fold
-from crda_spec.gate.metrics import MSE
+from crda_spec.gate.cost import FitCounts
+from crda_spec.gate.tests import Wilcoxon
 from crda_spec.records import Teacher
 from crda_spec.regressors import Fitter
-from crda_spec.regressors.teachers import BaggedTeacher, CrossfitTeacher, SingleTeacher
-from crda_spec.regressors.teachers.fold_models import gate_folds
+from crda_spec.regressors.metrics import MSE, Metric
+from crda_spec.regressors.teachers import BaggedTeacher, CrossfitTeacher, FoldContext, SingleTeacher
 from crda_spec.regressors.tune import RandomSearch
 from crda_spec.seeds import stream
 from crda_spec.spaces import LogUniform
@@ -57,8 +57,8 @@ class Oracle:
         del parts
         return 0
 
-    def teach(self, train, fitter, plain, *, seed, index, around=None):
-        del fitter, plain, seed, index, around
+    def teach(self, train, fitter, plain, context):
+        del fitter, plain, context
         line = Line(self.slope)
         return Teacher(kind=self.kind, members=(line,), in_sample=line.predict(train.x), out_of_fold=None)
 
@@ -68,9 +68,9 @@ def searching(priors, *, teachers=None, policies=None, **settings):
     return KnobSearch(space=space, **settings)
 
 
-def found(tuner, train, *, seed=0, around=None, **changes):
+def found(tuner, train, *, seed=0, context=None, **changes):
     chosen = procedure(train, tuner=tuner, **changes)
-    return settle(chosen, train, seed=seed, index=(0,), around=around)
+    return tune(chosen, train, context or FoldContext(seed=seed))
 
 
 def test_a_planted_optimum_is_found():
@@ -79,7 +79,7 @@ def test_a_planted_optimum_is_found():
     train = draw(80, noise=3.0, features=20)
     search = searching({"retention": Numbers(0.0, 1.0), "weight": Numbers(0.01, 10.0, log=True)}, trials=30)
     start = procedure(train, teacher=Oracle())
-    inside = inner_folds(start, train, 3, metric="mse", seed=0, index=(0,), around=None)
+    inside = inner_folds(start, train, 3, FoldContext(seed=0), metric=MSE)
 
     def loss(retention, weight):
         candidate = replace(start, retention=retention, weight=weight)
@@ -132,7 +132,7 @@ def test_bad_trials_are_pruned_and_recorded_with_the_folds_they_reached():
         if trial.state == "pruned":
             assert trial.values["teacher"] == "wrong" or trial.number > 5
     assert cut.studies[0].chosen.state == "complete"
-    assert cut.fits < whole.fits
+    assert cut.cost.fits < whole.cost.fits
 
 
 def test_the_declared_values_come_first_when_they_are_among_those_searched():
@@ -167,7 +167,7 @@ def test_a_setting_that_was_tried_before_costs_nothing():
     train = draw(40)
     settled = found(searching({"retention": Options((0.0, 1.0))}, trials=12, prune=False), train)
     study = settled.studies[0]
-    assert settled.fits == 3 * (1 + 2)  # in each inner fold the plain model, and each of the two values once
+    assert settled.cost.fits == 3 * (1 + 2)  # in each inner fold the plain model, and each of the two values once
     firsts = {trial.values["retention"]: trial for trial in study.trials if trial.repeats is None}
     assert len(firsts) == 2
     for trial in study.trials:
@@ -185,11 +185,11 @@ def test_the_fits_are_those_foretold(teacher, search):
     tuner = searching({"retention": Numbers(0.0, 1.0)}, trials=5, prune=False)
     watching = Watching()
     changes = {"teacher": teacher, "search": search, "regressor": watching}
-    settled = found(tuner, train, around=gate_folds(held, 48, None), **changes)
+    settled = found(tuner, train, context=context_of(held, 48, None), **changes)
     started = procedure(train, tuner=tuner, **changes)
     own = 0 if search is None else search.trials * search.folds
-    assert settled.fits == len(watching.designs) == own + tuner.fits(started, 4)
-    assert started.fits(4) == settled.fits + replace(started, search=None, tuner=None).fits(4)
+    assert settled.cost.fits == len(watching.designs) == own + tuner.fits(started, 4)
+    assert started.fits(4) == settled.cost.fits + replace(started, search=None, tuner=None).fits(4)
 
 
 def test_both_arms_get_the_same_regressor_search_and_only_the_augmented_one_has_knobs():
@@ -225,7 +225,7 @@ def test_nothing_in_an_inner_fold_has_seen_the_rows_that_score_it():
     def fitted(rows):
         watching = Watching()
         chosen = procedure(rows, regressor=watching, search=REGRESSOR_SEARCH, declared=False)
-        inside = inner_folds(chosen, rows, 3, metric="mse", seed=5, index=(2,), around=None)[0]
+        inside = inner_folds(chosen, rows, 3, FoldContext(seed=5, index=(2,)), metric=MSE)[0]
         return inside.losses(chosen), watching.fingerprint(), inside
 
     losses, seen, inside = fitted(train)
@@ -245,8 +245,8 @@ def test_nothing_tuned_inside_a_gate_fold_has_seen_a_held_out_row(crossfit):
     def ran(rows):
         watching = Watching()
         chosen = procedure(rows, regressor=watching, search=REGRESSOR_SEARCH, tuner=tuner, **changes)
-        around = gate_folds(held, 48, 2)
-        outcome = run_fold(chosen, rows, held[1], 2, metric=MSE, seed=5, around=around)
+        context = context_of(held, 48, 2)
+        outcome = one_fold(chosen, rows, held[1], 2, metric=MSE, seed=5, context=context)
         return watching, outcome
 
     clean, outcome = ran(train)
@@ -266,19 +266,17 @@ def test_a_teacher_that_is_chosen_leaves_out_folds_its_own_way(declared):
     for words, teacher in teachers.items():
         tuner = searching({"teacher": Options((words,))}, teachers={words: teacher}, trials=1)
         chosen = procedure(train, tuner=tuner, teacher=CrossfitTeacher(in_blocks=declared))
-        around = gate_folds(held, 60, 3, in_blocks=declared)
+        context = context_of(held, 60, 3, in_blocks=declared)
         seen = train.take(np.setdiff1d(np.arange(60), held[2]))
-        made = augment(chosen, seen, seed=5, index=(3,), around=around)
+        made = augment(chosen, seen, context)
         alone = augment(
             procedure(train, teacher=teacher),
             seen,
-            seed=5,
-            index=(3,),
-            around=gate_folds(held, 60, 3, in_blocks=teacher.in_blocks),
+            context_of(held, 60, 3, in_blocks=teacher.in_blocks),
         )
         assert made.teacher.names == alone.teacher.names
         assert made.teacher.in_sample.tobytes() == alone.teacher.in_sample.tobytes()
-        assert made.fitter.fits <= chosen.fits_in_folds(10)[2] - 1
+        assert made.fitter.fits <= FitCounts(procedure=chosen, gate=Wilcoxon(folds=10)).in_folds[2] - 1
 
 
 def test_a_leak_into_the_search_would_be_found():
@@ -291,13 +289,13 @@ def test_a_leak_into_the_search_would_be_found():
     class Leaky:
         rows: object
 
-        def settle(self, procedure, train, *, seed, index, around):
+        def tune(self, procedure, train, context):
             del train
-            return tuner.settle(procedure, self.rows, seed=seed, index=index, around=around)
+            return tuner.tune(procedure, self.rows, context)
 
     def fingerprint(rows):
         watching = Watching()
-        run_fold(procedure(rows, regressor=watching, tuner=Leaky(rows)), rows, held, 2, metric=MSE, seed=5)
+        one_fold(procedure(rows, regressor=watching, tuner=Leaky(rows)), rows, held, 2, metric=MSE, seed=5)
         return watching.fingerprint()
 
     assert fingerprint(train) != fingerprint(poisoned(train, held))
@@ -311,7 +309,7 @@ def test_the_folds_and_their_studies_are_the_same_at_any_number_of_workers():
 
     def outcomes(workers):
         done = fold_outcomes(chosen, train, held, workers=workers)
-        return [(outcome.result, outcome.studies, outcome.fits) for outcome in done]
+        return [(outcome.result, outcome.studies, outcome.cost.fits) for outcome in done]
 
     assert outcomes(1) == outcomes(2)
     assert [studies[0].fold for _, studies, _ in outcomes(1)] == [1, 2, 3, 4]
@@ -327,7 +325,7 @@ def test_the_searches_of_a_later_repeat_are_numbered_as_its_folds():
 def test_a_clock_ends_the_search_and_the_record_says_so():
     train = draw(40)
     search = searching({"retention": Numbers(0.0, 1.0)}, trials=9, seconds=2.5)
-    inside = inner_folds(procedure(train), train, 3, metric="mse", seed=0, index=(0,), around=None)
+    inside = inner_folds(procedure(train), train, 3, FoldContext(seed=0), metric=MSE)
     ticks = iter(range(100))
     trials, _, stopped = _Trials(search, procedure(train), inside, clock=lambda: next(ticks)).run(0)
     assert (len(trials), stopped) == (3, "time")  # started at 0; asked at 1, 2 and 3
@@ -370,7 +368,7 @@ def test_a_fitter_remembers_models_of_real_rows_and_nothing_else():
     assert fitter.fit(train, seed=2) is not first
     assert fitter.fit(train.take(np.arange(19)), seed=1) is not first
     assert fitter.fit(train, seed=1, regressor=Squares()) is not first
-    made = augment(procedure(train), train, seed=0, index=(0,)).counterfactuals
+    made = augment(procedure(train), train, FoldContext(seed=0, index=(0,))).counterfactuals
     assert fitter.fit(train, made, seed=1) is not fitter.fit(train, made, seed=1)
     assert (fitter.fits, fitter.reused, len(watching.designs)) == (6, 1, 5)
 
@@ -383,7 +381,7 @@ def test_what_trials_share_is_kept_and_changes_no_number():
     points = [{"max_features": m, "retention": r} for m in (1, 2, 3) for r in (0.0, 1.0)]
 
     def fold():
-        return inner_folds(start, train, 3, metric="mse", seed=2, index=(1,), around=None)[1]
+        return inner_folds(start, train, 3, FoldContext(seed=2, index=(1,)), metric=MSE)[1]
 
     remembers = fold()
     candidates = [space.applied(start, point) for point in points]
@@ -396,7 +394,7 @@ def test_a_trial_is_scored_by_the_metric_that_judges():
     train = draw(30)
     start = procedure(train)
     folds_by_metric = {
-        name: inner_folds(start, train, 2, metric=name, seed=0, index=(0,), around=None, quantile=0.9)[0]
+        name: inner_folds(start, train, 2, FoldContext(seed=0), metric=Metric(kind=name, quantile=0.9))[0]
         for name in ("mse", "mae", "pinball")
     }
     errors = np.array([-1.0, 2.0, 3.0])

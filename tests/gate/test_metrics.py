@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics
 
-from crda_spec.gate.metrics import MSE, Metric, named_metric
 from crda_spec.gate.verdict import paired_folds
+from crda_spec.regressors.metrics import MSE, Metric, named_metric
 
 rows = st.integers(2, 30).flatmap(
     lambda n: st.tuples(*(st.lists(st.integers(-50, 50), min_size=n, max_size=n) for _ in range(2)))

@@ -6,27 +6,19 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from gate_parts import Squares, Watching, fold_outcomes, poisoned, procedure, table, verdict_of
+from gate_parts import Squares, Watching, context_of, fold_outcomes, one_fold, poisoned, procedure, table, verdict_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crda_spec.data.folds import folds
-from crda_spec.gate.gate import (
-    Gate,
-    GateRun,
-    Repeat,
-    fit_singles,
-    fits_foreseen,
-    repeats_of,
-    run_fold,
-    run_folds,
-    shared_models,
-    workers_for,
-)
-from crda_spec.gate.metrics import MSE
+from crda_spec.data.folds import Division, folds
+from crda_spec.execution import workers_for
+from crda_spec.gate.cost import FitCounts
+from crda_spec.gate.cross_validate import CrossValidation, divisions, fold_models
+from crda_spec.gate.tests import Wilcoxon
 from crda_spec.regressors import Fitter, RandomForest, Ridge
+from crda_spec.regressors.metrics import MSE
 from crda_spec.regressors.teachers import BaggedTeacher, CommitteeTeacher, CrossfitTeacher, SingleTeacher
-from crda_spec.regressors.teachers.fold_models import STUDENT, FoldModels, ModelKey, gate_folds, shared_fits
+from crda_spec.regressors.teachers.fold_models import STUDENT, FoldLayout, ModelKey
 from crda_spec.regressors.tune import RandomSearch
 from crda_spec.seeds import stream
 from crda_spec.spaces import LogUniform
@@ -50,7 +42,7 @@ def draw(n, seed=0, *, groups=None):
 
 
 def shared_of(chosen, train, held, *, seed=5):
-    return shared_models(chosen, train, Repeat(number=0, held=held, seed=seed))
+    return fold_models(chosen, train, Division(number=0, held=held, seed=seed))
 
 
 def layout(train, k=4, seed=0):
@@ -59,7 +51,7 @@ def layout(train, k=4, seed=0):
 
 def shared_run(chosen, train, held, *, workers=1):
     models = shared_of(chosen, train, held, seed=5)
-    fit_singles(models, jobs=workers, advance=lambda: None)
+    models.fit(models.first)
     return models, fold_outcomes(chosen, train, held, models=models, workers=workers)
 
 
@@ -76,14 +68,14 @@ def test_shared_models_give_the_same_folds_as_every_fold_fitting_its_own(choice,
     _, outcomes = shared_run(chosen, train, held)
     blocks = chosen.in_blocks
     alone = [
-        run_fold(chosen, train, rows, k, metric=MSE, seed=5, around=gate_folds(held, 48, k, in_blocks=blocks))
+        one_fold(chosen, train, rows, k, context=context_of(held, 48, k, in_blocks=blocks))
         for k, rows in enumerate(held, 1)
     ]
-    needed = chosen.fits_in_folds(folds_)
+    needed = FitCounts(procedure=chosen, gate=Wilcoxon(folds=folds_)).in_folds
     assert results(outcomes) == results(alone)
     assert all(result.augmented != result.plain for result in results(outcomes))
-    assert [(one.fits, one.reused) for one in alone] == [(fits, 0) for fits in needed]
-    assert [(one.fits, one.reused) for one in outcomes] == [(1, fits - 1) for fits in needed]
+    assert [(one.cost.fits, one.cost.reused) for one in alone] == [(fits, 0) for fits in needed]
+    assert [(one.cost.fits, one.cost.reused) for one in outcomes] == [(1, fits - 1) for fits in needed]
 
 
 def test_the_number_of_workers_changes_no_number():
@@ -93,7 +85,7 @@ def test_the_number_of_workers_changes_no_number():
     one, outcomes = shared_run(chosen, train, held)
     two, outcomes_of_two = shared_run(chosen, train, held, workers=2)
     assert results(outcomes) == results(outcomes_of_two)
-    assert one.fits == two.fits
+    assert one.cost.fits == two.cost.fits
 
 
 @pytest.mark.parametrize("choice", TEACHERS.values(), ids=TEACHERS)
@@ -102,10 +94,10 @@ def test_every_model_is_fitted_once_and_as_many_as_foreseen(choice):
     held = layout(train, 5)
     chosen = procedure(train, regressor=FOREST, **choice)
     models, outcomes = shared_run(chosen, train, held)
-    singles, pairs = shared_fits(chosen.shared_seats, 5, in_blocks=chosen.in_blocks)
-    assert models.fits == 1 + singles + pairs
+    singles, pairs = len(models.layout.singles()), len(models.layout.pairs(models.numbers))
+    assert models.cost.fits == 1 + singles + pairs
     assert pairs == len(chosen.shared_seats) * 10  # five folds are too few for blocks
-    verdict = verdict_of(Gate(folds=5), outcomes, shared=5 + pairs)
+    verdict = verdict_of(Wilcoxon(folds=5), outcomes, shared=5 + pairs)
     assert verdict.fits == 5 + pairs + 5
     assert verdict.fits + verdict.spared_fits == 5 * chosen.fits(4)
 
@@ -124,15 +116,13 @@ def test_the_gate_costs_no_more_than_promised(choice, most):
     watching = Watching()
     chosen = procedure(train, regressor=watching, **choice)
     models = shared_of(chosen, train, held, seed=5)
-    shared = 0
-    if models is not None:
-        fit_singles(models, jobs=1, advance=lambda: None)
-        shared = -(models.fits - models.plain_fits())
+    models.fit(models.first)
+    first = models.cost.fits
     outcomes = fold_outcomes(chosen, train, held, models=models)
-    verdict = verdict_of(Gate(), outcomes, shared=shared + (0 if models is None else models.fits))
+    verdict = verdict_of(Wilcoxon(), outcomes, shared=models.cost.fits - first + models.plain_models.fits)
     assert verdict.fits == {2.5: 20, 7.0: 65}[most]
     assert verdict.fits <= most * 10
-    assert len(watching.designs) == verdict.fits + (0 if models is None else 1)  # the plain model on all rows
+    assert len(watching.designs) == verdict.fits + models.shares  # the plain model on all rows
     assert verdict.fits + verdict.spared_fits == {2.5: 20, 7.0: 110}[most]
 
 
@@ -143,11 +133,11 @@ def test_the_distilled_recipes_committee_costs_no_more_than_promised():
     teacher = CommitteeTeacher((None, Ridge(), Squares()), in_blocks=True)
     chosen = procedure(train, regressor=FOREST, teacher=teacher, residuals="out_of_fold")
     models, outcomes = shared_run(chosen, train, held)
-    singles, blocks = shared_fits(chosen.shared_seats, 10, in_blocks=True)
-    verdict = verdict_of(Gate(), outcomes, shared=models.fits - 1 - singles + models.plain_fits())
+    singles, blocks = len(models.layout.singles()), len(models.layout.pairs(models.numbers))
+    verdict = verdict_of(Wilcoxon(), outcomes, shared=models.cost.fits - 1 - singles + models.plain_models.fits)
     assert (singles, blocks) == (30, 30)
     assert verdict.fits == 10 + 30 + 10 <= 70 - 20
-    assert verdict.fits + verdict.spared_fits == sum(chosen.fits_in_folds(10))
+    assert verdict.fits + verdict.spared_fits == sum(FitCounts(procedure=chosen, gate=Wilcoxon(folds=10)).in_folds)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -191,14 +181,13 @@ def test_no_value_of_a_fold_changes_a_word_said_inside_it(seed, outer, folds_, n
         labels = Labels()
         chosen = procedure(rows, regressor=labels, declared=declared, **TEACHERS[name])
         models = shared_of(chosen, rows, held, seed=5)
-        fit_singles(models, jobs=1, advance=lambda: None)
-        for key in models.pairs(models.numbers):
-            models.put(key, *models.fitting.fit(key))
+        models.fit(models.first)
+        models.fit(models.missing(models.numbers))
         labels.said.clear()
-        outcome = run_fold(chosen, rows, held[outer - 1], outer, metric=MSE, seed=5, around=models.around(outer))
+        outcome = one_fold(chosen, rows, held[outer - 1], outer, metric=MSE, seed=5, context=models.inside(outer))
         scored = 2 if outcome.result.perturbed else 1  # the last words are about the fold's own rows
         inside.append((labels.said[:-scored], outcome.result.perturbed, outcome.result.synthetic_rows))
-        elsewhere.append([models.models[ModelKey(models.whole.seat, (k,))].predict(rows.x) for k in models.numbers])
+        elsewhere.append([models.models[ModelKey(models.layout.student, (k,))].predict(rows.x) for k in models.numbers])
     assert inside[0] == inside[1]
     clean, dirty = elsewhere
     for number in range(1, folds_ + 1):  # the poison is real: every other plain model has swallowed it
@@ -212,17 +201,17 @@ def test_what_a_fold_is_handed_has_not_seen_it(choice, folds_):
     """By the keys alone: inside outer fold j every model leaves out j, and the member for fold k leaves out k too."""
     train = draw(40)
     models = shared_of(procedure(train, regressor=FOREST, **choice), train, layout(train, folds_), seed=5)
-    keys = [models.whole, *models.singles(), *models.pairs(models.numbers)]
+    keys = [*models.first, *models.layout.pairs(models.numbers)]
     models.models = {key: key for key in keys}
-    seats = range(len(models.fitting.seats))
+    seats = range(len(models.layout.seats))
     for outer in models.numbers:
-        around = models.around(outer)
-        assert around.plain.left_out == (outer,)
+        context = models.context(outer)
+        assert context.plain.left_out == (outer,)
         others = [k for k in models.numbers if k != outer]
-        assert sorted({k for part in around.parts for k in part}) == others
-        assert set(around.ready) == {(seat, part) for seat in seats for part in around.parts}
-        assert all(key.left_out == tuple(sorted((outer, *part))) for (_, part), key in around.ready.items())
-    whole = models.around(None)
+        assert sorted({k for part in context.parts for k in part}) == others
+        assert set(context.ready) == {(seat, part) for seat in seats for part in context.parts}
+        assert all(key.left_out == tuple(sorted((outer, *part))) for (_, part), key in context.ready.items())
+    whole = models.on_all_rows()
     assert whole.plain.left_out == ()
     assert {(seat, part): key.left_out for (seat, part), key in whole.ready.items()} == {
         (seat, (k,)): (k,) for seat in seats for k in models.numbers
@@ -240,14 +229,13 @@ def test_in_blocks_most_of_the_say_is_that_of_models_of_all_rows_of_the_fold(fol
     train = draw(80)
     held = layout(train, folds_)
     models = shared_of(procedure(train, regressor=FOREST, teacher=teacher, residuals="out_of_fold"), train, held)
-    fit_singles(models, jobs=1, advance=lambda: None)
-    for key in models.pairs(models.numbers):
-        models.put(key, *models.fitting.fit(key))
+    models.fit(models.first)
+    models.fit(models.missing(models.numbers))
     for outer in (None, 2):
-        around = models.around(outer)
+        context = models.context(outer)
         rows = train if outer is None else train.take(np.setdiff1d(np.arange(80), held[outer - 1]))
         fitter = Fitter(FOREST)
-        taught = teacher.teach(rows, fitter, around.plain, seed=5, index=(outer or 0,), around=around)
+        taught = teacher.teach(rows, fitter, context.plain, context)
         assert fitter.fits == 0
         whole = [weight for name, weight in zip(taught.names, taught.weights, strict=True) if "of all rows" in name]
         expected = share if outer == 2 and folds_ > 6 else 0.0
@@ -255,7 +243,7 @@ def test_in_blocks_most_of_the_say_is_that_of_models_of_all_rows_of_the_fold(fol
         assert sum(taught.weights) == pytest.approx(1.0)
         if expected:
             at = taught.names.index("random_forest of all rows")
-            assert taught.members[at] is around.plain  # the gate's own plain model of this fold
+            assert taught.members[at] is context.plain  # the gate's own plain model of this fold
 
 
 def test_later_repeats_fit_their_own_models_of_all_rows_of_a_fold():
@@ -263,15 +251,15 @@ def test_later_repeats_fit_their_own_models_of_all_rows_of_a_fold():
     chosen = procedure(
         train, regressor=FOREST, teacher=CommitteeTeacher((None, Ridge()), in_blocks=True), residuals="out_of_fold"
     )
-    gate, done = Gate(folds=7, repeats=2), GateRun([])
+    gate, done = Wilcoxon(folds=7, repeats=2), CrossValidation()
     fits = 1  # the augmented model on all rows
-    for repeat in repeats_of(gate, train, seed=5):
-        models = shared_models(chosen, train, repeat)
+    for repeat in divisions(gate, train, seed=5):
+        models = fold_models(chosen, train, repeat)
         if repeat.number == 0:
-            fit_singles(models, jobs=1, advance=lambda: None)
-        run_folds(chosen, train, repeat, gate=gate, models=models, workers=1, advance=lambda: None, to=done)
-        fits += models.fits
-    assert fits + sum(outcome.fits for outcome in done.outcomes) == fits_foreseen(chosen, gate)
+            models.fit(models.first)
+        done.run(chosen, train, models, gate)
+        fits += models.cost.fits
+    assert fits + sum(outcome.cost.fits for outcome in done.outcomes) == FitCounts(procedure=chosen, gate=gate).shared
 
 
 def test_a_shared_model_leaves_out_the_rows_of_its_folds_and_has_its_own_seed():
@@ -289,7 +277,7 @@ def test_a_shared_model_leaves_out_the_rows_of_its_folds_and_has_its_own_seed():
             return Squares().train(design, seed=seed)
 
     models = shared_of(procedure(train, regressor=Notebook(), **TEACHERS["repeated"]), train, held, seed=5)
-    keys = [models.whole, *models.singles(), *models.pairs(models.numbers)]
+    keys = [*models.first, *models.layout.pairs(models.numbers)]
     assert len(keys) == len(set(keys)) == 1 + 8 + 12
     for key in keys:
         models.fitting.fit(key)
@@ -301,10 +289,10 @@ def test_the_folds_inside_an_outer_fold_are_the_gates_other_folds():
     train = draw(41)
     held = layout(train, 5)
     for outer in (None, 1, 3, 5):
-        around = gate_folds(held, 41, outer)
+        context = context_of(held, 41, outer)
         seen = np.arange(41) if outer is None else np.setdiff1d(np.arange(41), held[outer - 1])
-        assert around.numbers == tuple(k for k in range(1, 6) if k != outer)
-        for number, positions in zip(around.numbers, around.held, strict=True):
+        assert context.numbers == tuple(k for k in range(1, 6) if k != outer)
+        for number, positions in zip(context.numbers, context.held, strict=True):
             assert seen[positions].tolist() == held[number - 1].tolist()
 
 
@@ -314,7 +302,7 @@ def test_models_are_kept_only_as_long_as_a_fold_ahead_needs_them():
     held = layout(train, 8)
     chosen = procedure(train, regressor=FOREST, **TEACHERS["crossfit"])
     models = shared_of(chosen, train, held, seed=5)
-    fit_singles(models, jobs=1, advance=lambda: None)
+    models.fit(models.first)
     kept = []
     fold_outcomes(
         chosen,
@@ -342,9 +330,9 @@ def test_nothing_is_shared_where_nothing_can_be(choice):
     held = layout(train)
     watching = Watching()
     chosen = procedure(train, regressor=watching, **choice)
-    assert shared_of(chosen, train, held, seed=5) is None
+    assert not shared_of(chosen, train, held, seed=5).shares
     outcomes = fold_outcomes(chosen, train, held)
-    assert {(one.fits, one.reused) for one in outcomes} == {(chosen.fits(3), 0)}
+    assert {(one.cost.fits, one.cost.reused) for one in outcomes} == {(chosen.fits(3), 0)}
     assert len(watching.designs) == 4 * chosen.fits(3)
 
 
@@ -353,7 +341,7 @@ def test_tuned_settings_are_tuned_inside_each_fold_and_the_teacher_follows_the_g
     held = layout(train)
     tuned = Watching()
     chosen = procedure(train, regressor=tuned, teacher=CrossfitTeacher(), residuals="out_of_fold", search=SEARCH)
-    run_fold(chosen, train, held[0], 1, metric=MSE, seed=5, around=gate_folds(held, 40, 1))
+    one_fold(chosen, train, held[0], 1, metric=MSE, seed=5, context=context_of(held, 40, 1))
     sizes = [len(design.y) for design in tuned.designs]
     assert sizes == [20] * 6 + [30] + [20] * 3 + [60]  # tuning, plain, a member for each other fold, augmented
 
@@ -364,19 +352,14 @@ def test_workers_are_started_when_asked_for_or_worth_it(jobs, expected, workers)
 
 
 @given(folds_=st.integers(3, 12), repeats=st.integers(1, 3), others=st.integers(0, 3))
-def test_the_count_of_shared_fits_is_that_of_the_keys(folds_, repeats, others):
-    """All subsets of one or two folds, for each seat; without a seat of the student, its plain models besides."""
+def test_the_models_to_share_are_all_subsets_of_one_or_two_folds(folds_, repeats, others):
+    """For each seat; without a seat of the student, its plain models besides."""
     seats = (*CrossfitTeacher(repeats=repeats).seats, *CommitteeTeacher((Ridge(),) * others).seats)
-    train = draw(folds_)
-    models = FoldModels(
-        shared_of(procedure(train, **TEACHERS["crossfit"]), train, layout(train, folds_), seed=0).fitting
-    )
-    object.__setattr__(models.fitting, "seats", seats)
-    singles, pairs = shared_fits(seats, folds_)
-    assert len(models.singles()) == singles == folds_ * len(seats)
-    assert len(models.pairs(models.numbers)) == pairs
-    assert {key.left_out for key in models.pairs(models.numbers)} == set(combinations(range(1, folds_ + 1), 2))
-    object.__setattr__(models.fitting, "seats", seats[repeats:] or seats[1:])
-    without = models.fitting.seats
-    assert len(models.singles()) == shared_fits(without, folds_)[0] == folds_ * (1 + len(without))
-    assert models.whole == ModelKey(STUDENT, ())
+    layout = FoldLayout(seats=seats, folds=folds_)
+    every = range(1, folds_ + 1)
+    assert len(layout.singles()) == folds_ * len(seats)
+    assert len(layout.pairs(every)) == len(seats) * folds_ * (folds_ - 1) // 2
+    assert {key.left_out for key in layout.pairs(every)} == set(combinations(every, 2))
+    without = FoldLayout(seats=seats[repeats:], folds=folds_)
+    assert len(without.singles()) == (folds_ * (1 + others) if others else 0)
+    assert without.student == STUDENT

@@ -9,18 +9,24 @@ from scipy.stats import binom
 from test_gate_score import AUGMENTED, PLAIN, drawn, held_out
 
 from crda_spec.counterfactual.tuning.search import inner_folds
-from crda_spec.gate.gate import Gate, repeats_of
-from crda_spec.gate.metrics import MSE, Metric, change_interval, charged
+from crda_spec.gate.cross_validate import divisions
+from crda_spec.gate.interval import change_interval
 from crda_spec.gate.score import score
 from crda_spec.gate.tests import Bootstrap, Clustered, CorrectedT, FiveByTwo, Sign, Wilcoxon
 from crda_spec.gate.verdict import judge, paired_losses, paired_rows
 from crda_spec.records import FoldResult, HeldOut, RowLosses
 from crda_spec.regressors import Ridge
+from crda_spec.regressors.metrics import MSE, Metric, charged
+from crda_spec.regressors.teachers import FoldContext
 from crda_spec.regressors.tune import RandomSearch, tune
 from crda_spec.spaces import Choice
 
 TESTS = [Wilcoxon(), Sign(), CorrectedT(), Clustered(), Bootstrap(), FiveByTwo()]
 METRICS = [Metric(kind=kind, quantile=0.9) for kind in ("mse", "rmse", "mae", "r2", "pinball")]
+
+
+def asked_for(metric):
+    return {"metric": metric.kind, "quantile": metric.quantile if metric.kind == "pinball" else None}
 
 
 def rows(n=60, *, weights=None, seed=0):
@@ -35,7 +41,7 @@ def uneven(n, seed=1):
 
 def gate_outcomes(train, gate):
     found = []
-    for repeat in repeats_of(gate, train, seed=5):
+    for repeat in divisions(gate, train, seed=5):
         found += fold_outcomes(procedure(train), train, repeat.held, gate=gate, repeat=repeat.number)
     return found
 
@@ -43,7 +49,7 @@ def gate_outcomes(train, gate):
 @pytest.mark.parametrize("metric", METRICS, ids=lambda one: one.kind)
 def test_a_folds_loss_is_the_weighted_mean_of_its_rows(metric):
     train = rows(weights=uneven(60))
-    for outcome in gate_outcomes(train, Gate(folds=5, metric=metric)):
+    for outcome in gate_outcomes(train, Wilcoxon(folds=5, **asked_for(metric))):
         y, weights = train.y[outcome.held], train.weights[outcome.held]
         mean = np.average(outcome.augmented, weights=weights)
         spread = np.average((y - np.average(y, weights=weights)) ** 2, weights=weights)
@@ -54,13 +60,14 @@ def test_a_folds_loss_is_the_weighted_mean_of_its_rows(metric):
 def fits_of(test):
     folds = 2 if isinstance(test, FiveByTwo) else 5
     repeats = 5 if folds == 2 else 2 if isinstance(test, Clustered | Wilcoxon) else 1
-    return Gate(test=test, folds=folds, repeats=repeats)
+    changes = {"folds": folds} if isinstance(test, Sign) else {"folds": folds, "repeats": repeats}
+    return test.model_copy(update=changes)
 
 
 @pytest.mark.parametrize("metric", METRICS, ids=lambda one: one.kind)
 @pytest.mark.parametrize("test", TESTS, ids=lambda one: one.kind)
 def test_equal_weights_change_nothing_in_a_verdict(test, metric):
-    gate = replace(fits_of(test), metric=metric)
+    gate = fits_of(test).model_copy(update=asked_for(metric))
     plain, weighted = rows(), rows(weights=np.full(60, 2.7))
     one, two = (judge(gate, gate_outcomes(train, gate), train, seed=0) for train in (plain, weighted))
     assert one == two
@@ -78,7 +85,7 @@ def test_the_unit_of_weights_changes_nothing_in_a_verdict(test):
 
 def test_rows_enter_with_what_they_add_to_the_weighted_mean():
     train = rows(weights=uneven(60))
-    gate = Gate(test=Clustered(), folds=3, repeats=2)
+    gate = Clustered(folds=3, repeats=2)
     outcomes = gate_outcomes(train, gate)
     paired = paired_losses(outcomes, train)
     by_hand = np.zeros(60)
@@ -183,7 +190,7 @@ def test_the_spread_of_held_out_rows_is_weighted():
 @pytest.mark.parametrize("metric", ["mse", "mae", "pinball"])
 def test_inner_folds_are_weighted(metric):
     train = rows(weights=uneven(60))
-    for fold in inner_folds(procedure(train), train, 3, metric=metric, seed=1, index=(0,), around=None, quantile=0.9):
+    for fold in inner_folds(procedure(train), train, 3, FoldContext(seed=1), metric=Metric(kind=metric, quantile=0.9)):
         plain, _ = fold.losses(procedure(train))
         errors = fold.held.y - fold.fitter.fit(fold.train, seed=0).predict(fold.held.x)
         losses = Metric(kind=metric, quantile=0.9).row_losses(errors)

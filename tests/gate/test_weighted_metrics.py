@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics
 
-from crda_spec.gate.metrics import Metric, charged
 from crda_spec.records import relative, spread_of, weighted_mean
+from crda_spec.regressors.metrics import Metric, charged
 
 KINDS = ("mse", "rmse", "mae", "r2", "pinball")
 

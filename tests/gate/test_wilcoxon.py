@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import rankdata, wilcoxon
 
 from crda_spec.gate.tests import wilcoxon_p_value
-from crda_spec.spec.gate import smallest_p_value
+from crda_spec.gate.tests._protocol import smallest_p_value
 
 alternatives = st.sampled_from(["less", "two-sided"])
 whole = st.lists(st.integers(-6, 6), min_size=1, max_size=10).map(lambda values: np.array(values, dtype=float))

@@ -11,7 +11,7 @@ from crda_spec.counterfactual.policies import Resample
 from crda_spec.counterfactual.predict import predict_outcome
 from crda_spec.counterfactual.procedure import Procedure, augment
 from crda_spec.regressors import KernelRidge
-from crda_spec.regressors.teachers import SingleTeacher
+from crda_spec.regressors.teachers import FoldContext, SingleTeacher
 
 ROWS = (200, 800, 3200)
 ACTING = Acting(default=Resample(), factor=1.0)  # on the data's own values, where g has something to go by
@@ -30,7 +30,7 @@ def augmented(world, feature, rows):
         retention=1.0,
         weight=1.0,
     )
-    return table, sample, augment(procedure, table, seed=0, index=(0,))
+    return table, sample, augment(procedure, table, FoldContext(seed=0))
 
 
 def error(table, sample, made):

@@ -3,9 +3,9 @@
 import pytest
 from pipeline_parts import run_spec
 
+from crda_spec.api import estimate
 from crda_spec.audit.record import make_record
 from crda_spec.errors import SpecError
-from crda_spec.pipeline import foresee
 from crda_spec.report.summary import closing
 from crda_spec.spec.build import build_plan
 from crda_spec.spec.check import load_spec
@@ -57,10 +57,10 @@ def test_every_gate_runs_and_costs_what_was_foreseen(tmp_path, text, kind, recip
     assert verdict.planned_folds == folds
     assert 0.0 <= verdict.p_value <= 1.0
     assert verdict.interval_percent[0] <= verdict.interval_percent[1]
-    outlook = foresee(build_plan(*load_spec(tmp_path / "spec.yaml", overrides=changes)))
+    outlook = estimate(build_plan(*load_spec(tmp_path / "spec.yaml", overrides=changes)))
     idle = sum(not fold.perturbed for fold in verdict.folds)
-    assert result.fits == outlook.fits_at_most - idle
-    assert result.fits + result.spared_fits == outlook.fits_unshared - idle
+    assert result.cost.fits == outlook.fits_at_most - idle
+    assert result.cost.fits + result.cost.reused == outlook.fits_unshared - idle
     assert outlook.folds == folds
 
 
@@ -69,13 +69,13 @@ def test_without_a_gate_the_augmented_model_is_used_and_everybody_says_so(tmp_pa
     verdict = result.verdict
     assert (verdict.decision, verdict.reason, verdict.accepted) == ("ungated", "gate_disabled", False)
     assert verdict.sentence.startswith("UNGATED: the spec switches the gate off")
-    assert (verdict.folds, verdict.p_value, result.fits) == ((), None, 2)
+    assert (verdict.folds, verdict.p_value, result.cost.fits) == ((), None, 2)
     record = make_record(result, spec={"name": "gates"}, spec_yaml="", origins={}, seed=2)
     assert (record["final_model"], record["verdict"]["decision"]) == ("augmented", "ungated")
     errors = result.split.test.errors(result.model)
     assert float((errors**2).mean()) == result.score.augmented
     assert closing(result, None)[0].text.startswith("UNGATED: ")
-    assert foresee(build_plan(*load_spec(tmp_path / "spec.yaml"))).fits_at_most == 2
+    assert estimate(build_plan(*load_spec(tmp_path / "spec.yaml"))).fits_at_most == 2
 
 
 def test_a_gain_has_to_be_as_large_as_was_asked(tmp_path, text):

@@ -42,7 +42,7 @@ def test_a_graph_that_the_rows_refute_ends_the_run_before_anything_is_made(tmp_p
         "use the plain model."
     )
     assert (result.counterfactuals, result.sensitivity, result.score.augmented) == (None, None, None)
-    assert result.fits == 1
+    assert result.cost.fits == 1
     # the certificate is still what the graph says, so that a reader sees what was refused
     assert result.certificate.perturbed == ("dose",)
 

@@ -15,9 +15,9 @@ from crda_spec.audit.record import make_record
 from crda_spec.audit.tables import augmented_parquet
 from crda_spec.counterfactual.partition import Partitioner
 from crda_spec.errors import SpecError
-from crda_spec.gate.metrics import MSE
 from crda_spec.pipeline import run
 from crda_spec.records import Table
+from crda_spec.regressors.metrics import MSE
 from crda_spec.spec.build import build_plan
 from crda_spec.spec.check import load_spec
 
@@ -66,7 +66,7 @@ def test_one_worker_and_two_leave_the_same_bytes(tmp_path, regressor):
     one, two, auto = (run_spec(tmp_path, bidding(regressor), f"execution.jobs={jobs}") for jobs in (1, 2, "auto"))
     assert everything(one) == everything(two) == everything(auto)
     assert one.verdict == two.verdict == auto.verdict
-    assert one.fits == 2 + 2 * 6
+    assert one.cost.fits == 2 + 2 * 6
 
 
 def test_a_run_from_top_to_bottom(tmp_path):
@@ -94,8 +94,8 @@ def test_a_run_from_top_to_bottom(tmp_path):
     assert (result.teacher.kind, result.watched.tolist()) == ("single", [])  # ridge does not stop early
     assert (result.data.test_source, result.data.test_sha256) == (None, None)
     assert result.verdict.fits == 12
-    assert result.fits == 14
-    assert 0 < result.fit_seconds < sum(result.timings.values())
+    assert result.cost.fits == 14
+    assert 0 < result.cost.seconds < sum(result.timings.values())
     assert result.score.rows == 30
     assert result.settings == {"kind": "ridge", "alpha": 1.0}
 
@@ -116,7 +116,7 @@ def test_a_graph_that_blocks_everything_ends_in_abstention(tmp_path):
     result = run_spec(tmp_path, text, notes=notes)
     verdict = result.verdict
     assert (verdict.decision, verdict.reason, verdict.accepted) == ("abstained", "no_perturbable_features", False)
-    assert (verdict.fits, verdict.folds, result.fits) == (0, (), 1)
+    assert (verdict.fits, verdict.folds, result.cost.fits) == (0, (), 1)
     assert result.counterfactuals is None
     assert result.certificate.perturbed == ()
     assert (result.score.augmented, result.score.interval_percent) == (None, None)
@@ -160,7 +160,7 @@ def assert_abstains_for_want_of_anything_to_screen(result):
     }
     evidence = [value for verdict in result.certificate.features for value in verdict.evidence.values()]
     assert np.isfinite(evidence).all()
-    assert (result.fits, result.counterfactuals, result.score.augmented) == (1, None, None)
+    assert (result.cost.fits, result.counterfactuals, result.score.augmented) == (1, None, None)
     assert result.gate_fold.tolist() == [0] * len(result.split.train)
 
 

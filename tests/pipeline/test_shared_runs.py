@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from pipeline_parts import Notes, run_spec
 
+from crda_spec.api import estimate
 from crda_spec.audit.canonical import canonical_json
 from crda_spec.audit.models import model_files
 from crda_spec.audit.record import make_record
 from crda_spec.audit.tables import augmented_parquet
-from crda_spec.pipeline import foresee
 from crda_spec.spec.build import build_plan
 from crda_spec.spec.check import load_spec
 
@@ -88,10 +88,10 @@ def test_a_shared_run_from_top_to_bottom(run):
     assert notes.steps == 6 + 15
     assert [fold.perturbed != () for fold in result.verdict.folds] == [True] * 5
     # 1 plain and 1 augmented on all rows; per fold 1 plain, which is the teacher's too, and 1 augmented; 10 pairs
-    assert (result.fits, result.spared_fits) == (2 + 10 + 10, 5 + 10)
+    assert (result.cost.fits, result.cost.reused) == (2 + 10 + 10, 5 + 10)
     assert result.cost == "22 fits instead of 37"
     assert (result.verdict.fits, result.verdict.spared_fits) == (5 + 10 + 5, 10)
-    assert 0 < result.fit_seconds < sum(result.timings.values())
+    assert 0 < result.cost.seconds < sum(result.timings.values())
     teacher = result.teacher
     assert teacher.names == tuple(f"ridge without fold {number}" for number in range(1, 6))
     train = result.split.train
@@ -133,17 +133,17 @@ def test_a_shared_run_from_top_to_bottom(run):
 )
 def test_the_plan_foresees_the_fits(run, tmp_path, overrides, regressor, teacher, fits, unshared):
     result = run(*overrides, regressor=regressor, teacher=teacher)
-    outlook = foresee(build_plan(*load_spec(tmp_path / "spec.yaml", overrides=overrides)))
+    outlook = estimate(build_plan(*load_spec(tmp_path / "spec.yaml", overrides=overrides)))
     idle = sum(not fold.perturbed for fold in result.verdict.folds)
     assert (outlook.fits_at_most, outlook.fits_unshared) == (fits, unshared)
-    assert (result.fits, result.fits + result.spared_fits) == (fits - idle, unshared - idle)
+    assert (result.cost.fits, result.cost.fits + result.cost.reused) == (fits - idle, unshared - idle)
 
 
 def test_an_abstaining_run_fits_no_pair(run, features):
     notes = Notes()
     result = run(f"partition.keep=[{', '.join(features.split())}]", notes=notes)
     assert result.verdict.decision == "abstained"
-    assert (result.fits, result.spared_fits, result.verdict.fits) == (1 + 5, 0, 0)
+    assert (result.cost.fits, result.cost.reused, result.verdict.fits) == (1 + 5, 0, 0)
     assert "gate" not in dict(notes.stages)
     assert set(result.gate_fold.tolist()) == {0}
 

@@ -71,7 +71,7 @@ def decided(result):
         result.verdict,
         canonical_json(result.settings),
         result.model.predict(result.split.train.x).tobytes(),
-        result.fits,
+        result.cost.fits,
     )
 
 
@@ -153,7 +153,7 @@ def test_every_fit_runs_on_one_thread_whatever_the_machine_allows(tmp_path):
     with threadpool_limits(limits=2):
         assert 2 in {library["num_threads"] for library in threadpool_info()}
         result = run(plan, progress=Notes())
-    assert result.fits == 2 * 5 + 2
+    assert result.cost.fits == 2 * 5 + 2
     assert CountsThreads.seen == [{1}] * (12 + 1)  # one more is the report's control, which the method does not need
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from pipeline_parts import run_spec
 
+from crda_spec.api import estimate
 from crda_spec.errors import CrdaError
-from crda_spec.pipeline import foresee
 from crda_spec.records import Span
 from crda_spec.spec.build import build_plan
 from crda_spec.spec.check import load_spec
@@ -89,14 +89,14 @@ def test_later_rows_change_nothing_that_earlier_folds_found(tmp_path, overrides)
 @every_way
 def test_a_run_costs_what_the_plan_foresees(tmp_path, overrides):
     result = outcome(tmp_path, *overrides)
-    outlook = foresee(build_plan(*load_spec(tmp_path / "spec.yaml", overrides=overrides)))
+    outlook = estimate(build_plan(*load_spec(tmp_path / "spec.yaml", overrides=overrides)))
     assert outlook.time == result.time
-    assert result.spared_fits >= 0
+    assert result.cost.reused >= 0
     if "candidates" in str(overrides) or "augmentation" in str(overrides):
-        assert result.fits <= outlook.fits_at_most  # the dearest candidate was foreseen, and trials share models
+        assert result.cost.fits <= outlook.fits_at_most  # the dearest candidate was foreseen, and trials share models
     else:
-        assert result.fits == outlook.fits_at_most == outlook.fits_unshared
-        assert result.spared_fits == 0
+        assert result.cost.fits == outlook.fits_at_most == outlook.fits_unshared
+        assert result.cost.reused == 0
 
 
 def test_the_spans_of_a_run(tmp_path):
@@ -135,7 +135,7 @@ def test_early_stopping_watches_the_latest_training_rows(tmp_path):
 def test_one_worker_and_two_find_the_same(tmp_path, recipe):
     one, two = (outcome(tmp_path, f"recipe={recipe}", f"execution.jobs={jobs}") for jobs in (1, 2))
     assert one.verdict == two.verdict
-    assert one.fits == two.fits
+    assert one.cost.fits == two.cost.fits
     assert one.model.predict(one.split.train.x).tobytes() == two.model.predict(two.split.train.x).tobytes()
 
 

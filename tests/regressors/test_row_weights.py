@@ -8,7 +8,7 @@ from regressor_parts import Spy, line, numbered, quick, synthetic
 
 from crda_spec.records import Table
 from crda_spec.regressors import Design, Fitter, Mlp, Ridge, Stopping, Xgboost
-from crda_spec.regressors.teachers import BaggedTeacher
+from crda_spec.regressors.teachers import BaggedTeacher, FoldContext
 from crda_spec.regressors.teachers.committee import stacking_weights
 from crda_spec.regressors.teachers.fold_models import unseen_error
 
@@ -143,5 +143,5 @@ def test_the_error_of_unseen_rows_is_weighted():
 
 def test_bags_keep_the_weights_of_their_rows():
     spy, train = Spy(), weighted(numbered(12), np.arange(1.0, 13.0))
-    BaggedTeacher(members=2).teach(train, Fitter(spy), None, seed=0, index=(0,))
+    BaggedTeacher(members=2).teach(train, Fitter(spy), None, FoldContext(seed=0))
     assert all(design.weight is not None and design.weight.mean() == pytest.approx(1.0) for design in spy.designs)

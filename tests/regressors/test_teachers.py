@@ -1,6 +1,6 @@
 """The teachers: who is asked, with which weight, and who has not seen what."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from regressor_parts import Spy, line, numbered, row_numbers, table
 from scipy.optimize import minimize
 
-from crda_spec.data.folds import folds
+from crda_spec.data.folds import Division, folds
 from crda_spec.errors import DataError
 from crda_spec.regressors import Fitter, Knn, Linear, RandomForest, Ridge, Stopping, Svr
-from crda_spec.regressors.teachers import BaggedTeacher, CommitteeTeacher, CrossfitTeacher, SingleTeacher
+from crda_spec.regressors.teachers import BaggedTeacher, CommitteeTeacher, CrossfitTeacher, FoldContext, SingleTeacher
 from crda_spec.regressors.teachers.bagged import bags
 from crda_spec.regressors.teachers.committee import stacking_weights
-from crda_spec.regressors.teachers.fold_models import gate_folds
+from crda_spec.regressors.teachers.fold_models import fold_context
 from crda_spec.seeds import stream
 
 RULES = [
@@ -33,13 +33,14 @@ RULES = [
 
 def gate_of(train, k=5, *, outer=None, seed=0):
     """The gate's folds in these rows, as a run would draw them."""
-    return gate_folds(folds(len(train), k, rng=stream(seed, "gate-folds"), groups=train.groups), len(train), outer)
+    held = folds(len(train), k, rng=stream(seed, "gate-folds"), groups=train.groups)
+    return fold_context(Division(held=held, seed=seed), len(train), outer)
 
 
 def taught(rule, train, *, regressor=None, seed=0, index=(0,)):
     fitter = Fitter(regressor or RandomForest(n_estimators=5))
     plain = fitter.fit(train, seed=1)
-    return rule.teach(train, fitter, plain, seed=seed, index=index, around=gate_of(train)), fitter
+    return rule.teach(train, fitter, plain, replace(gate_of(train), seed=seed, index=index)), fitter
 
 
 @pytest.mark.parametrize("rule", RULES, ids=repr)
@@ -103,7 +104,7 @@ def test_a_teacher_that_follows_the_gate_must_be_told_its_folds():
     train = line(20)
     fitter = Fitter(Ridge())
     with pytest.raises(ValueError, match=r"^a teacher whose folds are the gate's must be told the gate's folds$"):
-        CrossfitTeacher().teach(train, fitter, fitter.fit(train, seed=0), seed=0, index=(0,))
+        CrossfitTeacher().teach(train, fitter, fitter.fit(train, seed=0), FoldContext(seed=0))
 
 
 @given(units=st.integers(2, 40), count=st.integers(2, 6), seed=st.integers(0, 10_000))

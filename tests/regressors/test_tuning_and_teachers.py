@@ -11,7 +11,7 @@ from crda_spec.errors import DataError, SpecError
 from crda_spec.records import Column
 from crda_spec.regressors import Fitter, Ridge
 from crda_spec.regressors.fit import fit_encoder
-from crda_spec.regressors.teachers import CrossfitTeacher, SingleTeacher
+from crda_spec.regressors.teachers import CrossfitTeacher, FoldContext, SingleTeacher
 from crda_spec.regressors.tune import RandomSearch, tune
 from crda_spec.spaces import Choice, LogUniform
 from crda_spec.spec.build import build_plan
@@ -148,7 +148,7 @@ def test_the_single_teacher_is_the_plain_model_and_costs_no_fit():
     train = line(40)
     fitter = Fitter(Ridge())
     plain = fitter.fit(train, seed=1)
-    teacher = SingleTeacher().teach(train, fitter, plain, seed=1, index=(0,))
+    teacher = SingleTeacher().teach(train, fitter, plain, FoldContext(seed=1))
     assert fitter.fits == 1
     assert teacher.members == (plain,)
     assert teacher.in_sample.tobytes() == plain.predict(train.x).tobytes()
@@ -162,7 +162,7 @@ def test_out_of_fold_predictions_come_from_members_that_have_not_seen_the_row(gr
     spy = Spy()
     fitter = Fitter(spy)
     plain = fitter.fit(train, seed=0)
-    teacher = CrossfitTeacher(folds=4).teach(train, fitter, plain, seed=0, index=(2,))
+    teacher = CrossfitTeacher(folds=4).teach(train, fitter, plain, FoldContext(seed=0, index=(2,)))
     assert fitter.fits == 5
     assert len(set(spy.seeds)) == 5
     seen = []
@@ -181,7 +181,7 @@ def test_out_of_fold_predictions_come_from_members_that_have_not_seen_the_row(gr
 def test_the_crossfit_teacher_says_the_mean_of_its_members():
     train = line(50)
     fitter = Fitter(Ridge())
-    teacher = CrossfitTeacher(folds=5).teach(train, fitter, fitter.fit(train, seed=0), seed=0, index=())
+    teacher = CrossfitTeacher(folds=5).teach(train, fitter, fitter.fit(train, seed=0), FoldContext(seed=0, index=()))
     x = line(7, seed=8).x
     words = np.array([member.predict(x) for member in teacher.members])
     assert len(np.unique(words[:, 0])) == 5

@@ -13,6 +13,7 @@ from crda_spec.records import (
     Action,
     Certificate,
     Column,
+    Cost,
     Counterfactuals,
     DataReport,
     DrawnGraph,
@@ -361,8 +362,7 @@ def build_accepted() -> RunResult:
         model=MeanModel(),
         settings={"kind": "xgboost", "n_estimators": 1000, "learning_rate": 0.02154},
         timings={"data": 0.02, "gate": 7.81, "score": 0.3},
-        fit_seconds=7.5,
-        fits=23,
+        cost=Cost(fits=23, seconds=7.5),
     )
 
 
@@ -654,7 +654,7 @@ def build_ensemble() -> RunResult:
     found = Ensemble(
         models=5, arm="augmented", fits=8, metric="mse", rows=80, level=0.95, resamples=2000, scores=scores
     )
-    return replace(run, ensemble=found, fits=run.fits + 8)
+    return replace(run, ensemble=found, cost=run.cost + Cost(fits=8))
 
 
 def ensemble_score(arm, singles, loss, change=(None, None), gain=(None, None)):

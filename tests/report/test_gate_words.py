@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crda_spec.gate.gate import Gate
-from crda_spec.gate.tests import wilcoxon_p_value
+from crda_spec.gate.tests import Wilcoxon, wilcoxon_p_value
 from crda_spec.gate.verdict import conclude, measure, paired_folds
 from crda_spec.records import FoldResult
 from crda_spec.report.words.gate import folds_to_turn, p_value_sentence, turning_sentences
@@ -79,7 +78,7 @@ def test_what_would_turn_it(build):
 
 def judged(gains, **settings):
     """The gate's own verdict on ten folds with these gains, in percent."""
-    gate = Gate(folds=len(gains), **settings)
+    gate = Wilcoxon(folds=len(gains), **settings)
     folds = tuple(
         FoldResult(
             fold=number,

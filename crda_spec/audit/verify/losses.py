@@ -16,11 +16,12 @@ from crda_spec.audit.verify.checks import Check, Finding, Tolerance, checked, co
 from crda_spec.data.folds import folds, forward_folds
 from crda_spec.data.moments import time_codes
 from crda_spec.errors import show
-from crda_spec.gate.gate import fold_numbers, repeat_seeds
-from crda_spec.gate.metrics import change_interval, charged, named_metric, units_of
+from crda_spec.gate.cross_validate import division_seeds, fold_numbers
+from crda_spec.gate.interval import change_interval, units_of
 from crda_spec.gate.score import LEVEL
 from crda_spec.gate.verdict import mean_losses, percent_change
 from crda_spec.records import Array, FoldRows, IntArray, RowLosses, Table, spread_of
+from crda_spec.regressors.metrics import charged, named_metric
 from crda_spec.seeds import stream
 
 FILE = "rows.csv"
@@ -199,7 +200,7 @@ def _repeated(
     if told["repeats"] == 1:
         return
     each = told["planned_folds"] // told["repeats"]
-    for repeat, seed in enumerate(repeat_seeds(record["seed"], told["repeats"])):
+    for repeat, seed in enumerate(division_seeds(record["seed"], told["repeats"])):
         drawn = folds(rows, each, rng=stream(seed, "gate-folds"), groups=train.groups)
         mine = scored[repeat * each : (repeat + 1) * each]
         if any(not np.array_equal(np.sort(fold.held), held) for fold, held in zip(mine, drawn, strict=False)):

@@ -22,10 +22,10 @@ from crda_spec.audit.verify.checks import EXACT, Check, Finding, Tolerance, chec
 from crda_spec.audit.verify.losses import read_scored
 from crda_spec.audit.verify.rows import FILE, Ledger
 from crda_spec.errors import show
-from crda_spec.gate.metrics import named_metric
 from crda_spec.records import NOBODY, DataReport, HeldOut, Split, Table
 from crda_spec.regressors import Stopping
 from crda_spec.regressors.fit import student_seed, watched_rows
+from crda_spec.regressors.metrics import named_metric
 
 
 def check_source(folder: Path, ledger: Ledger, record: Mapping[str, Any], split: Split, report: DataReport) -> Check:

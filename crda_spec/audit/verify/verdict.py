@@ -17,11 +17,10 @@ from crda_spec.audit.tables import folds_csv
 from crda_spec.audit.verify.checks import EXACT, Check, Finding, Tolerance, checked, compared, named
 from crda_spec.audit.verify.losses import read_scored, scored_folds
 from crda_spec.counterfactual.licence import restated
-from crda_spec.counterfactual.procedure import permitted
 from crda_spec.errors import show
+from crda_spec.gate.cross_validate import FoldOutcome
 from crda_spec.gate.ensemble import ensemble_fits
-from crda_spec.gate.gate import FoldOutcome, Gate
-from crda_spec.gate.metrics import named_metric
+from crda_spec.gate.tests import Gate
 from crda_spec.gate.verdict import abstain, conclude, measure, paired_losses, percent_change
 from crda_spec.pipeline import Plan
 from crda_spec.records import (
@@ -37,6 +36,7 @@ from crda_spec.records import (
     VerdictReason,
 )
 from crda_spec.regressors.mean import MeanModel
+from crda_spec.regressors.metrics import named_metric
 
 _MOVES = ("direct_cause", "irrelevant", "screened")
 PROVEN = ("graph", "noise_side", "largest", "lemma_holds")  # what a declared graph settles without any row
@@ -161,7 +161,7 @@ def rejudged(
     """
     if folds:
         train = read_scored(folder, "train")
-        if rows is None and gate.metric.kind == "r2":
+        if rows is None and gate.loss.kind == "r2":
             message = "augmented.parquet: cannot be read, and its outcomes are needed for r2"
             raise ValueError(message)
         told, seed = record["verdict"], record["seed"]
@@ -169,10 +169,10 @@ def rejudged(
             y=np.zeros(len(train.fold)) if rows is None else rows.y, groups=train.groups, weights=train.weights
         )
         scored = [
-            FoldOutcome(result=fold, fits=0, seconds=0.0, held=one.held, plain=one.plain, augmented=one.augmented)
+            FoldOutcome(result=fold, held=one.held, plain=one.plain, augmented=one.augmented)
             for fold, one in zip(folds, scored_folds(folder, record, train), strict=True)
         ]
-        seen = measure(gate, paired_losses(scored, table, gate.metric), folds, seed=seed)
+        seen = measure(gate, paired_losses(scored, table, gate.loss), folds, seed=seed)
         return conclude(gate, tuple(folds), seen, rows=record["data"]["train_rows"], stopped_fits=told["stopped_fits"])
     told = record["falsification"]
     forbidden = told is not None and (told["outcome"], told["on_falsified"]) == ("falsified", "abstain")
@@ -193,7 +193,7 @@ def certificate_again(plan: Plan, train: Table, noise: Array) -> dict[str, Any] 
     if procedure.screened != procedure.residuals or procedure.tuner is not None:
         return None
     found = procedure.partitioner.partition(train, noise, seed=plan.seed, index=(0,))
-    return certificate_record(restated(found, permitted(procedure, found)))
+    return certificate_record(restated(found, procedure.movable(found)))
 
 
 _WHERE = "record.json, ensemble"

@@ -11,11 +11,12 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from crda_spec.counterfactual.procedure import Procedure, Settled
+from crda_spec.counterfactual.procedure import Procedure, Tuned
 from crda_spec.counterfactual.tuning.search import inner_folds
 from crda_spec.errors import Complaint, DataError
-from crda_spec.records import Study, Table, Trial
-from crda_spec.regressors.teachers import GateFolds
+from crda_spec.records import Cost, Study, Table, Trial
+from crda_spec.regressors.metrics import MSE, Metric
+from crda_spec.regressors.teachers import FoldContext
 
 DECLARED = "declared"  # the spec as it stands is the first candidate
 
@@ -26,8 +27,7 @@ class Candidates:
 
     named: Mapping[str, Procedure]
     folds: int = 3
-    metric: str = "mse"  # or mae, or pinball
-    quantile: float = 0.5  # read by pinball alone
+    metric: Metric = MSE  # mae, or pinball
 
     @property
     def in_blocks(self) -> bool:
@@ -39,31 +39,21 @@ class Candidates:
         needs = [one.fits(parts) for one in self.named.values()]
         return self.folds * sum(needs) + max(needs) - replace(procedure, tuner=None).fits(parts)
 
-    def settle(
-        self, procedure: Procedure, train: Table, *, seed: int, index: tuple[int, ...], around: GateFolds | None
-    ) -> Settled:
+    def tune(self, procedure: Procedure, train: Table, context: FoldContext) -> Tuned:
         """The candidate with the least loss on the inner folds, the first of equals; and all their losses."""
         del procedure
         trials: list[Trial] = []
         plain: tuple[float, ...] = ()
         sizes: tuple[int, ...] = ()
-        fits, seconds = 0, 0.0
+        cost = Cost()
         for number, (name, one) in enumerate(self.named.items(), start=1):
-            inside = inner_folds(
-                one,
-                train,
-                self.folds,
-                metric=self.metric,
-                seed=seed,
-                index=index,
-                around=around,
-                quantile=self.quantile,
-            )
+            inside = inner_folds(one, train, self.folds, context, metric=self.metric)
             pairs = [fold.losses(one) for fold in inside]
             losses = tuple(augmented for _, augmented in pairs)
             plain = plain or tuple(loss for loss, _ in pairs)
             sizes = tuple(len(fold.held) for fold in inside)
-            fits, seconds = fits + sum(f.fitter.fits for f in inside), seconds + sum(f.fitter.seconds for f in inside)
+            for fold in inside:
+                cost += Cost(fits=fold.fitter.fits, seconds=fold.fitter.seconds)
             trials.append(
                 Trial(
                     number=number,
@@ -76,20 +66,20 @@ class Candidates:
         best = _best(trials, sizes)
         study = Study(
             what="augmentation",
-            fold=index[0],
+            fold=context.index[0],
             rows=len(train),
             held_rows=sizes,
             budget=len(trials),
             seconds=None,
             stopped="trials",
-            metric=self.metric,
+            metric=self.metric.kind,
             plain=plain,
             trials=tuple(trials),
             best=best.number,
-            fits=fits,
+            fits=cost.fits,
         )
         chosen = self.named[str(best.values["candidate"])]
-        return Settled(procedure=replace(chosen, tuner=None), studies=(study,), fits=fits, seconds=seconds)
+        return Tuned(procedure=replace(chosen, tuner=None), studies=(study,), cost=cost)
 
 
 def _best(trials: list[Trial], sizes: tuple[int, ...]) -> Trial:

@@ -15,13 +15,14 @@ from optuna.samplers import TPESampler
 
 from crda_spec.counterfactual.partition import Choice, Partitioner
 from crda_spec.counterfactual.policies import Policy
-from crda_spec.counterfactual.procedure import Procedure, Settled, augment, fit_augmented, settled_regressor
+from crda_spec.counterfactual.procedure import Procedure, Tuned, augment, fit_augmented, tune_regressor
 from crda_spec.data.folds import scoring_folds
 from crda_spec.data.raw import counted
 from crda_spec.errors import Complaint, DataError
 from crda_spec.records import (
     Array,
     Certificate,
+    Cost,
     FeatureVerdict,
     IntArray,
     StoppedBy,
@@ -32,7 +33,8 @@ from crda_spec.records import (
     weighted_mean,
 )
 from crda_spec.regressors import Fitter
-from crda_spec.regressors.teachers import GateFolds, TeacherRule
+from crda_spec.regressors.metrics import MSE, Metric
+from crda_spec.regressors.teachers import FoldContext, TeacherRule
 from crda_spec.regressors.teachers.fold_models import laid_out
 from crda_spec.seeds import integer_seed, stream
 
@@ -200,12 +202,9 @@ class InnerFold:
     procedure: Procedure
     train: Table
     held: Table
-    metric: str
-    seed: int
-    index: tuple[int, ...]
-    around: GateFolds | None
+    metric: Metric
+    context: FoldContext
     gate_folds: int
-    quantile: float = 0.5  # read by pinball alone
     _fitter: Fitter | None = field(default=None, init=False)
     _certificates: dict[tuple[Choice, bytes], Certificate] = field(default_factory=dict, init=False)
 
@@ -213,87 +212,60 @@ class InnerFold:
     def fitter(self) -> Fitter:
         """Fits with the settings found on these rows alone, and remembers what trials have in common."""
         if self._fitter is None:
-            found = settled_regressor(self.procedure, self.train, seed=self.seed, index=self.index)
-            self._fitter = Fitter(
-                found.procedure.regressor, self.procedure.fill, fits=found.fits, seconds=found.seconds, memo={}
-            )
+            tuned = tune_regressor(self.procedure, self.train, self.context)
+            regressor, cost = tuned.procedure.regressor, tuned.cost
+            self._fitter = Fitter(regressor, self.procedure.fill, fits=cost.fits, seconds=cost.seconds, memo={})
         return self._fitter
 
     def losses(self, candidate: Procedure) -> tuple[float, float]:
         """The plain and the augmented model's mean loss on the held-out rows, weighted where rows are."""
-        around = self.around
-        if around is not None:
-            around = laid_out(around, self.gate_folds, in_blocks=candidate.in_blocks)
+        context = self.context
+        if context.numbers:
+            context = laid_out(context, self.gate_folds, in_blocks=candidate.in_blocks)
         remembering = _Remembering(candidate.partitioner, candidate.choice, self._certificates)
-        made = augment(
-            replace(candidate, search=None, tuner=None, partitioner=remembering),
-            self.train,
-            seed=self.seed,
-            index=self.index,
-            around=around,
-            fitter=self.fitter,
-        )
-        augmented = fit_augmented(made, self.train, seed=self.seed, index=self.index)
+        whole = replace(candidate, search=None, tuner=None, partitioner=remembering)
+        made = augment(whole, self.train, context, fitter=self.fitter)
+        augmented = fit_augmented(made, self.train)
         plain = self._loss(self.held.y - made.plain.predict(self.held.x))
         if augmented is made.plain:
             return plain, plain
         return plain, self._loss(self.held.y - augmented.predict(self.held.x))
 
     def _loss(self, errors: Array) -> float:
-        with np.errstate(over="ignore", invalid="ignore"):  # a trial that ran away is told apart by its loss
-            match self.metric:
-                case "mae":
-                    costs = np.abs(errors)
-                case "pinball":
-                    costs = np.maximum(self.quantile * errors, (self.quantile - 1.0) * errors)
-                case _:
-                    costs = errors**2
-            return weighted_mean(costs, self.held.weights)
+        with np.errstate(over="ignore", invalid="ignore"):  # a trial that ran away is known by its loss
+            return weighted_mean(self.metric.row_losses(errors), self.held.weights)
 
 
 def inner_folds(
-    procedure: Procedure,
-    train: Table,
-    count: int,
-    *,
-    metric: str,
-    seed: int,
-    index: tuple[int, ...],
-    around: GateFolds | None,
-    quantile: float = 0.5,
+    procedure: Procedure, train: Table, count: int, context: FoldContext, *, metric: Metric
 ) -> tuple[InnerFold, ...]:
     """The inner folds of these rows; groups stay whole, and where rows have an order the folds run forward."""
-    parts = scoring_folds(train, count, rng=stream(seed, "knob-folds", *index))
-    found = []
-    for number, (rest, rows) in enumerate(parts, start=1):
-        found.append(
-            InnerFold(
-                procedure=procedure,
-                train=train.take(rest),
-                held=train.take(rows),
-                metric=metric,
-                seed=seed,
-                index=(*index, number),
-                around=None if around is None else _inside(around, rest),
-                gate_folds=0 if around is None else around.folds,
-                quantile=quantile,
-            )
+    parts = scoring_folds(train, count, rng=stream(context.seed, "knob-folds", *context.index))
+    return tuple(
+        InnerFold(
+            procedure=procedure,
+            train=train.take(rest),
+            held=train.take(rows),
+            metric=metric,
+            context=replace(_inside(context, rest), index=(*context.index, number)),
+            gate_folds=context.folds,
         )
-    return tuple(found)
+        for number, (rest, rows) in enumerate(parts, start=1)
+    )
 
 
-def _inside(around: GateFolds, rest: IntArray) -> GateFolds:
+def _inside(context: FoldContext, rest: IntArray) -> FoldContext:
     """The gate's folds as they lie in the inner training rows, so that a teacher that follows them has as many."""
-    if around.in_time:
-        return around  # its blocks are cut anew in whatever rows the teacher is given
-    kept = [(number, np.intersect1d(held, rest)) for number, held in zip(around.numbers, around.held, strict=True)]
+    if context.in_time or not context.numbers:
+        return replace(context, ready={}, plain=None)  # blocks of time are cut anew in whatever rows there are
+    kept = [(number, np.intersect1d(held, rest)) for number, held in zip(context.numbers, context.held, strict=True)]
     full = [(number, np.searchsorted(rest, held).astype(np.int64)) for number, held in kept if len(held)]
     if len(full) < 2:
         what = "the inner folds of the search leave too few rows for a teacher that follows the gate's folds"
         hint = "write a number as counterfactual.teacher.folds, or use fewer gate folds"
         raise DataError(Complaint(code="too-few-rows", path="tune.augmentation.folds", what=what, hint=hint))
     numbers, held = tuple(number for number, _ in full), tuple(held for _, held in full)
-    return GateFolds(outer=around.outer, numbers=numbers, held=held, parts=())
+    return replace(context, numbers=numbers, held=held, parts=(), ready={}, plain=None)
 
 
 _WHOLE_TRIALS_FIRST = 5  # before the median of earlier trials is worth anything
@@ -309,8 +281,7 @@ class KnobSearch:
     prune: bool = True
     seconds: float | None = None
     warm_start: bool = True
-    metric: str = "mse"  # or mae, or pinball
-    quantile: float = 0.5  # read by pinball alone
+    metric: Metric = MSE  # mae, or pinball
 
     @property
     def in_blocks(self) -> bool:
@@ -326,41 +297,33 @@ class KnobSearch:
         shared = sum(replace(procedure, search=None, tuner=None, teacher=one).fits(parts) - 2 for one in rules)
         return self.folds * (regressor + 1 + shared + self.trials)
 
-    def settle(
-        self, procedure: Procedure, train: Table, *, seed: int, index: tuple[int, ...], around: GateFolds | None
-    ) -> Settled:
+    def tune(self, procedure: Procedure, train: Table, context: FoldContext) -> Tuned:
         """The procedure with the best knobs found on these rows, and the whole search."""
-        inside = inner_folds(
-            procedure,
-            train,
-            self.folds,
-            metric=self.metric,
-            seed=seed,
-            index=index,
-            around=around,
-            quantile=self.quantile,
-        )
-        trials, plain, stopped = _Trials(self, procedure, inside).run(integer_seed(seed, "knobs", *index))
+        inside = inner_folds(procedure, train, self.folds, context, metric=self.metric)
+        seed = integer_seed(context.seed, "knobs", *context.index)
+        trials, plain, stopped = _Trials(self, procedure, inside).run(seed)
         sizes = tuple(len(one.held) for one in inside)
         best = _best(trials, sizes)
-        fits = sum(one.fitter.fits for one in inside)
+        cost = sum((one.fitter.cost for one in inside), Cost())
         study = Study(
             what="augmentation",
-            fold=index[0],
+            fold=context.index[0],
             rows=len(train),
             held_rows=sizes,
             budget=self.trials,
             seconds=self.seconds,
             stopped=stopped,
-            metric=self.metric,
+            metric=self.metric.kind,
             plain=plain,
             trials=trials,
             best=best.number,
-            fits=fits,
+            fits=cost.fits,
         )
         chosen = self.space.applied(procedure, best.values)  # type: ignore[arg-type] # as it was suggested
-        seconds = sum(one.fitter.seconds for one in inside)
-        return Settled(procedure=replace(chosen, tuner=None), studies=(study,), fits=fits, seconds=seconds)
+        cost = Cost(
+            fits=cost.fits, seconds=cost.seconds
+        )  # what an inner fold remembers saves nothing that a plan counts
+        return Tuned(procedure=replace(chosen, tuner=None), studies=(study,), cost=cost)
 
 
 @dataclass(slots=True)

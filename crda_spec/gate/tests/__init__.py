@@ -1,9 +1,10 @@
-"""Paired tests on the losses of the two arms, one file each."""
+"""The gate's tests on the paired losses of the two arms, one file each; `AnyGate` is what a spec may say."""
 
-from collections.abc import Mapping
-from types import MappingProxyType
+from typing import Annotated
 
-from crda_spec.gate.tests._protocol import Alternative, Paired, PairedTest, p_value
+from pydantic import Field
+
+from crda_spec.gate.tests._protocol import Alternative, Candidate, Gate, Paired, folds_needed, p_value
 from crda_spec.gate.tests.bootstrap import Bootstrap
 from crda_spec.gate.tests.clustered import Clustered
 from crda_spec.gate.tests.corrected_t import CorrectedT
@@ -11,21 +12,33 @@ from crda_spec.gate.tests.five_by_two import FiveByTwo
 from crda_spec.gate.tests.sign import Sign
 from crda_spec.gate.tests.wilcoxon import Wilcoxon, wilcoxon_p_value
 
-TESTS: Mapping[str, type[PairedTest]] = MappingProxyType(
-    {test.kind: test for test in (Wilcoxon, Clustered, CorrectedT, Sign, Bootstrap, FiveByTwo)}
-)
+TESTS: dict[str, type[Gate]] = {
+    "wilcoxon": Wilcoxon,
+    "clustered": Clustered,
+    "corrected_t": CorrectedT,
+    "sign": Sign,
+    "bootstrap": Bootstrap,
+    "five_by_two": FiveByTwo,
+}
+AnyGate = Annotated[
+    Wilcoxon | Clustered | CorrectedT | Sign | Bootstrap | FiveByTwo,
+    Field(discriminator="kind"),
+]
 
 __all__ = [
     "TESTS",
     "Alternative",
+    "AnyGate",
     "Bootstrap",
+    "Candidate",
     "Clustered",
     "CorrectedT",
     "FiveByTwo",
+    "Gate",
     "Paired",
-    "PairedTest",
     "Sign",
     "Wilcoxon",
+    "folds_needed",
     "p_value",
     "wilcoxon_p_value",
 ]

@@ -1,13 +1,19 @@
-"""What a test of the gate is given, and what it answers."""
+"""What a test of the gate is given, what it answers, and what a user may ask of any of them."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from pydantic import Field
 
+from crda_spec.errors import Complaint
 from crda_spec.records import Array, IntArray
+from crda_spec.regressors.metrics import Metric, MetricKind
+from crda_spec.strict import Fraction, Strict
 
 Alternative = Literal["less", "two-sided"]
 
@@ -86,21 +92,178 @@ class Paired:
                 raise ValueError(message)
 
 
-class PairedTest(Protocol):
-    """A one-sided test of: is the augmented loss smaller? Pure: draws only from `rng`."""
+class Candidate(Strict):
+    """Another augmentation: what it changes in the spec."""
 
-    kind: ClassVar[str]
+    recipe: Literal["paper", "distilled"] | None = Field(
+        None, description="Take this recipe's presets for partition, counterfactual and perturbation."
+    )
+    partition: dict[str, Any] = Field(default_factory=dict, description="What it changes in `partition`.")
+    counterfactual: dict[str, Any] = Field(default_factory=dict, description="What it changes in `counterfactual`.")
+    perturbation: dict[str, Any] = Field(default_factory=dict, description="What it changes in `perturbation`.")
 
+
+class Gate(Strict):
+    """A one-sided test of: is the augmented loss smaller? With the folds it is asked about, and its level."""
+
+    enabled: bool = Field(
+        True,  # noqa: FBT003
+        description="false: no test at all; the augmented model is used, and every output says UNGATED.",
+    )
+    folds: int = Field(10, ge=2, le=100, description="How many folds; the whole procedure is refitted in each.")
+    starts: int = Field(
+        1,
+        ge=1,
+        le=20,
+        description=(
+            "How often both models of a fold are trained, each time from another random state and with other new rows; "
+            "a row counts with its mean loss. The luck of one training then decides less."
+        ),
+    )
+    alpha: Fraction = Field(0.05, description="Accept only when the p-value is below this.")
+    alternative: Alternative = Field(
+        "less",
+        description="less: is the augmented loss smaller? two-sided: do they differ (and only better is accepted)?",
+    )
+    metric: MetricKind = Field(
+        "mse", description="The loss of a fold. r2 is compared as 1 - R2, pinball needs `quantile`."
+    )
+    quantile: Fraction | None = Field(None, description="The quantile that the pinball loss is for.")
+    candidates: dict[str, Candidate] = Field(
+        default_factory=dict,
+        description=(
+            "Other augmentations by name. Inside every fold an inner cross-validation chooses among them and the spec "
+            "as it stands, and the choice is part of what is tested: one test, however many candidates."
+        ),
+    )
+    candidate_folds: int = Field(3, ge=2, le=20, description="Folds of the inner cross-validation that chooses.")
+    min_effect: float = Field(
+        0.0, ge=0, lt=100, description="Accept only when the test shows a gain of more than this many percent."
+    )
+    if TYPE_CHECKING:
+        kind: str  # a field of every member, not of this class: members put it where readers of a spec expect it
+
+    @abstractmethod
     def p_value(self, paired: Paired, *, rng: np.random.Generator) -> float:
-        """The chance of so much gain or more when there is none."""
-        ...
+        """The chance of so much gain or more when there is none. Pure: draws only from `rng`."""
+
+    @property
+    def divisions(self) -> int:
+        """How often the rows are divided into folds."""
+        return int(getattr(self, "repeats", 1))
+
+    @property
+    def all_folds(self) -> int:
+        """Over all divisions."""
+        return self.folds * self.divisions
+
+    @property
+    def fewest_folds(self) -> int:
+        """With fewer it could never accept."""
+        return 2
+
+    @property
+    def loss(self) -> Metric:
+        """What an error costs."""
+        return Metric(kind=self.metric, quantile=0.5 if self.quantile is None else self.quantile)
+
+    @property
+    def inner_loss(self) -> Metric:
+        """By what inner folds choose: rmse and r2 put the choices in the same order as the squared error."""
+        return self.loss if self.metric in ("mae", "pinball") else Metric(kind="mse")
+
+    @property
+    def name(self) -> str:
+        """The test and its side, as records say it."""
+        return f"{self.kind}, {self.alternative}"
+
+    def is_certain(self, difference: Array, ahead: int) -> bool:  # noqa: ARG002 - the family's signature
+        """Whether no losses of the folds ahead could make it accept. difference: (k,) of those that were run."""
+        return False
+
+    def complaints(self) -> Iterator[Complaint]:
+        """What can never accept, and a quantile where none is asked for or none where one is."""
+        if self.metric == "pinball" and self.quantile is None:
+            what = "the pinball loss is for one quantile, and none is given"
+            yield Complaint(code="inconsistent", path="gate.metric", what=what, hint="add for example quantile: 0.9")
+        if self.metric != "pinball" and self.quantile is not None:
+            what = f"only the pinball loss has a quantile, and the metric is {self.metric}"
+            hint = "remove it, or use metric: pinball"
+            yield Complaint(code="inconsistent", path="gate.quantile", what=what, hint=hint)
+        if self.enabled:
+            yield from self._cannot_accept()
+
+    def _cannot_accept(self) -> Iterator[Complaint]:
+        return iter(())
 
 
-def p_value(test: PairedTest, paired: Paired, alternative: Alternative, *, rng: np.random.Generator) -> float:
+class Curtailed(Gate):
+    """A test on folds, of which one can tell early that it will not pass."""
+
+    stop: Literal["certain", "never"] = Field(
+        "never",
+        description=(
+            "certain: run no more folds once no result of theirs could make the gate accept; it saves fits, and what "
+            "is refused is less well measured. never: run all of them."
+        ),
+    )
+
+    @abstractmethod
+    def least_p_value(self, difference: Array, ahead: int, *, enough: float) -> float:
+        """The smallest p-value that `ahead` more folds can lead to, or a bound below it, or one below `enough`."""
+
+    @property
+    def fewest_folds(self) -> int:
+        """With fewer, winning every fold would not be enough."""
+        return folds_needed(self.alpha, self.alternative) if self.enabled else 2
+
+    def is_certain(self, difference: Array, ahead: int) -> bool:
+        """Exact: it asks for the smallest p-value that any losses of the folds ahead could lead to.
+
+        Only refusals are certain early. An acceptance never is, since one disastrous fold can still undo it.
+        """
+        if self.stop == "never" or ahead <= 0:
+            return False
+        level = self.alpha / 2.0 if self.alternative == "two-sided" else self.alpha
+        return self.least_p_value(difference, ahead, enough=level) >= level
+
+    def _cannot_accept(self) -> Iterator[Complaint]:
+        if self.divisions > 1 and self.stop == "certain":
+            repeats = f"with {self.divisions} repeats"
+            what = f"{repeats} nothing is certain before the last one: it changes every row's mean loss"
+            yield Complaint(code="inconsistent", path="gate.stop", what=what, hint="use stop: never, or repeats: 1")
+        least = smallest_p_value(self.folds, self.alternative)
+        if least < self.alpha:
+            return
+        patterns, sides = ("2", "two-sided") if self.alternative == "two-sided" else ("1", "one-sided")
+        what = (
+            f"this gate can never accept: with {self.folds} folds the smallest {sides} p-value is "
+            f"{patterns}/2^{self.folds} = {least:g}, which is not below alpha = {self.alpha:g}"
+        )
+        hint = f"use at least {folds_needed(self.alpha, self.alternative)} folds"
+        if self.alternative == "two-sided" and smallest_p_value(self.folds, "less") < self.alpha:
+            hint += " or alternative: less"
+        yield Complaint(code="gate-cannot-accept", path="gate.folds", what=what, hint=hint)
+
+
+def smallest_p_value(folds: int, alternative: Alternative) -> float:
+    """The p-value when augmentation wins every fold: one sign pattern of 2^folds, two of them when two-sided."""
+    return (2.0 if alternative == "two-sided" else 1.0) / 2.0**folds
+
+
+def folds_needed(alpha: float, alternative: Alternative) -> int:
+    """The fewest folds with which a test on folds can accept at all."""
+    folds = 2
+    while smallest_p_value(folds, alternative) >= alpha:
+        folds += 1
+    return folds
+
+
+def p_value(test: Gate, paired: Paired, *, rng: np.random.Generator) -> float:
     """One-sided as the test gives it; two-sided, twice the smaller of both directions."""
     paired.check_finite()
     first, second = rng.spawn(2)  # so that asking for the other side too does not change this one
     less = test.p_value(paired, rng=first)
-    if alternative == "less":
+    if test.alternative == "less":
         return less
     return min(1.0, 2.0 * min(less, test.p_value(paired.swapped(), rng=second)))

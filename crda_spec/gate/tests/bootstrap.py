@@ -13,23 +13,26 @@ has other weights too, as another sample of rows would.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Iterator
+from typing import Literal
 
 import numpy as np
+from pydantic import Field
 
 from crda_spec.errors import Complaint, DataError
-from crda_spec.gate.metrics import FEWEST_UNITS, resampled_sums
-from crda_spec.gate.tests._protocol import Paired
+from crda_spec.gate.interval import FEWEST_UNITS, resampled_sums
+from crda_spec.gate.tests._protocol import Gate, Paired
 from crda_spec.records import Array
 
 
-@dataclass(frozen=True, slots=True)
-class Bootstrap:
-    """`resamples` bound the p-value from below: it is never less than 1 / (resamples + 1)."""
+class Bootstrap(Gate):
+    """Every held-out row speaks, not only every fold. The p-value is never less than 1 / (resamples + 1)."""
 
-    resamples: int = 1999
-    kind: ClassVar[str] = "bootstrap"
+    kind: Literal["bootstrap"] = Field(
+        "bootstrap", description="A studentised paired bootstrap of the held-out rows' losses."
+    )
+    resamples: int = Field(1999, ge=99, le=99_999, description="How many resamples.")
+    repeats: int = Field(1, ge=1, le=20, description="How often the rows are divided into folds anew.")
 
     def p_value(self, paired: Paired, *, rng: np.random.Generator) -> float:
         """The share of resamples at least as far on the gaining side, the data themselves counted as one of them."""
@@ -45,6 +48,18 @@ class Bootstrap:
             int((_ratio(block, len(sums)) <= seen).sum()) for block in resampled_sums(columns, self.resamples, rng)
         )
         return (1 + as_far) / (self.resamples + 1)
+
+    def _cannot_accept(self) -> Iterator[Complaint]:
+        patterns, sides = (2, "two-sided") if self.alternative == "two-sided" else (1, "one-sided")
+        least = patterns / (self.resamples + 1)
+        if least < self.alpha:
+            return
+        what = (
+            f"this gate can never accept: with {self.resamples} resamples the smallest {sides} p-value is "
+            f"{patterns}/{self.resamples + 1} = {least:g}, which is not below alpha = {self.alpha:g}"
+        )
+        hint = f"use at least {int(patterns / self.alpha) + 1} resamples"
+        yield Complaint(code="gate-cannot-accept", path="gate.resamples", what=what, hint=hint)
 
 
 def _ratio(drawn: Array, count: int) -> Array:

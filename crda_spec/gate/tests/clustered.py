@@ -15,24 +15,32 @@ the weights are is part of how these vary, within a fold and between folds, so b
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import Literal
 
 import numpy as np
-from scipy.stats import t
+from pydantic import Field
 
-from crda_spec.gate.tests._protocol import Paired
+from crda_spec.gate.tests._protocol import Gate, Paired
 from crda_spec.records import Array, IntArray
 
 
-@dataclass(frozen=True, slots=True)
-class Clustered:
-    """As many degrees of freedom as there are pairs of models, less one."""
+class Clustered(Gate):
+    """Every held-out row speaks, and rows of a fold know that they share their models. Few folds, two repeats.
 
-    kind: ClassVar[str] = "clustered"
+    As many degrees of freedom as there are pairs of models, less one.
+    """
+
+    kind: Literal["clustered"] = Field(
+        "clustered",
+        description="A t-test on the held-out rows' losses that allows for what the models of a fold have in common.",
+    )
+    folds: int = Field(6, ge=2, le=100, description="How many folds; the whole procedure is refitted in each.")
+    repeats: int = Field(2, ge=1, le=20, description="How often the rows are divided into folds anew.")
 
     def p_value(self, paired: Paired, *, rng: np.random.Generator) -> float:
         """Draws nothing. No variance at all: 0 when the rows gained, 1 when they did not."""
+        from scipy.stats import t
+
         del rng
         difference, pairs = paired.row_difference, len(paired.difference)
         mean = float(difference.mean())

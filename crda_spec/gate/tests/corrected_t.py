@@ -7,23 +7,26 @@ J being the number of folds over all repeats.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import Literal
 
 import numpy as np
-from scipy.stats import t
+from pydantic import Field
 
-from crda_spec.gate.tests._protocol import Paired
+from crda_spec.gate.tests._protocol import Gate, Paired
 
 
-@dataclass(frozen=True, slots=True)
-class CorrectedT:
-    """J - 1 degrees of freedom."""
+class CorrectedT(Gate):
+    """A t-test that knows that folds share their training rows. J - 1 degrees of freedom."""
 
-    kind: ClassVar[str] = "corrected_t"
+    kind: Literal["corrected_t"] = Field(
+        "corrected_t", description="The corrected resampled t-test of Nadeau and Bengio."
+    )
+    repeats: int = Field(1, ge=1, le=20, description="How often the rows are divided into folds anew.")
 
     def p_value(self, paired: Paired, *, rng: np.random.Generator) -> float:
         """Draws nothing. All folds equal: 0 when they gained, 1 when they did not."""
+        from scipy.stats import t
+
         del rng
         difference, count = paired.difference, len(paired.difference)
         mean, variance = float(difference.mean()), float(difference.var(ddof=1))

@@ -7,25 +7,27 @@ nobody knows. Each model is fitted on half of the rows, which is a smaller table
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import Literal
 
 import numpy as np
-from scipy.stats import t
+from pydantic import Field
 
-from crda_spec.gate.tests._protocol import Paired
+from crda_spec.gate.tests._protocol import Gate, Paired
 
 REPEATS = 5
 
 
-@dataclass(frozen=True, slots=True)
-class FiveByTwo:
-    """Five degrees of freedom."""
+class FiveByTwo(Gate):
+    """Two folds, five times over: models of half of the rows. Five degrees of freedom."""
 
-    kind: ClassVar[str] = "five_by_two"
+    kind: Literal["five_by_two"] = Field("five_by_two", description="Dietterich's 5x2cv paired t-test.")
+    folds: Literal[2] = Field(2, description="Always 2.")
+    repeats: Literal[5] = Field(5, description="Always 5.")
 
     def p_value(self, paired: Paired, *, rng: np.random.Generator) -> float:
         """Draws nothing. Ten differences, the two halves of a repeat next to each other."""
+        from scipy.stats import t
+
         del rng
         halves = paired.difference.reshape(REPEATS, 2)
         first, spread = float(halves[0, 0]), float(np.mean(halves.var(axis=1, ddof=1)))

@@ -6,21 +6,19 @@ has the least power.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import Literal
 
 import numpy as np
-from scipy.stats import binom
+from pydantic import Field
 
-from crda_spec.gate.tests._protocol import Paired
+from crda_spec.gate.tests._protocol import Curtailed, Paired
 from crda_spec.records import Array
 
 
-@dataclass(frozen=True, slots=True)
-class Sign:
-    """Exact: the number of folds that lost is binomial under the null."""
+class Sign(Curtailed):
+    """How many folds gained, whatever the size of the gain. Exact: under the null, the losing folds are binomial."""
 
-    kind: ClassVar[str] = "sign"
+    kind: Literal["sign"] = Field("sign", description="The sign test: assumes least, and sees least.")
 
     def p_value(self, paired: Paired, *, rng: np.random.Generator) -> float:
         """Exact; draws nothing."""
@@ -34,5 +32,7 @@ class Sign:
 
 
 def _p_value(difference: Array) -> float:
+    from scipy.stats import binom
+
     moved = difference[difference != 0.0]
     return float(binom.cdf(int((moved > 0).sum()), len(moved), 0.5)) if len(moved) else 1.0

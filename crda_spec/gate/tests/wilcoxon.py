@@ -15,15 +15,14 @@ too seldom (benchmarks/gate_calibration.py).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from math import comb
-from typing import ClassVar
+from typing import Literal
 
 import numpy as np
-from scipy.stats import rankdata
+from pydantic import Field
 
-from crda_spec.gate.tests._protocol import Alternative, Paired
+from crda_spec.gate.tests._protocol import Alternative, Curtailed, Paired
 from crda_spec.records import Array
 
 _MOST_ARRANGEMENTS = 20_000
@@ -111,11 +110,18 @@ def _dominated(levels: tuple[Tied, ...]) -> int:
     return sum(ways.values())
 
 
-@dataclass(frozen=True, slots=True)
-class Wilcoxon:
-    """The paper's test."""
+class Wilcoxon(Curtailed):
+    """The paper's gate, without its leaks: Wilcoxon's signed-rank test on paired fold losses."""
 
-    kind: ClassVar[str] = "wilcoxon"
+    kind: Literal["wilcoxon"] = Field(
+        "wilcoxon", description="Wilcoxon's signed-rank test on the paired losses of the folds."
+    )
+    repeats: int = Field(
+        1,
+        ge=1,
+        le=20,
+        description="How often the rows are divided into folds anew; each row counts once, with its mean loss.",
+    )
 
     def p_value(self, paired: Paired, *, rng: np.random.Generator) -> float:
         """Exact with one repeat; draws nothing."""
@@ -135,6 +141,8 @@ def wilcoxon_p_value(difference: Array, alternative: Alternative) -> float:
     moved = difference[difference != 0.0]
     if not len(moved):
         return 1.0
+    from scipy.stats import rankdata
+
     doubled = np.rint(2.0 * rankdata(np.abs(moved))).astype(np.int64)  # mean ranks are halves: doubled they are whole
     positive = int(doubled[moved > 0].sum())
     at_most = _cumulative(doubled)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import combinations
 from typing import ClassVar, Protocol
@@ -44,18 +44,20 @@ class Seat:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class GateFolds:
-    """The gate's folds as they lie in one set of training rows, and what is already fitted on parts of these rows.
+class FoldContext:
+    """One set of training rows: its random streams, the gate's folds as they lie in it, and models fitted on it.
 
     No row of the outer fold is among the rows at hand, and no model in `ready` or `plain` has seen one of them.
     """
 
-    outer: int | None  # the number of the fold that these rows leave out; None when they are all training rows
-    numbers: tuple[int, ...]  # of the folds that these rows contain, counted from 1
-    held: tuple[IntArray, ...]  # the positions of each of them in these rows
+    seed: int
+    index: tuple[int, ...] = (0,)  # names these rows, so that their random streams are their own; 0: all training rows
+    outer: int | None = None  # the number of the fold that these rows leave out; None when they are all training rows
+    numbers: tuple[int, ...] = ()  # of the gate's folds that these rows contain, counted from 1; none without a gate
+    held: tuple[IntArray, ...] = ()  # the positions of each of them in these rows
     # By member: which of these folds it leaves out. Each fold is in one part at least. Where parts are blocks there is
     # an empty one beside them: a member that sees all of these rows, since those of the blocks see so few.
-    parts: tuple[Block, ...]
+    parts: tuple[Block, ...] = ()
     ready: Mapping[tuple[int, Block], FittedModel] = field(default_factory=dict)  # (seat, part) -> its member
     plain: FittedModel | None = None  # the student's model on all of these rows
     # The gate's folds run forward in time. `held` is then empty: a member that leaves out a part of the rows at hand
@@ -76,6 +78,10 @@ class GateFolds:
         where = dict(zip(self.numbers, self.held, strict=True))
         return np.sort(np.concatenate([np.empty(0, dtype=np.int64), *(where[number] for number in part)]))
 
+    def restarted(self, seed: int) -> FoldContext:
+        """The same rows from another random state: no model is at hand."""
+        return replace(self, seed=seed, ready={}, plain=None)
+
 
 class TeacherRule(Protocol):
     """How a teacher comes from training rows."""
@@ -90,25 +96,13 @@ class TeacherRule(Protocol):
 
     @property
     def in_blocks(self) -> bool:
-        """Whether a member inside an outer fold leaves out several of the other folds at once (`blocks.py`)."""
+        """Whether a member inside an outer fold leaves out several of the other folds at once (`fold_blocks`)."""
         ...
 
     def fits(self, parts: int) -> int:
         """How many models it needs beside the plain one, where the gate's folds are left out in this many parts."""
         ...
 
-    def teach(
-        self,
-        train: Table,
-        fitter: Fitter,
-        plain: FittedModel,
-        *,
-        seed: int,
-        index: tuple[int, ...],
-        around: GateFolds | None = None,
-    ) -> Teacher:
-        """`plain` is the model already fitted on all of `train`, so that it need not be fitted twice.
-
-        around: the gate's folds, for a teacher that follows them; models that it holds ready are not fitted again.
-        """
+    def teach(self, train: Table, fitter: Fitter, plain: FittedModel, context: FoldContext) -> Teacher:
+        """`plain` is the model already fitted on all of `train`; what the context holds ready is not fitted again."""
         ...

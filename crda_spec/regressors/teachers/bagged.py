@@ -11,7 +11,7 @@ from crda_spec.data.raw import counted
 from crda_spec.errors import Complaint, DataError
 from crda_spec.records import IntArray, Table, Teacher, TeacherFamily
 from crda_spec.regressors.fit import FittedModel, Fitter
-from crda_spec.regressors.teachers._protocol import GateFolds, Seat
+from crda_spec.regressors.teachers._protocol import FoldContext, Seat
 from crda_spec.regressors.teachers.fold_models import unseen_error
 from crda_spec.seeds import integer_seed, stream
 
@@ -35,18 +35,10 @@ class BaggedTeacher:
         del parts
         return self.members
 
-    def teach(
-        self,
-        train: Table,
-        fitter: Fitter,
-        plain: FittedModel,
-        *,
-        seed: int,
-        index: tuple[int, ...],
-        around: GateFolds | None = None,
-    ) -> Teacher:
+    def teach(self, train: Table, fitter: Fitter, plain: FittedModel, context: FoldContext) -> Teacher:
         """Costs one fit a bag."""
-        del plain, around
+        del plain
+        seed, index = context.seed, context.index
         unit = np.arange(len(train)) if train.groups is None else np.unique(train.groups, return_inverse=True)[1]
         drawn = bags(int(unit.max()) + 1, self.members, rng=stream(seed, "bags", *index))
         rows_of = _rows_of(unit)

@@ -13,7 +13,7 @@ from scipy.optimize import nnls
 from crda_spec.records import Array, Table, Teacher, relative, spread_of, weighted_mean
 from crda_spec.regressors._protocol import Regressor
 from crda_spec.regressors.fit import FittedModel, Fitter
-from crda_spec.regressors.teachers._protocol import GateFolds, Seat
+from crda_spec.regressors.teachers._protocol import FoldContext, Seat
 from crda_spec.regressors.teachers.fold_models import gate_lines, own_lines, unseen_error, weighed_teacher
 
 # Where blocks leave their members two thirds of the rows, these only tell how the kinds are to be weighed: a quarter of
@@ -44,21 +44,12 @@ class CommitteeTeacher:
         """One member a fold and kind."""
         return len(self.members) * (parts if self.folds is None else self.folds)
 
-    def teach(
-        self,
-        train: Table,
-        fitter: Fitter,
-        plain: FittedModel,
-        *,
-        seed: int,
-        index: tuple[int, ...],
-        around: GateFolds | None = None,
-    ) -> Teacher:
+    def teach(self, train: Table, fitter: Fitter, plain: FittedModel, context: FoldContext) -> Teacher:
         """Costs one fit a fold and kind, less what is ready. A kind without weight is never asked again."""
         if self.folds is None:
-            lines = gate_lines(train, fitter, self._all_seats, around, plain, seed=seed, index=index)
+            lines = gate_lines(train, fitter, self._all_seats, plain, context)
         else:
-            lines = own_lines(train, fitter, self._all_seats, self.folds, seed=seed, index=index)
+            lines = own_lines(train, fitter, self._all_seats, self.folds, context)
         weights = stacking_weights(train, [line.out_of_fold for line in lines])
         return weighed_teacher(self.kind, train, lines, weights, whole_share=_WHOLE_SHARE)
 

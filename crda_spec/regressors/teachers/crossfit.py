@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from crda_spec.records import Table, Teacher
 from crda_spec.regressors.fit import FittedModel, Fitter
-from crda_spec.regressors.teachers._protocol import GateFolds, Seat
+from crda_spec.regressors.teachers._protocol import FoldContext, Seat
 from crda_spec.regressors.teachers.fold_models import gate_lines, own_lines, weighed_teacher
 
 # Of the member of all rows, where blocks leave the others two thirds of them each. That one is the plain model itself,
@@ -42,20 +42,11 @@ class CrossfitTeacher:
         """One member a fold and repeat."""
         return self.repeats * (parts if self.folds is None else self.folds)
 
-    def teach(
-        self,
-        train: Table,
-        fitter: Fitter,
-        plain: FittedModel,
-        *,
-        seed: int,
-        index: tuple[int, ...],
-        around: GateFolds | None = None,
-    ) -> Teacher:
+    def teach(self, train: Table, fitter: Fitter, plain: FittedModel, context: FoldContext) -> Teacher:
         """Costs one fit a fold and repeat, less what is ready."""
         if self.folds is None:
-            lines = gate_lines(train, fitter, self._all_seats, around, plain, seed=seed, index=index)
+            lines = gate_lines(train, fitter, self._all_seats, plain, context)
         else:
-            lines = own_lines(train, fitter, self._all_seats, self.folds, seed=seed, index=index)
+            lines = own_lines(train, fitter, self._all_seats, self.folds, context)
         weights = [1.0 / len(lines)] * len(lines)
         return weighed_teacher(self.kind, train, lines, weights, whole_share=_WHOLE_SHARE)

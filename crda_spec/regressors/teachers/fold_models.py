@@ -9,7 +9,7 @@ Let F1..FK be the gate's folds, and M(S) a model fitted on the training rows wit
 So M({k}) serves twice: as the gate's plain model of fold k, and as a member of the teacher on all rows. And M({j, k})
 serves twice: in outer fold j, where it has not seen Fk, and in outer fold k, where it has not seen Fj. For K folds and
 one kind of model that is K + K(K-1)/2 fits instead of 2K + K(K-1). A teacher in blocks goes further: inside outer fold
-j it needs M(B) for the blocks B that contain j, and M(B) serves in each fold of B (`blocks.py`). Since M(B) has seen
+j it needs M(B) for the blocks B that contain j, and M(B) serves in each fold of B (`fold_blocks`). Since M(B) has seen
 few rows, most of the say (all of it in a committee) is M({j})'s, which has seen all that there are in j and is fitted
 anyway: for the teacher on all rows. M(B) then tells how the kinds are to be weighed.
 
@@ -21,24 +21,26 @@ partition, a synthetic row or a weight inside outer fold j. What the teacher on 
 outside the gate.
 
 Settings that are tuned are tuned anew inside every fold; then M({j, k}) has other settings in j than in k, and nothing
-is shared. Nor is it where folds run forward in time: M({j, k}) has seen rows that are later than Fj (`time_folds`).
+is shared. Nor is it where folds run forward in time: M({j, k}) has seen rows that are later than Fj (`time_context`).
 """
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import combinations
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from crda_spec.data.folds import count_pieces, left_out_folds
-from crda_spec.records import Array, IntArray, Table, Teacher, TeacherFamily, weighted_mean
+from crda_spec.data.folds import Division, count_pieces, left_out_folds
+from crda_spec.execution import in_order
+from crda_spec.records import Array, Cost, IntArray, Table, Teacher, TeacherFamily, weighted_mean
 from crda_spec.regressors._protocol import Regressor
 from crda_spec.regressors.fit import Fill, FittedModel, Fitter, student_seed
-from crda_spec.regressors.teachers._protocol import Block, GateFolds, Seat, fold_blocks
+from crda_spec.regressors.teachers._protocol import Block, FoldContext, Seat, fold_blocks
 from crda_spec.seeds import integer_seed, stream
 
 
@@ -71,50 +73,44 @@ def fold_model_seed(seed: int, seat: Seat, position: int, left_out: tuple[int, .
 
 
 def gate_lines(
-    train: Table,
-    fitter: Fitter,
-    seats: Sequence[Seat],
-    around: GateFolds | None,
-    plain: FittedModel,
-    *,
-    seed: int,
-    index: tuple[int, ...],
+    train: Table, fitter: Fitter, seats: Sequence[Seat], plain: FittedModel, context: FoldContext
 ) -> tuple[Line, ...]:
     """The lines of members on the gate's folds; what is ready is taken, the rest is fitted. plain: on all these rows.
 
     Taken or fitted, a member is the same to the last bit: same rows, same seed. Where the gate's folds run forward in
-    time, the members leave out blocks of time of these rows instead (`sharing.time_folds`), at most one a moment.
+    time, the members leave out blocks of time of these rows instead (`time_context`), at most one a moment.
     """
-    if around is None:
-        message = "a teacher whose folds are the gate's must be told the gate's folds"
+    if not context.numbers:
+        message = "a teacher whose folds are the gate's must know the gate's folds"
         raise ValueError(message)
     if train.times is not None:
-        count = max(2, min(len(around.parts), count_pieces(train.times, train.groups)))
-        return own_lines(train, fitter, seats, count, seed=seed, index=index)
+        count = max(2, min(len(context.parts), count_pieces(train.times, train.groups)))
+        return own_lines(train, fitter, seats, count, context)
     families = _families(seats, fitter)
     lines = []
     for position, seat in enumerate(seats):
         members = []
-        for part in around.parts:
+        for part in context.parts:
             if seat.is_students and not part:
                 members.append(plain)
                 continue
-            member = around.ready.get((position, part))
+            member = context.ready.get((position, part))
             if member is None:
-                member_seed = fold_model_seed(seed, seat, position, around.left_out(part))
-                member = _without(train, around.held_of(part), fitter, seat, seed=member_seed)
+                member_seed = fold_model_seed(context.seed, seat, position, context.left_out(part))
+                member = _without(train, context.held_of(part), fitter, seat, seed=member_seed)
             else:
                 fitter.reused += 1
             members.append(member)
-        held = [around.held_of(part) for part in around.parts]
-        lines.append(_line(train, families[position], seat, around.parts, held, members))
+        held = [context.held_of(part) for part in context.parts]
+        lines.append(_line(train, families[position], seat, context.parts, held, members))
     return tuple(lines)
 
 
 def own_lines(
-    train: Table, fitter: Fitter, seats: Sequence[Seat], count: int, *, seed: int, index: tuple[int, ...]
+    train: Table, fitter: Fitter, seats: Sequence[Seat], count: int, context: FoldContext
 ) -> tuple[Line, ...]:
     """The lines of members on folds of their own: the same for all seats of a repeat, drawn anew for the next."""
+    seed, index = context.seed, context.index
     families = _families(seats, fitter)
     numbers = tuple((number,) for number in range(1, count + 1))
     lines = []
@@ -244,26 +240,55 @@ class ModelKey:
     left_out: tuple[int, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoldLayout:
+    """Which models leave out gate folds: what a run fits once for all who need it, and what `plan` counts."""
+
+    seats: tuple[Seat, ...]  # whose models serve both teacher and gate; none where nothing can be shared
+    folds: int
+    in_blocks: bool = False
+
+    @property
+    def student(self) -> int:
+        """The seat whose models without one fold are the gate's plain ones."""
+        own = [position for position, seat in enumerate(self.seats) if seat.is_students]
+        return own[0] if own else STUDENT
+
+    def singles(self) -> list[ModelKey]:
+        """What leaves out one fold: the gate's plain models, and the members of the teacher on all rows."""
+        seats = sorted({self.student, *range(len(self.seats))}) if self.seats else ()
+        return [ModelKey(seat, (number,)) for seat in seats for number in range(1, self.folds + 1)]
+
+    def pairs(self, outer: Iterable[int]) -> list[ModelKey]:
+        """What the teachers inside these outer folds need: models without two folds, or a block."""
+        wanted = set(outer)
+        blocks = (block for block in shared_blocks(self.folds, in_blocks=self.in_blocks) if wanted.intersection(block))
+        return [ModelKey(seat, left_out) for left_out in blocks for seat in range(len(self.seats))]
+
+    @property
+    def asks_whole(self) -> bool:
+        """Whether teachers inside an outer fold j ask M({j}) too, which has seen all rows there: in large blocks."""
+        return any(len(block) > 2 for block in shared_blocks(self.folds, in_blocks=self.in_blocks))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FoldFitting:
     """All that is needed to fit any of the shared models, in this process or in another."""
 
     regressor: Regressor
     fill: Fill
-    seats: tuple[Seat, ...]
+    layout: FoldLayout
     train: Table
-    held: tuple[IntArray, ...]
-    seed: int
-    in_blocks: bool = False
+    division: Division
 
     def fit(self, key: ModelKey) -> tuple[FittedModel, float]:
         """The model and the seconds it took."""
-        seat = Seat() if key.seat == STUDENT else self.seats[key.seat]
+        seat = Seat() if key.seat == STUDENT else self.layout.seats[key.seat]
         if key.left_out:
-            seed = fold_model_seed(self.seed, seat, key.seat, key.left_out)
+            seed = fold_model_seed(self.division.seed, seat, key.seat, key.left_out)
         else:
-            seed = student_seed(self.seed, (0,))
-        unseen = [self.held[number - 1] for number in key.left_out]
+            seed = student_seed(self.division.seed, (0,))
+        unseen = [self.division.held[number - 1] for number in key.left_out]
         rows = np.setdiff1d(np.arange(len(self.train)), np.concatenate(unseen) if unseen else [])
         fitter = Fitter(self.regressor, self.fill)
         with threadpool_limits(limits=1):  # the same bytes on any machine, and no fight between workers
@@ -272,73 +297,71 @@ class FoldFitting:
 
 
 @dataclass(slots=True, eq=False)
-class FoldModels:
-    """The shared models of one run, kept from when they are fitted until nobody needs them any more."""
+class FoldModelCache:
+    """The models that leave out gate folds: each fitted once, kept while somebody needs it, and counted."""
 
     fitting: FoldFitting
     models: dict[ModelKey, FittedModel] = field(default_factory=dict)
-    fits: int = 0
-    seconds: float = 0.0
+    cost: Cost = field(default_factory=Cost)  # of all that was fitted here
 
     @property
-    def whole(self) -> ModelKey:
-        """The plain model on all training rows."""
-        return ModelKey(self._student, ())
+    def layout(self) -> FoldLayout:
+        """Which models there are to fit."""
+        return self.fitting.layout
 
     @property
     def numbers(self) -> range:
         """Of the folds, counted from 1."""
-        return range(1, len(self.fitting.held) + 1)
+        return range(1, self.layout.folds + 1)
 
     @property
-    def _student(self) -> int:
-        """The seat whose models without one fold are the gate's plain ones."""
-        own = [position for position, seat in enumerate(self.fitting.seats) if seat.is_students]
-        return own[0] if own else STUDENT
+    def shares(self) -> bool:
+        """Whether any model serves twice."""
+        return bool(self.layout.seats)
 
-    def singles(self) -> list[ModelKey]:
-        """What leaves out one fold: the gate's plain models, and the members of the teacher on all rows."""
-        seats = sorted({self._student, *range(len(self.fitting.seats))})
-        return [ModelKey(seat, (number,)) for seat in seats for number in self.numbers]
+    @property
+    def plain_models(self) -> Cost:
+        """Of those that are the gate's plain models: its part of what is fitted first."""
+        return Cost.of_shared(self.layout.folds if self.shares else 0)
 
-    def plain_fits(self) -> int:
-        """How many of the singles are the gate's plain models."""
-        return len(self.numbers)
+    @property
+    def first(self) -> list[ModelKey]:
+        """What is fitted before anything else: the plain model on all rows, then all that leave out one fold."""
+        return [ModelKey(self.layout.student, ()), *self.layout.singles()] if self.shares else []
 
-    def pairs(self, outer: Iterable[int]) -> list[ModelKey]:
-        """What the teachers inside these outer folds need and is not there yet: without two folds, or a block."""
-        wanted = set(outer)
-        return [
-            key
-            for left_out in shared_blocks(len(self.numbers), in_blocks=self.fitting.in_blocks)
-            if wanted.intersection(left_out)
-            for seat in range(len(self.fitting.seats))
-            if (key := ModelKey(seat, left_out)) not in self.models
-        ]
+    def missing(self, outer: Iterable[int]) -> list[ModelKey]:
+        """What the teachers inside these outer folds need and is not there yet."""
+        return [key for key in self.layout.pairs(outer) if key not in self.models]
 
-    def pair_count(self, outer: Iterable[int]) -> int:
-        """How many models that leave out two folds, or a block, these outer folds need, whoever fits them."""
-        wanted, blocks = set(outer), shared_blocks(len(self.numbers), in_blocks=self.fitting.in_blocks)
-        return sum(bool(wanted.intersection(block)) for block in blocks) * len(self.fitting.seats)
+    def fit(self, keys: Sequence[ModelKey], *, workers: int = 1, advance: Callable[[], None] = lambda: None) -> None:
+        """Fits these models and keeps them."""
+        done = in_order((partial(self.fitting.fit, key) for key in keys), workers=workers)
+        for key, (model, seconds) in zip(keys, done, strict=True):
+            self.models[key] = model
+            self.cost += Cost.of_shared(1, seconds)
+            advance()
 
-    def put(self, key: ModelKey, model: FittedModel, seconds: float) -> None:
-        """Keeps a model that has just been fitted."""
-        self.models[key] = model
-        self.fits += 1
-        self.seconds += seconds
+    def on_all_rows(self) -> FoldContext:
+        """What the procedure on all training rows may know."""
+        return self.context(None)
 
-    def around(self, outer: int | None) -> GateFolds:
-        """What the rows without the outer fold (None: all training rows) may know: no model that saw that fold."""
-        fitting = self.fitting
-        layout = gate_folds(fitting.held, len(fitting.train), outer, in_blocks=fitting.in_blocks)
+    def inside(self, outer: int) -> FoldContext:
+        """What the procedure inside an outer fold may know: no model that saw that fold."""
+        return self.context(outer)
+
+    def context(self, outer: int | None) -> FoldContext:
+        """The gate's folds in the rows without the outer fold (None: all training rows), with all models at hand."""
+        context = fold_context(self.fitting.division, len(self.fitting.train), outer, in_blocks=self.layout.in_blocks)
+        if not self.shares:
+            return context
         ready = {
             (seat, part): model
-            for seat in range(len(fitting.seats))
-            for part in layout.parts
-            if (model := self.models.get(ModelKey(seat, layout.left_out(part)))) is not None
+            for seat in range(len(self.layout.seats))
+            for part in context.parts
+            if (model := self.models.get(ModelKey(seat, context.left_out(part)))) is not None
         }
-        plain = ModelKey(self._student, () if outer is None else (outer,))
-        return replace(layout, ready=ready, plain=self.models.get(plain))
+        plain = ModelKey(self.layout.student, () if outer is None else (outer,))
+        return replace(context, ready=ready, plain=self.models.get(plain))
 
     def release(self, ahead: Iterable[int]) -> None:
         """Forgets what no outer fold that is still ahead will ask for."""
@@ -356,55 +379,46 @@ def _as_sent(model: FittedModel) -> FittedModel:
     return sent
 
 
-def gate_folds(held: Sequence[IntArray], rows: int, outer: int | None, *, in_blocks: bool = False) -> GateFolds:
-    """The gate's folds as they lie in the rows without the outer fold, with no model at hand."""
-    numbers = tuple(number for number in range(1, len(held) + 1) if number != outer)
-    seen = np.arange(rows) if outer is None else np.setdiff1d(np.arange(rows), held[outer - 1])
-    layout = tuple(np.searchsorted(seen, held[number - 1]).astype(np.int64) for number in numbers)
-    whole = GateFolds(outer=outer, numbers=numbers, held=layout, parts=())
-    return laid_out(whole, len(held), in_blocks=in_blocks)
+def fold_context(division: Division, rows: int, outer: int | None, *, in_blocks: bool = False) -> FoldContext:
+    """The gate's folds as they lie in the rows without the outer fold, with no model at hand. rows: all there are."""
+    folds, seed = len(division.held), division.seed
+    if division.in_time:
+        return time_context(folds, outer, seed=seed, in_blocks=in_blocks)
+    numbers = tuple(number for number in range(1, folds + 1) if number != outer)
+    seen = np.arange(rows) if outer is None else np.setdiff1d(np.arange(rows), division.held[outer - 1])
+    held = tuple(np.searchsorted(seen, division.held[number - 1]).astype(np.int64) for number in numbers)
+    whole = FoldContext(seed=seed, index=(outer or 0,), outer=outer, numbers=numbers, held=held)
+    return laid_out(whole, folds, in_blocks=in_blocks)
 
 
-def time_folds(folds: int, outer: int | None, *, in_blocks: bool = False) -> GateFolds:
-    """What a teacher that follows the gate's folds is told where they run forward in time: how many parts to make.
+def time_context(folds: int, outer: int | None, *, seed: int, in_blocks: bool = False) -> FoldContext:
+    """What a teacher that follows the gate's folds may know where they run forward in time: how many parts to make.
 
     Inside outer fold j there are only rows earlier than Fj, and not all other folds lie among them. So its members
     leave out blocks of time of these very rows, as many as they would leave out parts of the other folds, and are
     fitted for this fold alone. None of them can have seen a row of Fj or a later one: there is none among these rows.
     """
     numbers = tuple(number for number in range(1, folds + 1) if number != outer)
-    return laid_out(
-        GateFolds(outer=outer, numbers=numbers, held=(), parts=(), in_time=True), folds, in_blocks=in_blocks
-    )
+    whole = FoldContext(seed=seed, index=(outer or 0,), outer=outer, numbers=numbers, in_time=True)
+    return laid_out(whole, folds, in_blocks=in_blocks)
 
 
-def laid_out(around: GateFolds, folds: int, *, in_blocks: bool) -> GateFolds:
+def laid_out(context: FoldContext, folds: int, *, in_blocks: bool) -> FoldContext:
     """The same rows with the folds in them left out one by one or in blocks, with no model at hand.
 
     folds: how many the gate has. Some may have no row among these; they are in no part.
     """
-    here, outer = set(around.numbers), around.outer
-    parts: tuple[Block, ...] = tuple((number,) for number in around.numbers)
+    here, outer = set(context.numbers), context.outer
+    parts: tuple[Block, ...] = tuple((number,) for number in context.numbers)
     if outer is not None:
         blocks = [block for block in shared_blocks(folds, in_blocks=in_blocks) if outer in block]
         parts = tuple(tuple(number for number in block if number in here) for block in blocks)
     parts = tuple(part for part in parts if part)
-    if outer is not None and not around.in_time and asks_whole(folds, in_blocks=in_blocks):
+    if outer is not None and not context.in_time and FoldLayout(seats=(), folds=folds, in_blocks=in_blocks).asks_whole:
         parts = (*parts, ())
-    return replace(around, parts=parts, ready={}, plain=None)
-
-
-def asks_whole(folds: int, *, in_blocks: bool) -> bool:
-    """Whether teachers inside an outer fold j ask M({j}) too, which has seen all rows there: where blocks are large."""
-    return any(len(block) > 2 for block in shared_blocks(folds, in_blocks=in_blocks))
+    return replace(context, parts=parts, ready={}, plain=None)
 
 
 def shared_blocks(folds: int, *, in_blocks: bool) -> tuple[Block, ...]:
     """What the members of the teachers inside the outer folds leave out: any two folds, or a block of them."""
     return fold_blocks(folds) if in_blocks else tuple(combinations(range(1, folds + 1), 2))
-
-
-def shared_fits(seats: Sequence[Seat], folds: int, *, in_blocks: bool = False) -> tuple[int, int]:
-    """How many models leave out one of `folds` folds, and how many two or a block: what sharing has to fit."""
-    others = sum(not seat.is_students for seat in seats)
-    return folds * (1 + others), len(seats) * len(shared_blocks(folds, in_blocks=in_blocks))

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from crda_spec.records import Table, Teacher, TeacherFamily
 from crda_spec.regressors.fit import FittedModel, Fitter
-from crda_spec.regressors.teachers._protocol import GateFolds, Seat
+from crda_spec.regressors.teachers._protocol import FoldContext, Seat
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,18 +24,9 @@ class SingleTeacher:
         del parts
         return 0
 
-    def teach(
-        self,
-        train: Table,
-        fitter: Fitter,
-        plain: FittedModel,
-        *,
-        seed: int,
-        index: tuple[int, ...],
-        around: GateFolds | None = None,
-    ) -> Teacher:
+    def teach(self, train: Table, fitter: Fitter, plain: FittedModel, context: FoldContext) -> Teacher:
         """Costs no fit."""
-        del fitter, seed, index, around
+        del fitter, context
         return Teacher(
             kind=self.kind,
             members=(plain,),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crda_spec.records import Counterfactuals, DataReport, RunResult, Span, TestScore, TimeOrder, Verdict
+from crda_spec.records import Cost, Counterfactuals, DataReport, RunResult, Span, TestScore, TimeOrder, Verdict
 from crda_spec.report.words.numbers import REASON_WORDS, count, listed, number, p_value, percent, setting, shown
 
 
@@ -200,3 +200,8 @@ def score_sentences(result: RunResult) -> tuple[str, ...]:
         f"One plain model on {rows}: {metric} {number(score.plain)} (used).",
         f"Not used: the refused augmentation would have scored {comparison}.",
     )
+
+
+def fits_words(cost: Cost) -> str:
+    """`67 fits instead of 122`."""
+    return f"{cost.fits} fits" + (f" instead of {cost.fits + cost.reused}" if cost.reused else "")

@@ -1,0 +1,81 @@
+"""Where work runs and who watches it: the one seam between the method and worker processes, progress and the clock."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from functools import wraps
+from typing import Concatenate, ParamSpec, Protocol, TypeVar
+
+T = TypeVar("T")
+P = ParamSpec("P")
+_WORTH_WORKERS = 8.0  # seconds of fits, below which starting worker processes costs more than it saves
+
+
+class Step(Protocol):
+    """A stage under way."""
+
+    def advance(self, steps: int = 1) -> None:
+        """So many more of the stage's steps are done."""
+        ...
+
+
+class Progress(Protocol):
+    """Tells a person which stage runs and how far it is. It changes nothing in the run."""
+
+    def stage(self, name: str, total: int | None = None) -> AbstractContextManager[Step]:
+        """Opens a stage of `total` steps (None: nobody knows); leaving the context ends it."""
+        ...
+
+
+@dataclass(slots=True)
+class Clock:
+    """Announces each stage and keeps its seconds."""
+
+    progress: Progress
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def stage(self, name: str, total: int | None = None) -> Iterator[Step]:
+        """One stage of a run. Libraries keep to one thread: the same bytes on any machine, no fight between workers."""
+        from threadpoolctl import threadpool_limits
+
+        started = time.perf_counter()
+        with self.progress.stage(name, total) as step, threadpool_limits(limits=1):
+            yield step
+        self.seconds[name] = time.perf_counter() - started
+
+
+def stage(name: str) -> Callable[[Callable[P, T]], Callable[Concatenate[Clock, P], T]]:
+    """Makes a function one stage of a run: it is then called with the clock first, which announces and times it."""
+
+    def decorate(function: Callable[P, T]) -> Callable[Concatenate[Clock, P], T]:
+        @wraps(function)
+        def timed(clock: Clock, /, *args: P.args, **kwargs: P.kwargs) -> T:
+            with clock.stage(name):
+                return function(*args, **kwargs)
+
+        return timed
+
+    return decorate
+
+
+def workers_for(jobs: int | None, tasks: int, expected: float) -> int:
+    """As many as asked for; left to us, one unless there is enough work to pay for starting processes.
+
+    expected: seconds of fits that are ahead.
+    """
+    from joblib import cpu_count
+
+    if jobs is not None:
+        return min(jobs, tasks)
+    return int(min(cpu_count(), tasks)) if expected > _WORTH_WORKERS else 1
+
+
+def in_order(tasks: Iterator[Callable[[], T]], *, workers: int) -> Iterator[T]:
+    """What the tasks return, in their order, each as soon as it and all before it are done."""
+    from joblib import Parallel, delayed
+
+    yield from Parallel(n_jobs=workers, return_as="generator")(delayed(task)() for task in tasks)

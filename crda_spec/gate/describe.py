@@ -1,0 +1,94 @@
+"""After the verdict: what a reader wants to know of a run, and nothing that the run itself depends on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from crda_spec.counterfactual.diagnostics import comparison, diagnose, unmoved
+from crda_spec.counterfactual.procedure import Augmentation
+from crda_spec.data.folds import Division
+from crda_spec.gate.score import Scored
+from crda_spec.records import (
+    Clock,
+    Control,
+    Diagnostics,
+    FoldSpan,
+    IntArray,
+    Sensitivity,
+    Span,
+    Split,
+    Table,
+    TimeOrder,
+    Verdict,
+)
+from crda_spec.regressors import Fitter
+from crda_spec.regressors.fit import student_seed
+from crda_spec.regressors.metrics import Metric
+from crda_spec.scm.sensitivity import sensitivity
+
+
+def describe_rows(split: Split, augmentation: Augmentation, scored: Scored, metric: Metric) -> Diagnostics | None:
+    """What the new rows are like, and how much of the change needs no new place; None when there are none."""
+    made, train, teacher = augmentation.counterfactuals, split.train, augmentation.teacher
+    augmented = scored.augmented
+    if made is None or augmented is None or not np.isfinite(scored.score.augmented or 0.0):
+        return None
+    seed = augmentation.context.seed
+    described = diagnose(train, teacher, augmentation.abduction, made, seed=seed)
+    before, after = (split.test.errors(model) for model in (augmentation.plain, augmented))
+    # A fitter of its own: this fit is the report's, not the method's.
+    fitter = Fitter(augmentation.fitter.regressor, augmentation.fitter.fill)
+    still = unmoved(train, teacher, augmentation.abduction, made)
+    relabelled = fitter.fit(train, still, seed=student_seed(seed, (0,)), watch=augmentation.watch)
+    spread, weights, all_errors = split.test.spread, split.test.weights, (before, split.test.errors(relabelled), after)
+    losses = [metric.loss(errors, spread=spread, weights=weights) for errors in all_errors]
+    return replace(described, errors=comparison(before, after), control=_control(metric, *losses))
+
+
+def _control(metric: Metric, plain: float, relabelled: float, augmented: float) -> Control | None:
+    """None when there is no loss that could change."""
+    if not plain > 0:
+        return None
+    return Control(
+        metric=metric.name,
+        plain=plain,
+        relabelled=relabelled,
+        augmented=augmented,
+        teacher_percent=100.0 * (relabelled - plain) / plain,
+        places_percent=100.0 * (augmented - relabelled) / plain,
+    )
+
+
+def describe_sensitivity(train: Table, augmentation: Augmentation, verdict: Verdict) -> Sensitivity | None:
+    """How strong a hidden cause must be to use up the gain that the gate measured; None without such a gain."""
+    made = augmentation.counterfactuals
+    if made is None or verdict.metric != "mse" or not verdict.folds:
+        return None
+    gain = float(np.mean([fold.plain - fold.augmented for fold in verdict.folds]))
+    return sensitivity(train, made, augmentation.certificate, gain=gain) if gain > 0 else None
+
+
+def describe_time(split: Split, division: Division | None) -> TimeOrder | None:
+    """The spans of a run's rows; None when they have no order. division: the gate's folds, where it has been asked."""
+    clock, times = split.clock, split.train.times
+    if clock is None or times is None:
+        return None
+    tested, tuned = split.test.times, None if split.tuning is None else split.tuning.times
+    seen, held = ((), ()) if division is None or division.seen is None else (division.seen, division.held)
+    return TimeOrder(
+        column=clock.column,
+        train=span_of(clock, times),
+        test=None if tested is None else span_of(clock, tested),
+        tuning=None if tuned is None else span_of(clock, tuned),
+        folds=tuple(
+            FoldSpan(fold=number, trained=span_of(clock, times[before]), held_out=span_of(clock, times[later]))
+            for number, (before, later) in enumerate(zip(seen, held, strict=True), start=1)
+        ),
+    )
+
+
+def span_of(clock: Clock, times: IntArray) -> Span:
+    """From the first to the last of these moments. times: (n,) positions among the clock's."""
+    return Span(first=clock.moments[int(np.min(times))], last=clock.moments[int(np.max(times))])
