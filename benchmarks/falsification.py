@@ -32,7 +32,7 @@ from _harness import arguments, publish, say
 from scipy import stats
 from threadpoolctl import threadpool_limits
 
-from crda_spec.data.worlds.world import WORLDS
+from crda_spec.data.worlds import WORLDS
 from crda_spec.independence import Gcm, adjust
 from crda_spec.records import Array, Table
 from crda_spec.scm.falsify import falsify
@@ -98,7 +98,7 @@ def wrong(case: tuple[str, str, str], rows: int, samples: int) -> Array:
         [*(edge for edge in world.edges() if edge != without), *([adding] if adding else [])],
         columns=(*world.features(), world.target),
         target=world.target,
-        latents=world.latent(),
+        latents=world.hidden,
         noise_parents=world.noise_parents(),
     )
     tables = (table_of(world.draw_columns(rows, seed=SEED + number), world.target) for number in range(samples))

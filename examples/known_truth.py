@@ -13,7 +13,7 @@ import numpy as np
 from crda_spec.data.assemble import assemble
 from crda_spec.data.contract import Assembly
 from crda_spec.data.sources import Synthetic
-from crda_spec.data.worlds.world import WORLDS
+from crda_spec.data.worlds import WORLDS
 from crda_spec.regressors import Fitter, KernelRidge
 
 WORLD = WORLDS["clinical_recovery"]

@@ -32,7 +32,7 @@ from crda_spec.data.folds import count_pieces, time_blocks
 from crda_spec.data.raw import counted
 from crda_spec.data.sources import Benchmark, Csv, Excel, Parquet, Sklearn, Source, Sql, Synthetic
 from crda_spec.data.split import set_aside, split_by_tables, split_by_values, split_fraction
-from crda_spec.data.worlds.world import WORLDS, declare
+from crda_spec.data.worlds import WORLDS, declare
 from crda_spec.discovery.columns import Search
 from crda_spec.discovery.pc import SearchSettings
 from crda_spec.errors import Complaint, DataError, SpecError, did_you_mean, show

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from crda_spec.data import headers
-from crda_spec.data.equations.parse import check_hidden, read_equations
-from crda_spec.data.worlds import DECLARED
+from crda_spec.data.equations import read_equations
+from crda_spec.data.worlds import WORLDS, check_hidden
 from crda_spec.errors import Complaint, CrdaError, SpecError, did_you_mean, show
 from crda_spec.spec.dataset import ColumnSplit, Dataset, Source, SourceSplit
 from crda_spec.spec.load import Draft
@@ -26,7 +26,7 @@ def feature_names(dataset: Dataset, header: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in header if name not in other)
 
 
-def header_of(source: Source, folder: Path, *, target: str, path: str = "dataset.source") -> tuple[str, ...]:
+def header_of(source: Source, folder: Path, *, target: str) -> tuple[str, ...]:
     """The columns of a source, without reading its rows."""
     match source.kind:
         case "csv":
@@ -44,10 +44,10 @@ def header_of(source: Source, folder: Path, *, target: str, path: str = "dataset
             return headers.benchmark_header(source.name)
         case "synthetic":
             if source.world is not None:
-                return DECLARED[source.world].columns
+                return WORLDS[source.world].columns()
             equations = source.equations or {}
-            _, complaints = read_equations(equations, path=f"{path}.equations")
-            complaints += check_hidden(tuple(equations), source.hidden, target=target, path=path)
+            _, complaints = read_equations(equations)
+            complaints += check_hidden(tuple(equations), source.hidden, target=target)
             if complaints:
                 raise SpecError(complaints)
             return tuple(name for name in equations if name not in source.hidden)
@@ -56,7 +56,7 @@ def header_of(source: Source, folder: Path, *, target: str, path: str = "dataset
 def header_or_complaints(draft: Draft, source: Source, target: str, path: str) -> tuple[str, ...] | None:
     """The header; None, with every complaint noted in the draft, when it cannot be read."""
     try:
-        return header_of(source, draft.file.parent, target=target, path=path)
+        return header_of(source, draft.file.parent, target=target)
     except CrdaError as error:
         for complaint in error.complaints:
             draft.complain(complaint.moved("dataset.source", path))

@@ -8,7 +8,7 @@ from crda_spec.counterfactual.abduct import abduct
 from crda_spec.counterfactual.act import Acting, Propagation, act
 from crda_spec.counterfactual.policies import Jitter, Resample
 from crda_spec.counterfactual.predict import predict_outcome
-from crda_spec.data.worlds.world import declare
+from crda_spec.data.worlds import declare
 from crda_spec.errors import GraphError
 from crda_spec.records import Column, Table, Teacher
 from crda_spec.scm.certificate import certify_named

@@ -1,4 +1,4 @@
-"""Equations compute what numpy computes."""
+"""Equations compute what numpy computes, and draws are monotone functions of one uniform number."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
-from crda_spec.data.equations.evaluate import evaluate
-from crda_spec.data.equations.parse import parse_equations
+from crda_spec.data.equations import DRAWS, evaluate, read_equations, uniforms
 from crda_spec.errors import DataError
 
 X = np.array([-1.5, -0.25, 0.0, 0.75, 2.0, 3.5])
@@ -31,7 +31,8 @@ ABOVE = {
 
 
 def compute(text: str) -> Any:
-    *_, equation = parse_equations({**ABOVE, "v": text})
+    (*_, equation), complaints = read_equations({**ABOVE, "v": text})
+    assert complaints == ()
     return evaluate(equation, VALUES, [np.full(6, 0.5)] * equation.draws, rows=6)
 
 
@@ -39,6 +40,8 @@ def compute(text: str) -> Any:
     ("text", "expected"),
     [
         ("1 + 2 * 3", np.full(6, 7)),
+        ("1 + 2\n  - 3\n", np.full(6, 0)),
+        ("1+" * 999 + "1", np.full(6, 1000)),
         ("7 - 2 - 1", np.full(6, 4)),
         ("8 / 4 / 2", np.full(6, 1.0)),
         ("2 ** 3", np.full(6, 8.0)),
@@ -138,7 +141,7 @@ def test_any_expression_computes_what_numpy_computes(pair: Pair) -> None:
     if np.isfinite(expected).all():
         np.testing.assert_array_equal(compute(text + " + 0.0").astype(float), expected)
     else:
-        with pytest.raises(DataError, match="the value is not a finite number, but got "):
+        with pytest.raises(DataError, match="the value must be a finite number, but got "):
             compute(text + " + 0.0")
 
 
@@ -148,37 +151,39 @@ IN_RANGE = "keep it in range with clip, minimum, maximum or abs"
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("log(x)", f"the value is not a finite number, but got nan in 3 of 6 rows, first row 1; {IN_RANGE}"),
-        ("1 / (k - 4)", f"the value is not a finite number, but got inf in row 3; {IN_RANGE}"),
+        ("log(x)", f"the value must be a finite number, but got nan in 3 of 6 rows, first row 1; {IN_RANGE}"),
+        ("1 / (k - 4)", f"the value must be a finite number, but got inf in row 3; {IN_RANGE}"),
         (
             "round(k * 1e16)",
-            f"the value is too large for a whole number, but got 3e+16 in 6 of 6 rows, first row 1; {IN_RANGE}",
+            f"the value must be a whole number up to 2**53, but got 3e+16 in 6 of 6 rows, first row 1; {IN_RANGE}",
         ),
         (
             "normal(0, x)",
-            "normal(...) (column 1): sd must be at least 0, but got -1.5 in 2 of 6 rows, first row 1; " + IN_RANGE,
+            "normal(0, x) (column 1): sd must be a finite number in [0, inf], "
+            "but got -1.5 in 2 of 6 rows, first row 1; " + IN_RANGE,
         ),
         (
             "1 + bernoulli(a)",
-            "bernoulli(...) (column 5): p must be in [0, 1], but got 1.5 in 4 of 6 rows, first row 3; " + IN_RANGE,
+            "bernoulli(a) (column 5): p must be a finite number in [0, 1], "
+            "but got 1.5 in 4 of 6 rows, first row 3; " + IN_RANGE,
         ),
         (
             "exponential(1 / x)",
-            "exponential(...) (column 1): scale must be at least 0, but got -0.666667 in 3 of 6 rows, first row 1; "
-            + IN_RANGE,
+            "exponential(1 / x) (column 1): scale must be a finite number in [0, inf], "
+            "but got -0.666667 in 3 of 6 rows, first row 1; " + IN_RANGE,
         ),
         (
             "normal(1 / x, 1)",
-            "normal(...) (column 1): mean must be a finite number, but got inf in row 3; " + IN_RANGE,
+            "normal(1 / x, 1) (column 1): mean must be a finite number, but got inf in row 3; " + IN_RANGE,
         ),
         (
             "uniform(x, a)",
-            "uniform(...) (column 1): low <= high must hold, but got low=3.5, high=3 in row 6; " + IN_RANGE,
+            "uniform(x, a) (column 1): low <= high must hold, but got 3.5 and 3 in row 6; " + IN_RANGE,
         ),
         (
             "integers(0, a)",
-            "integers(...) (column 1): high must be a whole number, but got 0.5 in 3 of 6 rows, first row 1; "
-            + IN_RANGE,
+            "integers(0, a) (column 1): high must be a whole number in [-4.5036e+15, 4.5036e+15], "
+            "but got 0.5 in 3 of 6 rows, first row 1; " + IN_RANGE,
         ),
     ],
 )
@@ -192,3 +197,103 @@ def test_a_computation_that_goes_wrong_warns_nobody() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert compute("where(x > 0, log(x), 1 / exp(x))").shape == (6,)
+
+
+ROWS = 4000
+
+
+def drawn(text: str, *, rows: int = ROWS, seed: int = 5) -> Any:
+    (equation,), _ = read_equations({"v": text})
+    return evaluate(equation, {}, uniforms("v", equation.draws, rows=rows, seed=seed), rows=rows)
+
+
+@pytest.mark.parametrize(
+    ("text", "law"),
+    [
+        ("normal(2, 3)", stats.norm(2, 3)),
+        ("uniform(-1, 4)", stats.uniform(-1, 5)),
+        ("exponential(2.5)", stats.expon(scale=2.5)),
+        ("lognormal(0.5, 0.8)", stats.lognorm(0.8, scale=np.exp(0.5))),
+        ("normal(0, 1) + normal(0, 1)", stats.norm(0, np.sqrt(2))),
+    ],
+)
+def test_a_continuous_draw_follows_its_distribution(text: str, law: Any) -> None:
+    assert stats.kstest(drawn(text), law.cdf).pvalue > 0.01
+
+
+@pytest.mark.parametrize(
+    ("text", "law", "dtype"),
+    [
+        ("poisson(0.7)", stats.poisson(0.7), np.int64),
+        ("poisson(6)", stats.poisson(6), np.int64),
+        ("integers(-2, 3)", stats.randint(-2, 4), np.int64),
+        ("bernoulli(0.3)", stats.bernoulli(0.3), np.bool_),
+    ],
+)
+def test_a_discrete_draw_follows_its_distribution(text: str, law: Any, dtype: type) -> None:
+    found = drawn(text)
+    assert found.dtype == dtype
+    low, high = int(law.ppf(0.005)), int(law.ppf(0.995))
+    inner = np.arange(low, high)
+    expected = np.array([*law.pmf(inner), 1 - law.pmf(inner).sum()]) * ROWS
+    counts = np.array([(found == value).sum() for value in inner])
+    assert stats.chisquare([*counts, ROWS - counts.sum()], expected).pvalue > 0.01
+
+
+def test_a_choice_is_as_likely_as_it_is_often_listed() -> None:
+    found = drawn("choice('a', 'b', 'b')")
+    counts = [(found == "a").sum(), (found == "b").sum()]
+    assert stats.chisquare(counts, [ROWS / 3, 2 * ROWS / 3]).pvalue > 0.01
+
+
+def test_draws_of_one_equation_are_independent() -> None:
+    first, second = uniforms("v", 2, rows=ROWS, seed=0)
+    assert stats.pearsonr(first, second).pvalue > 0.01
+
+
+@given(u=st.floats(2.0**-54, 1 - 2.0**-53), rate=st.floats(0, 1e6, allow_subnormal=False))
+@settings(deadline=None)
+def test_poisson_is_the_smallest_count_that_reaches_u(u: float, rate: float) -> None:
+    (count,) = DRAWS["poisson"].compute(np.array([u]), np.array([rate]))
+    law = stats.poisson(rate)
+    assert law.cdf(count) >= u
+    assert count == 0 or law.cdf(count - 1) < u
+
+
+ARGUMENTS = {
+    "normal": (0.3, 2.0),
+    "uniform": (-1.0, 4.0),
+    "exponential": (2.0,),
+    "lognormal": (0.1, 0.4),
+    "bernoulli": (0.3,),
+    "poisson": (3.0,),
+    "integers": (-2.0, 5.0),
+}
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+@given(pair=st.tuples(st.floats(2.0**-54, 1 - 2.0**-53), st.floats(2.0**-54, 1 - 2.0**-53)))
+@settings(deadline=None)
+def test_a_draw_never_falls_when_its_uniform_grows(name: str, pair: tuple[float, float]) -> None:
+    u = np.array(sorted(pair))
+    low, high = DRAWS[name].compute(u, *(np.full(2, value) for value in ARGUMENTS[name]))
+    assert np.isfinite([low, high]).all()
+    assert low <= high
+
+
+@pytest.mark.parametrize("u", [2.0**-54, 1 - 2.0**-53])
+def test_the_ends_of_the_unit_interval_stay_in_range(u: float) -> None:
+    ends = np.array([u])
+    assert DRAWS["choice"].compute(ends, "a", "b", "c")[0] == ("a" if u < 0.5 else "c")
+    assert DRAWS["integers"].compute(ends, np.array([1.0]), np.array([6.0]))[0] == (1 if u < 0.5 else 6)
+    assert DRAWS["bernoulli"].compute(ends, np.array([0.0]))[0] == 0
+    assert DRAWS["bernoulli"].compute(ends, np.array([1.0]))[0] == 1
+
+
+@given(small=st.integers(0, 40), more=st.integers(0, 40), seed=st.integers(0, 2**32 - 1))
+@settings(deadline=None)
+def test_the_first_rows_of_a_larger_draw_are_the_smaller_draw(small: int, more: int, seed: int) -> None:
+    for less, full in zip(
+        uniforms("v", 2, rows=small, seed=seed), uniforms("v", 2, rows=small + more, seed=seed), strict=True
+    ):
+        np.testing.assert_array_equal(less, full[:small])

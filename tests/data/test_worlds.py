@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from crda_spec.data.worlds import DECLARED
-from crda_spec.data.worlds.world import WORLDS, World, WorldSample, declare
-from crda_spec.errors import SpecError
+from crda_spec.data.worlds import WORLDS, World, WorldSample, check_hidden, declare
+from crda_spec.errors import Complaint, SpecError
 from crda_spec.spec.dataset import WorldName
 
 ROWS = 300
@@ -41,17 +40,19 @@ def moved(world: World, sample: WorldSample, *, seed: int) -> dict[str, Any]:
 
 
 def test_the_spec_and_the_worlds_know_the_same_names() -> None:
-    assert tuple(WORLDS) == tuple(DECLARED) == get_args(WorldName)
+    assert tuple(WORLDS) == get_args(WorldName)
 
 
 @every_world
-def test_the_light_table_is_the_worlds_own(world: World) -> None:
-    light = DECLARED[world.name]
-    assert light.columns == tuple(world.draw_columns(3, seed=0))
-    assert light.features == world.features()
-    assert light.hidden == world.latent() == world.hidden
-    assert (light.target, light.units, light.description) == (world.target, world.units, world.description)
-    assert set(light.units) <= set(light.equations)
+def test_the_columns_are_the_variables_that_are_not_hidden(world: World) -> None:
+    variables = [equation.name for equation in world.equations]
+    assert (
+        world.columns()
+        == tuple(world.draw_columns(3, seed=0))
+        == tuple(name for name in variables if name not in world.hidden)
+    )
+    assert {*world.features(), *world.hidden, world.target} == set(variables)
+    assert set(world.units) <= set(variables)
 
 
 @every_world
@@ -235,7 +236,7 @@ def test_all_that_is_wrong_with_a_world_is_said_at_once() -> None:
         declare(name="own", equations={"x": "nomal(0, 1)", "y": "x > 0"}, target="z", hidden=["w"])
     assert str(caught.value).splitlines() == [
         (
-            "dataset.source.equations.x: 'nomal' (column 1) is no function of the equation language; "
+            "dataset.source.equations.x: nomal (column 1) is no function of the equation language; "
             "did you mean 'normal'?"
         ),
         "dataset.source.hidden.0: 'w' is no variable of the equations; variables: x, y",
@@ -246,4 +247,31 @@ def test_all_that_is_wrong_with_a_world_is_said_at_once() -> None:
         declare(name="own", equations={"x": "normal(0, 1)", "y": "x > 0"}, target="y")
     assert str(caught.value) == (
         "dataset.target: the target 'y' is a boolean, and a regression needs a number; choose another target"
+    )
+
+
+def test_hidden_variables_are_checked() -> None:
+    variables = ("severity", "dose", "recovery")
+    assert check_hidden(variables, ("severity",), target="recovery") == ()
+    assert check_hidden(variables, ("severty", "recovery"), target="recovery") == (
+        Complaint(
+            code="unknown-variable",
+            path="dataset.source.hidden.0",
+            what="'severty' is no variable of the equations",
+            hint="did you mean 'severity'?",
+        ),
+        Complaint(
+            code="hidden-target",
+            path="dataset.source.hidden.1",
+            what="'recovery' is the target and cannot be hidden",
+            hint="take it out of hidden",
+        ),
+    )
+    assert check_hidden(variables, ("dose", "severity"), target="recovery") == (
+        Complaint(
+            code="all-hidden",
+            path="dataset.source.hidden",
+            what="every variable but the target is hidden",
+            hint="leave at least one in the table to predict from",
+        ),
     )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from crda_spec.data.worlds.world import WORLDS, declare
+from crda_spec.data.worlds import WORLDS, declare
 from crda_spec.errors import DataError
 
 HOUSES = WORLDS["bidding_war"].draw(6, seed=0)
@@ -100,6 +100,6 @@ def test_an_action_that_leaves_a_draw_without_meaning_is_refused() -> None:
     with pytest.raises(DataError) as caught:
         world.draw(3, seed=0).outcome({"x": -1})
     assert str(caught.value) == (
-        "dataset.source.equations.y: exponential(...) (column 1): scale must be at least 0, but got -1 in 3 of 3 rows, "
-        "first row 1; keep it in range with clip, minimum, maximum or abs"
+        "dataset.source.equations.y: exponential(x) (column 1): scale must be a finite number in [0, inf], "
+        "but got -1 in 3 of 3 rows, first row 1; keep it in range with clip, minimum, maximum or abs"
     )

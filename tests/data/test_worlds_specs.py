@@ -11,13 +11,12 @@ import numpy as np
 import pytest
 import yaml
 
-from crda_spec.data.worlds import DECLARED
-from crda_spec.data.worlds.world import WORLDS, World, declare
+from crda_spec.data.worlds import WORLDS, World, declare
 from crda_spec.spec import RunSpec
 from crda_spec.spec.dataset import SyntheticSource
 
 SPECS = Path(__file__).parents[2] / "specs"
-OURS = (*DECLARED, "own_equations", "paper_synthetic_discovery")
+OURS = (*WORLDS, "own_equations", "paper_synthetic_discovery")
 every_spec = pytest.mark.parametrize("name", OURS)
 MODELINE = "# yaml-language-server: $schema=../schemas/crda-spec.v1.schema.json"
 
@@ -64,7 +63,7 @@ def test_the_declared_graph_is_the_worlds_graph(name: str) -> None:
         assert spec.causal.discovery is not None
         return
     assert expand(graph.edges) == expand(world.edges())
-    assert graph.latent == world.latent()
+    assert graph.latent == world.hidden
     assert graph.noise == world.noise_parents()
 
 
@@ -84,7 +83,7 @@ def test_the_declared_columns_hold_for_the_rows_that_are_drawn(name: str) -> Non
         assert contract.max is None or np.max(values) <= contract.max
 
 
-@pytest.mark.parametrize("name", DECLARED)
+@pytest.mark.parametrize("name", WORLDS)
 def test_every_column_of_a_world_has_the_worlds_unit(name: str) -> None:
     world, spec = WORLDS[name], load(name)
     declared = {column: contract.unit for column, contract in spec.dataset.columns.items() if contract.unit}

@@ -9,7 +9,7 @@ from crda_spec.counterfactual.partition import Choice, DeclaredPartitioner, Scre
 from crda_spec.data.assemble import assemble
 from crda_spec.data.contract import Assembly
 from crda_spec.data.sources import Synthetic
-from crda_spec.data.worlds.world import WORLDS
+from crda_spec.data.worlds import WORLDS
 from crda_spec.independence import Pearson
 from crda_spec.pipeline import run
 from crda_spec.scm.formats.edges import from_edges
@@ -57,7 +57,7 @@ def certified(name, feature):
         columns=(*features, world.target),
         target=world.target,
         features=features,
-        latents=world.latent(),
+        latents=world.hidden,
         noise_parents=world.noise_parents(),
     )
     screening = Screening(screen=Pearson(), threshold=0.1, alpha=0.05)

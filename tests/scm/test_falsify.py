@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from crda_spec.data.worlds.world import WORLDS, World
+from crda_spec.data.worlds import WORLDS, World
 from crda_spec.errors import GraphError
 from crda_spec.records import Column, Falsification, Table
 from crda_spec.scm import falsify as module
@@ -53,7 +53,7 @@ def graph_of(world: World, *, without: tuple[str, ...] = (), adding: tuple[str, 
         [*(edge for edge in world.edges() if edge not in without), *adding],
         columns=(*world.features(), world.target),
         target=world.target,
-        latents=world.latent(),
+        latents=world.hidden,
         noise_parents=world.noise_parents(),
     )
 
@@ -213,7 +213,7 @@ def test_the_answer_does_not_depend_on_any_order():
     )
     edges = [Edge(*edge.split(" -> ")) for edge in world.edges()]
     backwards = CausalGraph.build(
-        edges[::-1], columns=(world.target, *world.features()[::-1]), target=world.target, latents=world.latent()
+        edges[::-1], columns=(world.target, *world.features()[::-1]), target=world.target, latents=world.hidden
     )
     one, other = run(graph_of(world), table, permutations=20), run(backwards, turned, permutations=20)
     assert one == other

@@ -1,34 +1,12 @@
-"""The named worlds, as text only: `crda-spec validate` reads them without computing."""
+"""The named worlds: invented tables whose structural equations, and so whose counterfactuals, are known."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from crda_spec.data.worlds.world import World, declare
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeclaredWorld:
-    """A world as it is written down: its equations in causal order, and which variables nobody measures."""
-
-    name: str
-    description: str
-    target: str
-    equations: Mapping[str, str]
-    units: Mapping[str, str]
-    hidden: tuple[str, ...] = ()
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns of the world's table, in the order of the equations, the target included."""
-        return tuple(name for name in self.equations if name not in self.hidden)
-
-    @property
-    def features(self) -> tuple[str, ...]:
-        """The columns to predict from."""
-        return tuple(name for name in self.columns if name != self.target)
-
-
-BIDDING_WAR = DeclaredWorld(
+BIDDING_WAR = declare(
     name="bidding_war",
     description=(
         "Prices of houses that were sold. Now and then a buyer in a hurry drives the price up, and the table does not "
@@ -66,8 +44,7 @@ BIDDING_WAR = DeclaredWorld(
     },
 )
 
-
-CLINICAL_RECOVERY = DeclaredWorld(
+CLINICAL_RECOVERY = declare(
     name="clinical_recovery",
     description=(
         "A recovery score of patients in rehabilitation. The doctor gives severe cases a higher dose, and severity "
@@ -99,8 +76,7 @@ CLINICAL_RECOVERY = DeclaredWorld(
     },
 )
 
-
-CROP_YIELD = DeclaredWorld(
+CROP_YIELD = declare(
     name="crop_yield",
     description=(
         "Yield of wheat fields. Pests eat a part of it; they thrive in wet seasons, and nobody counted them: "
@@ -136,8 +112,7 @@ CROP_YIELD = DeclaredWorld(
     },
 )
 
-
-HOME_ENERGY = DeclaredWorld(
+HOME_ENERGY = declare(
     name="home_energy",
     description=(
         "Energy that a home uses on one day of the heating season. A window left open wastes some of it, the more the "
@@ -174,8 +149,7 @@ HOME_ENERGY = DeclaredWorld(
     },
 )
 
-
-PAPER_SYNTHETIC = DeclaredWorld(
+PAPER_SYNTHETIC = declare(
     name="paper_synthetic",
     description=(
         "The paper's data-generating process, Y = X1^2 + X2 X3 + Z with Z independent of X1, X2 and X3. "
@@ -190,5 +164,8 @@ PAPER_SYNTHETIC = DeclaredWorld(
         "x3": "uniform(-2, 2)",
         "y": "x1 ** 2 + x2 * x3 + normal(0, 0.5)",
     },
-    units={},
 )
+
+WORLDS: Mapping[str, World] = {
+    world.name: world for world in (BIDDING_WAR, CLINICAL_RECOVERY, CROP_YIELD, HOME_ENERGY, PAPER_SYNTHETIC)
+}

@@ -8,15 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from crda_spec.data.equations.draws import MEDIAN, uniforms
-from crda_spec.data.equations.evaluate import Values, evaluate
-from crda_spec.data.equations.parse import check_hidden, read_equations
-from crda_spec.data.equations.tree import Equation, noise_names
-from crda_spec.data.worlds import DECLARED, DeclaredWorld
+from crda_spec.data.equations import Equation, Values, evaluate, read_equations, uniforms
 from crda_spec.errors import Complaint, DataError, SpecError, did_you_mean, show
 from crda_spec.records import Array, IntArray, read_only
-
-__all__ = ["WORLDS", "World", "WorldSample", "declare"]
 
 
 def check_rows(rows: npt.ArrayLike | None, available: int) -> IntArray:
@@ -46,10 +40,8 @@ def check_action(
     complaints = []
     for name, given in action.items():
         if name not in known:
-            what, hint = (
-                f"'{name}' is no variable of this world",
-                did_you_mean(name, tuple(known), otherwise="variables"),
-            )
+            what = f"'{name}' is no variable of this world"
+            hint = did_you_mean(name, tuple(known), otherwise="variables")
             complaints.append(Complaint(code="unknown-variable", path=name, what=what, hint=hint))
         elif name == target:
             what, hint = f"'{name}' is the outcome itself and cannot be set", "set what causes it"
@@ -109,7 +101,7 @@ class World:
     description: str
     target: str
     equations: tuple[Equation, ...]
-    hidden: tuple[str, ...]
+    hidden: tuple[str, ...]  # the graph's nodes that are no columns, for `causal.graph.latent`
     units: Mapping[str, str]
 
     def draw(self, rows: int, *, seed: int) -> WorldSample:
@@ -123,7 +115,7 @@ class World:
     def draw_columns(self, rows: int, *, seed: int) -> dict[str, Values]:
         """The observed columns, in the order of the equations: float64, int64, bool, or str in an object array."""
         values = self.draw(rows, seed=seed).values
-        return {name: column.copy() for name, column in values.items() if name not in self.hidden}
+        return {name: values[name].copy() for name in self.columns()}
 
     def parents(self) -> dict[str, tuple[str, ...]]:
         """The direct causes of every variable, in the order in which its equation names them."""
@@ -133,17 +125,17 @@ class World:
         """The causal graph as arrows, e.g. `dose -> recovery`, for `causal.graph.edges`."""
         return tuple(f"{parent} -> {each.name}" for each in self.equations for parent in each.parents)
 
-    def latent(self) -> tuple[str, ...]:
-        """The graph's nodes that are no columns, for `causal.graph.latent`."""
-        return self.hidden
-
     def noise_parents(self) -> tuple[str, ...]:
         """The features that the size of the target's own noise depends on, for `causal.graph.noise`."""
-        return tuple(name for name in noise_names(self.equation(self.target).tree) if name not in self.hidden)
+        return tuple(name for name in self.equation(self.target).noise_parents if name not in self.hidden)
+
+    def columns(self) -> tuple[str, ...]:
+        """The observed variables, in the order of the equations, the target included."""
+        return tuple(each.name for each in self.equations if each.name not in self.hidden)
 
     def features(self) -> tuple[str, ...]:
-        """The observed variables but the target, in the order of the equations."""
-        return tuple(each.name for each in self.equations if each.name not in (*self.hidden, self.target))
+        """The columns to predict from."""
+        return tuple(name for name in self.columns() if name != self.target)
 
     def equation(self, name: str) -> Equation:
         """The equation of a variable."""
@@ -175,7 +167,7 @@ class WorldSample:
         The median of `normal(0, sd)` is 0, so with additive normal noise this is the equation without its noise.
         """
         equation = self.world.equation(self.world.target)
-        medians = [np.full(self.rows, MEDIAN) for _ in range(equation.draws)]
+        medians = [np.full(self.rows, 0.5) for _ in range(equation.draws)]
         return evaluate(equation, self.values, medians, rows=self.rows).astype(np.float64)
 
     @property
@@ -228,6 +220,24 @@ class WorldSample:
         return found[::-1]
 
 
+def check_hidden(variables: Sequence[str], hidden: Sequence[str], *, target: str) -> tuple[Complaint, ...]:
+    """What is wrong with the list of hidden variables: unknown names, the target, nothing left to predict from."""
+    complaints = []
+    for position, name in enumerate(hidden):
+        where = f"dataset.source.hidden.{position}"
+        if name not in variables:
+            what = f"'{name}' is no variable of the equations"
+            hint = did_you_mean(name, variables, otherwise="variables")
+            complaints.append(Complaint(code="unknown-variable", path=where, what=what, hint=hint))
+        elif name == target:
+            what, hint = f"'{name}' is the target and cannot be hidden", "take it out of hidden"
+            complaints.append(Complaint(code="hidden-target", path=where, what=what, hint=hint))
+    if not complaints and not set(variables) - set(hidden) - {target}:
+        what, hint = "every variable but the target is hidden", "leave at least one in the table to predict from"
+        complaints.append(Complaint(code="all-hidden", path="dataset.source.hidden", what=what, hint=hint))
+    return tuple(complaints)
+
+
 def declare(
     *,
     name: str,
@@ -258,17 +268,3 @@ def declare(
         hidden=tuple(hidden),
         units=dict(units or {}),
     )
-
-
-def _built(declared: DeclaredWorld) -> World:
-    return declare(
-        name=declared.name,
-        equations=declared.equations,
-        target=declared.target,
-        hidden=declared.hidden,
-        description=declared.description,
-        units=declared.units,
-    )
-
-
-WORLDS: Mapping[str, World] = {name: _built(declared) for name, declared in DECLARED.items()}
