@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from _gate_runs import PUBLISHED, Layout, Losses, Run, read_piece
@@ -20,11 +20,11 @@ from crda_spec.records import Column, Table
 ALPHA = 0.05
 
 
-@dataclass(frozen=True, slots=True)
-class EveryFold:
+class EveryFold(Gate):
     """Wilcoxon on all folds of all repeats, as if they were independent: what not to do."""
 
-    kind: ClassVar[str] = "every_fold"
+    kind: str = "every_fold"
+    repeats: int = 1
 
     def p_value(self, paired: Paired, *, rng: np.random.Generator) -> float:
         """Draws nothing."""
@@ -32,11 +32,11 @@ class EveryFold:
         return wilcoxon_p_value(paired.difference, "less")
 
 
-@dataclass(frozen=True, slots=True)
-class FirstDivision:
+class FirstDivision(Gate):
     """Wilcoxon on the first division's folds, rows averaged over repeats."""
 
-    kind: ClassVar[str] = "first_division"
+    kind: str = "first_division"
+    repeats: int = 1
 
     def p_value(self, paired: Paired, *, rng: np.random.Generator) -> float:
         """Draws nothing."""
