@@ -63,7 +63,10 @@ def test_the_default_gate_costs_no_more_than_promised(tmp_path, recipe, regresso
     done, verdicts = {}, {}
     for enabled in (True, False):
         procedure, models = counted(plan.procedure)
-        result = run(replace(plan, procedure=procedure, gate=replace(plan.gate, enabled=enabled)), progress=Silent())
+        result = run(
+            replace(plan, procedure=procedure, gate=plan.gate.model_copy(update={"enabled": enabled})),
+            progress=Silent(),
+        )
         done[enabled], verdicts[enabled] = sum(len(model.rows) for model in models), result.verdict
         assert result.cost.fits == done[enabled]  # what the record tells is what was fitted
     assert verdicts[False].decision == "ungated"

@@ -97,7 +97,7 @@ def test_both_arms_get_the_same_real_rows_and_no_synthetic_row_is_scored(stoppin
     assert (result.fold, result.train_rows, result.held_out_rows, result.synthetic_rows) == (3, 30, 10, 30)
     assert result.perturbed == ("x0", "x1", "x2")
     assert outcome.cost.fits == 2
-    assert outcome.seconds > 0
+    assert outcome.cost.seconds > 0
 
 
 def test_the_losses_of_a_fold_are_those_of_its_models_on_the_held_out_rows():

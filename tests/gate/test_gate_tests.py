@@ -138,7 +138,7 @@ def test_the_bootstrap_agrees_with_the_t_test_where_both_are_right():
     rows = rng.normal(-0.08, 1.0, size=K * ROWS)
     seen = replace(seen, row_augmented=seen.row_plain + rows)
     expected = stats.ttest_1samp(rows, 0.0, alternative="less").pvalue
-    assert asked(Bootstrap(9999), seen) == pytest.approx(expected, abs=0.02)
+    assert asked(Bootstrap(resamples=9999), seen) == pytest.approx(expected, abs=0.02)
 
 
 def test_the_bootstrap_draws_groups_whole():
@@ -152,7 +152,7 @@ def test_the_bootstrap_draws_groups_whole():
 
 
 def test_the_bootstraps_smallest_p_value_and_its_fewest_rows():
-    assert asked(Bootstrap(99), paired(GAIN - 50.0)) == 0.01
+    assert asked(Bootstrap(resamples=99), paired(GAIN - 50.0)) == 0.01
     with pytest.raises(DataError, match="at least 20 held-out rows or groups, but there are 10"):
         asked(Bootstrap(), paired(GAIN, units=np.repeat(np.arange(10), ROWS)))
 

@@ -200,7 +200,7 @@ def test_both_arms_get_the_same_regressor_search_and_only_the_augmented_one_has_
     def studied(**changes):
         watching = Watching()
         made = augment(
-            procedure(train, regressor=watching, search=REGRESSOR_SEARCH, **changes), train, seed=1, index=(0,)
+            procedure(train, regressor=watching, search=REGRESSOR_SEARCH, **changes), train, FoldContext(seed=1)
         )
         return made, watching
 

@@ -11,6 +11,7 @@ from crda_spec.audit.canonical import canonical_json
 from crda_spec.audit.models import model_files
 from crda_spec.audit.record import make_record
 from crda_spec.audit.tables import augmented_parquet
+from crda_spec.report.words.run import fits_words
 from crda_spec.spec.build import build_plan
 from crda_spec.spec.check import load_spec
 
@@ -89,7 +90,7 @@ def test_a_shared_run_from_top_to_bottom(run):
     assert [fold.perturbed != () for fold in result.verdict.folds] == [True] * 5
     # 1 plain and 1 augmented on all rows; per fold 1 plain, which is the teacher's too, and 1 augmented; 10 pairs
     assert (result.cost.fits, result.cost.reused) == (2 + 10 + 10, 5 + 10)
-    assert result.cost == "22 fits instead of 37"
+    assert fits_words(result.cost) == "22 fits instead of 37"
     assert (result.verdict.fits, result.verdict.spared_fits) == (5 + 10 + 5, 10)
     assert 0 < result.cost.seconds < sum(result.timings.values())
     teacher = result.teacher
