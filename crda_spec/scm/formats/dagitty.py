@@ -18,10 +18,7 @@ from crda_spec.scm.formats._protocol import Draft, ReadGraph, Role, Source, surr
 from crda_spec.scm.graph import Mark
 
 MAX_DEPTH = 20  # braces inside braces
-
 BESIDE = "a name with spaces or signs needs double quotes; separate statements by ; or a line break"
-
-
 ROLE_WORDS: dict[str, Role] = {
     "exposure": "exposure",
     "outcome": "outcome",
@@ -34,12 +31,11 @@ NODE_WORDS = (*ROLE_WORDS, "pos")
 EDGE_WORDS = ("pos", "beta")
 UNDIRECTED = ("--", "@-@", "@->", "<-@", "@--", "--@")
 CLASSES = ("pdag", "mag", "pag", "graph")
+ARROWS = ("->", "<-", "<->")
 
 _BARE = re.compile(r"[A-Za-z0-9_.]+")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _ESCAPED = re.compile(r'\\(?:(")|\n)')
-ARROWS = ("->", "<-", "<->")
-
 _TOKEN = re.compile(
     r"""
     (?P<skip>\s+|\#[^\n]*|//[^\n]*|/\*.*?\*/)
