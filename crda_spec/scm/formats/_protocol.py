@@ -93,9 +93,12 @@ class Draft:
     _full: bool = False
 
     def node(self, name: str, at: int | None) -> bool:
-        """Notes a name; False, with a complaint, for an empty one."""
+        """Notes a name; False, with a complaint, for one that is empty or no text."""
         if not name:
             self.source.complain("node-name", at, "a name is empty", "write the node's name")
+            return False
+        if why := surrogates(name):
+            self.source.complain("node-name", at, f"{show(name)} is no name: {why}", "rename the node")
             return False
         if name not in self.nodes:
             self.nodes[name] = None if at is None else self.source.place(at)

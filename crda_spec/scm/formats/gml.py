@@ -1,251 +1,182 @@
-"""GML: `graph [ directed 1 node [ id 0 label "dose" ] edge [ source 0 target 1 ] ]`.
+"""GML: `graph [ directed 1 node [ id 0 label "dose" ] edge [ source 0 target 1 ] ]`, read by networkx.
 
 A node's name is its label. Roles are keys of our own with the values 1 and 0 (`latent`, `outcome`, `exposure`,
 `adjusted`, `selected`, `noise`); an edge with `bidirected 1` or `mark "<->"` is a hidden common cause. Everything is
 written in ASCII, other characters as `&#233;`, so any name can be held.
 
-networkx has a reader too; this one is our own because that one keeps no positions, stops at the first error, turns line
-breaks inside a label into spaces and the label `()` into a tuple, and fails on deep nesting.
+networkx keeps no places, recurses into brackets and is silent about much: what stands outside the graph, `directed 0`
+said twice, a label that is a bracket, every line after a comment with one quotation mark. So the text is looked through
+first, and each node and edge takes its offset along as a key of its own.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from html.entities import name2codepoint
+from typing import TYPE_CHECKING, Any
 
-from crda_spec.errors import did_you_mean, show
-from crda_spec.scm.formats._protocol import ROLES, Draft, ReadGraph, Role, Source, as_flag, surrogates, unwritable
-from crda_spec.scm.graph import Mark
+from crda_spec.errors import did_you_mean, printable, show
+from crda_spec.scm.formats._protocol import ROLES, Draft, ReadGraph, Role, Source, surrogates, unwritable
+from crda_spec.scm.formats.objects import AttributeReader, EdgeItem, NodeItem, Vocabulary
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 MAX_DEPTH = 20  # brackets inside brackets
 GRAPH_WORDS = ("directed", "multigraph", "node", "edge")
-NODE_WORDS = ("id", "label", *ROLES, "graphics")
-EDGE_WORDS = ("source", "target", "bidirected", "mark")
 # Read over, and said to be lost.
 LOOKS = frozenset(
     {"Creator", "Version", "comment", "creator", "version", "name", "label", "id", "key", "value", "weight"}
+    | {"graphics", "LabelGraphics", "edgeAnchor"}
 )
-DRAWN = frozenset({"graphics", "LabelGraphics", "edgeAnchor"})
+WORDS = Vocabulary(("id", "label", *ROLES, "graphics"), "write {word} 1", LOOKS)
+OFFSET = "crdaOffset"
 
-_TOKEN = re.compile(
-    r"""
-    (?P<skip>\s+|^[ \t]*\#[^\n]*)
-  | (?P<text>"[^"]*")
-  | (?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[Ee][+-]?\d+)?)
-  | (?P<key>[A-Za-z_]\w*)
-  | (?P<sign>[\[\]])
-  | (?P<bad>"[^\n]*|[^\s\[\]"]+)
-    """,
-    re.VERBOSE | re.MULTILINE,
-)
-_ENTITY = re.compile(r"&(?:#(\d{1,7})|#x([0-9A-Fa-f]{1,6})|([A-Za-z][0-9A-Za-z]*));")
+_COMMENT = re.compile(r'("[^"\n]*")|#[^\n]*')
+_TEXT = re.compile(r'"[^"\n]*"?')
+_WORD = re.compile(r"[A-Za-z]\w*|[][]")
+_NO_VALUE = re.compile(r"(?<![A-Za-z_])(id|label|source|target)\s*[][]")
+_TRUE = re.compile(r'directed\s+"?(1|true|yes)\b', re.IGNORECASE)
+_INSERTED = re.compile(rf" (?:{OFFSET} \d+|multigraph 1) ")
 _UNPRINTABLE = re.compile(r'[^ -~]|[&"]')
 
 
-@dataclass(frozen=True, slots=True)
-class _Pair:
-    """`key value`, where the value is a text or more pairs; `at` is where the value stands."""
-
-    key: str
-    key_at: int
-    value: str | tuple[_Pair, ...]
-    at: int
-
-
-@dataclass(slots=True)
-class _Parser:
-    """Reads pairs; goes on after what it cannot read."""
-
-    source: Source
-    tokens: list[tuple[str, str, int]]  # kind, text, offset
-    position: int = 0
-    astray: bool = False
-
-    def pairs(self, depth: int) -> tuple[_Pair, ...]:
-        """Up to a closing bracket, which is left for the caller, or the end."""
-        found: list[_Pair] = []
-        while (token := self.tokens[self.position])[0] != "end" and token[1] != "]" and not self.source.is_hopeless:
-            kind, text, at = token
-            self.position += 1
-            if kind != "key":
-                self._complain(at, f"a key is expected, but here is {show(text)}", "write pairs, as in id 0")
-                continue
-            pair = self._pair(text, at, depth)
-            if pair is not None:
-                found.append(pair)
-        return tuple(found)
-
-    def _pair(self, key: str, key_at: int, depth: int) -> _Pair | None:
-        kind, text, at = self.tokens[self.position]
-        if kind == "end" or text == "]":
-            self._complain(key_at, f"{show(key)} has no value", "write a number, a text in double quotes or [ ... ]")
-            return None
-        self.position += 1
-        if text != "[":
-            return _Pair(key, key_at, _decoded(text[1:-1]) if kind == "text" else text, at)
-        if depth >= MAX_DEPTH:
-            self._complain(at, f"brackets are nested more than {MAX_DEPTH} deep", "write nodes and edges only")
-            self.position, self.astray = len(self.tokens) - 1, True
-            return None
-        inner = self.pairs(depth + 1)
-        if self.tokens[self.position][0] == "end":
-            if not self.astray:
-                self._complain(at, "the bracket is not closed", "end it with ]")
-            self.astray = True
-        else:
-            self.position += 1
-        return _Pair(key, key_at, inner, at)
-
-    def _complain(self, at: int, what: str, hint: str) -> None:
-        self.source.complain("graph-syntax", at, what, hint)
-
-
-def _parse(source: Source) -> tuple[_Pair, ...]:
-    found: list[tuple[str, str, int]] = []
-    astray = False
-    for match in _TOKEN.finditer(source.text):
-        kind, text, at = match.lastgroup or "", match.group(), match.start()
-        if kind == "bad":
-            closed = not text.startswith('"')
-            astray = astray or not closed  # the rest of the line is gone, brackets and all
-            what = f"{show(text)} means nothing here" if closed else "a quoted text is not closed"
-            source.complain("graph-syntax", at, what, "put it in double quotes" if closed else 'end it with "')
-            if source.is_hopeless:
-                break
-        elif kind != "skip":
-            found.append((kind, text, at))
-    found.append(("end", "", len(source.text)))
-    parser = _Parser(source, found, astray=astray)
-    pairs = parser.pairs(0)
-    if found[parser.position][0] != "end":
-        source.complain("graph-syntax", found[parser.position][2], "a bracket closes that nothing opened", "remove it")
-    return pairs
-
-
-class _Reader:
-    """Gives the pairs their meaning."""
+class _Scan:
+    """Looks through the text before networkx sees it."""
 
     def __init__(self, draft: Draft) -> None:
         self.draft = draft
-        self.names: dict[str, str] = {}  # of the ids
+        self.offsets: dict[str, list[int]] = {"graph": [], "node": [], "edge": []}
+        self.directed: list[int] = []
 
-    def document(self, pairs: tuple[_Pair, ...]) -> None:
-        graphs: list[_Pair] = []
-        for pair in pairs:
-            if pair.key == "graph" and isinstance(pair.value, tuple):
-                graphs.append(pair)
-            elif not self._drawn(pair, "the file"):
-                self._unknown(pair, "a file", ("graph",))
-        for pair in graphs[1:]:
-            self._complain(pair.key_at, "a second graph", "write one graph to a file")
-        if graphs:
-            self._graph(graphs[0])
-        elif not self.draft.source.complaints:
-            self._complain(0, "there is no graph", "write graph [ directed 1 ... ]")
+    def graph(self) -> nx.MultiDiGraph[Any] | None:
+        """What networkx reads; None, with a complaint, when the text is refused."""
+        plain = _COMMENT.sub(lambda match: match.group(1) or " " * len(match.group()), self.draft.source.text)
+        bare = _TEXT.sub(self._blank, plain)
+        for match in _NO_VALUE.finditer(bare):
+            hint = "write a number or a text in double quotes after it"
+            self._complain(match.start(), f"{show(match.group(1))} has no value", hint)
+        inserts = list(self._inserts(bare))
+        self._check_graph(plain)
+        if self.draft.source.complaints:
+            return None
+        pieces, done = list[str](), 0
+        for at, text in inserts:
+            pieces += [plain[done:at], text]
+            done = at
+        return self._parsed("".join([*pieces, plain[done:]]))
 
-    def _graph(self, graph: _Pair) -> None:
-        inside = graph.value if isinstance(graph.value, tuple) else ()
-        directed = next((pair for pair in inside if pair.key == "directed"), None)
-        if directed is None or self._flag(directed) is False:
-            at = graph.key_at if directed is None else directed.key_at
+    def _blank(self, match: re.Match[str]) -> str:
+        text = match.group()
+        if len(text) == 1 or text[-1] != '"':
+            hint = 'end it with " on the same line; a line break inside it is &#10;'
+            self._complain(match.start(), "a quoted text is not closed", hint)
+        return '"'.ljust(len(text) - 1) + '"' if len(text) > 1 else text
+
+    def _inserts(self, bare: str) -> Iterator[tuple[int, str]]:
+        """What networkx shall read beside the text: at these positions, the offset of each node and edge."""
+        depth, word, word_at = 0, "", 0
+        for match in _WORD.finditer(bare):
+            sign, at = match.group(), match.start()
+            if sign == "[":
+                depth += 1
+                if depth > MAX_DEPTH:
+                    self._complain(at, f"brackets are nested more than {MAX_DEPTH} deep", "write nodes and edges only")
+                    return
+                if (depth, word) in ((1, "graph"), (2, "node"), (2, "edge")):
+                    self.offsets[word].append(word_at)
+                    yield at + 1, " multigraph 1 " if depth == 1 else f" {OFFSET} {word_at} "
+            elif sign == "]":
+                depth -= 1
+            elif sign == OFFSET or (depth == 0 and sign not in LOOKS | {"graph"}):
+                hint = did_you_mean(sign, ["graph"], otherwise="known are")
+                self._complain(at, f"{show(sign)} is no key of a file", hint)
+            elif depth == 0 and sign != "graph":
+                self.draft.dropped[f"the {sign} of the file"] += 1
+            elif depth == 1 and sign == "directed":
+                self.directed.append(at)
+            word, word_at = sign, at
+
+    def _check_graph(self, plain: str) -> None:
+        source, edges = self.draft.source, self.offsets["edge"]
+        graphs = self.offsets["graph"]
+        if len(graphs) != 1 and not source.complaints:
+            what = "a second graph" if graphs else "there is no graph"
+            self._complain(graphs[1] if graphs else 0, what, "write one graph to a file: graph [ directed 1 ... ]")
+        elif graphs and not (len(self.directed) == 1 and _TRUE.match(plain, self.directed[0])):
+            at = (self.directed or graphs)[0]
             what = "the graph is not directed, and edges without a direction are not a causal claim"
-            self.draft.source.complain("graph-not-causal", at, what, "write directed 1, and the cause as source")
-        for pair in inside:
-            if pair.key == "node" and isinstance(pair.value, tuple):
-                self._node(pair, pair.value)
-            elif pair.key in ("node", "edge") and not isinstance(pair.value, tuple):
-                self._complain(pair.at, f"a {pair.key} is {show(pair.value)}", f"write {pair.key} [ ... ]")
-            elif pair.key not in GRAPH_WORDS and not self._drawn(pair, "the graph"):
-                self._unknown(pair, "a graph", GRAPH_WORDS)
-        for pair in inside:  # only now, since an edge may stand before its nodes
-            if pair.key == "edge" and isinstance(pair.value, tuple):
-                self._edge(pair, pair.value)
+            source.complain("graph-not-causal", at, what, "write directed 1, and the cause as source")
+        for count, at in enumerate(edges, start=1):
+            if not self.draft.has_room(count, at):
+                break
 
-    def _node(self, node: _Pair, inside: tuple[_Pair, ...]) -> None:
-        key = self._one(node, inside, "id")
-        label = self._one(node, inside, "label")
-        if key is None or label is None or not isinstance(key.value, str) or not isinstance(label.value, str):
-            return
-        if key.value in self.names:
-            self._complain(key.at, f"a second node has the id {show(key.value)}", "give each node its own id")
-        elif label.value in self.draft.nodes:
-            self._complain(label.at, f"a second node has the label {show(label.value)}", "give each node its own label")
-        if not self.draft.node(label.value, label.at):
-            return
-        self.names.setdefault(key.value, label.value)
-        for pair in inside:
-            self._said_of(label.value, pair)
+    def _parsed(self, text: str) -> nx.MultiDiGraph[Any] | None:
+        import networkx as nx
 
-    def _said_of(self, name: str, pair: _Pair) -> None:
-        role = next((role for role in ROLES if role == pair.key), None)
-        if role is not None:
-            if self._flag(pair):
-                self.draft.role(role, name, pair.key_at)
-        elif pair.key == "graphics" and isinstance(pair.value, tuple):
-            xy = {inner.key: inner for inner in pair.value if inner.key in ("x", "y") and isinstance(inner.value, str)}
-            if len(xy) == 2:
-                self.draft.position(name, f"{xy['x'].value},{xy['y'].value}", xy["x"].at)
-            if len(pair.value) > len(xy):
-                self.draft.dropped["the graphics of a node"] += 1
-        elif pair.key not in ("id", "label") and not self._drawn(pair, "a node"):
-            self._unknown(pair, "a node", NODE_WORDS)
-
-    def _edge(self, edge: _Pair, inside: tuple[_Pair, ...]) -> None:
-        ends = []
-        for key in ("source", "target"):
-            pair = self._one(edge, inside, key)
-            if pair is not None and isinstance(pair.value, str):
-                if pair.value in self.names:
-                    ends.append(self.names[pair.value])
-                else:
-                    hint = did_you_mean(pair.value, list(self.names), otherwise="the ids are")
-                    self._complain(pair.at, f"no node has the id {show(pair.value)}", hint)
-        mark: Mark = "->"
-        for pair in inside:
-            if pair.key == "bidirected":
-                mark = "<->" if self._flag(pair) else mark
-            elif pair.key == "mark":
-                if pair.value not in ("->", "<->"):
-                    self._complain(pair.at, f"the mark is {show(pair.value)}", 'write "->" or "<->"')
-                mark = "<->" if pair.value == "<->" else mark
-            elif pair.key not in EDGE_WORDS and not self._drawn(pair, "an edge"):
-                self._unknown(pair, "an edge", EDGE_WORDS)
-        if len(ends) == 2 and self.draft.has_room(1, edge.key_at):
-            self.draft.edge(ends[0], ends[1], mark, edge.key_at)
-
-    def _one(self, whole: _Pair, inside: tuple[_Pair, ...], key: str) -> _Pair | None:
-        """The one pair with this key; complains when there is none, several, or a list."""
-        found = [pair for pair in inside if pair.key == key]
-        if not found:
-            self._complain(
-                whole.key_at, f"the {whole.key} has no {key}", f"write {key} and a value inside its brackets"
+        try:
+            # By lines, because a text as a whole is also split at line separators inside quotes.
+            graph: nx.MultiDiGraph[Any] = nx.parse_gml(text.split("\n"), label=None)  # type: ignore[call-overload]
+        except Exception as error:  # noqa: BLE001 - whatever networkx trips over stands in the text
+            reason = (
+                str(error) if isinstance(error, nx.NetworkXError) else "a key has a value of the wrong kind, or several"
             )
+            self._refused(_INSERTED.sub("", reason))
             return None
-        if len(found) > 1 or not isinstance(found[0].value, str):
-            self._complain(found[-1].key_at, f"the {whole.key} needs one {key} with one value", "remove the rest")
-            return None
-        return found[0]
+        return graph
 
-    def _flag(self, pair: _Pair) -> bool | None:
-        flag = as_flag(pair.value) if isinstance(pair.value, str) else None
-        if flag is None:
-            value = show(pair.value) if isinstance(pair.value, str) else "a list"
-            self._complain(pair.at, f"{pair.key} is {value}, which is neither 1 nor 0", f"write {pair.key} 1")
-        return flag
+    def _refused(self, reason: str) -> None:
+        """Repeats what networkx says: `... at (line, column)`, `node #i ...`, `edge #i ...`, or without a place."""
+        at = None
+        if place := re.search(r" at \((\d+), \d+\)$", reason):
+            reason, at = reason[: place.start()], self.draft.source.offset(int(place.group(1)), 1)
+        elif item := re.match(r"(node|edge) #(\d+) ", reason):
+            at = self.offsets[item.group(1)][int(item.group(2))]
+        hint = 'write keys with their values, as in node [ id 0 label "dose" ]'
+        self._complain(at, f"networkx cannot read it: {printable(reason[:200])}", hint)
 
-    def _drawn(self, pair: _Pair, of: str) -> bool:
-        if pair.key in DRAWN or (pair.key in LOOKS and isinstance(pair.value, str)):
-            self.draft.dropped[f"the {pair.key} of {of}"] += 1
-            return True
-        return False
+    def _complain(self, at: int | None, what: str, hint: str) -> None:
+        self.draft.source.complain("graph-syntax", at, what, hint)
 
-    def _unknown(self, pair: _Pair, of: str, known: tuple[str, ...]) -> None:
-        hint = did_you_mean(pair.key, known, otherwise="known are")
-        self._complain(pair.key_at, f"{show(pair.key)} is no key of {of}", hint)
 
-    def _complain(self, at: int, what: str, hint: str) -> None:
-        self.draft.source.complain("graph-attribute", at, what, hint)
+def _meaning(draft: Draft, graph: nx.MultiDiGraph[Any]) -> None:
+    """The names of the nodes, then all that is said about nodes and edges."""
+    for word in graph.graph:
+        if word in LOOKS:
+            draft.dropped[f"the {word} of the graph"] += 1
+        else:
+            hint = did_you_mean(word, GRAPH_WORDS, otherwise="known are")
+            draft.source.complain(
+                "graph-attribute", draft.source.text.find(word), f"{show(word)} is no key of a graph", hint
+            )
+    names: dict[object, str] = {}
+    seen: set[str] = set()
+    nodes: list[NodeItem] = []
+    for key, said in graph.nodes(data=True):
+        at, label = said.pop(OFFSET, None), said.pop("label", None)
+        name = str(label) if isinstance(label, str | int | float) or label in ((), []) else None
+        if name is None:
+            hint = 'write label "..." inside its brackets'
+            draft.source.complain("graph-attribute", at, f"the node {show(key)} needs one label", hint)
+            continue
+        if name in seen:
+            what = f"a second node has the label {show(name)}"
+            draft.source.complain("graph-attribute", at, what, "give each node its own label")
+        seen.add(name)
+        names[key] = name
+        graphics = said.get("graphics")
+        if isinstance(graphics, dict) and {"x", "y"} <= graphics.keys():
+            said["pos"] = (graphics.pop("x"), graphics.pop("y"))
+            if not graphics:
+                del said["graphics"]
+        nodes.append((name, said, at))
+    edges: list[EdgeItem] = [
+        (names[tail], names[head], said, said.pop(OFFSET, None))
+        for tail, head, said in graph.edges(data=True)
+        if tail in names and head in names
+    ]
+    AttributeReader(draft, WORDS).read(nodes, sorted(edges, key=lambda edge: edge[3] or 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,10 +188,9 @@ class Gml:
 
     def read(self, text: str, *, file: str) -> ReadGraph:
         """See `Format.read`."""
-        source = Source(text, file)
-        draft = Draft(source)
-        if source.is_readable():
-            _Reader(draft).document(_parse(source))
+        draft = Draft(Source(text, file))
+        if draft.source.is_readable() and (graph := _Scan(draft).graph()) is not None:
+            _meaning(draft, graph)
         return draft.read(self.name, say_latent="give it latent 1")
 
     def write(self, graph: ReadGraph) -> str:
@@ -293,17 +223,6 @@ def _real(number: float) -> str:
 
 def _encoded(text: str) -> str:
     return _UNPRINTABLE.sub(lambda match: f"&#{ord(match.group())};", text)
-
-
-def _decoded(text: str) -> str:
-    """Character references and named entities; an unknown one stays as it is written."""
-
-    def character(match: re.Match[str]) -> str:
-        decimal, hexadecimal, name = match.groups()
-        code = int(decimal) if decimal else int(hexadecimal, 16) if hexadecimal else name2codepoint.get(name, -1)
-        return chr(code) if 0 <= code < 0x110000 else match.group()
-
-    return _ENTITY.sub(character, text)
 
 
 GML = Gml()

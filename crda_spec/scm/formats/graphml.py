@@ -4,261 +4,211 @@ A node's name is its id, as networkx writes it, unless it has a `name` or `label
 (`latent`, `outcome`, `exposure`, `adjusted`, `selected`, `noise`), positions are `x` and `y`; an edge with `bidirected`
 true or the mark `<->` is a hidden common cause.
 
-networkx has a reader too; it is not used because it keeps no places, stops at the first error, and reads documents that
-define their own entities. See `_graphml_events` for what is refused before anything is parsed.
+networkx builds the graph, from elements that were looked through: it would take a missing id for the name None, invent
+the ends of an edge, merge nodes of one id, and pass over elements that it does not know. A document type is refused
+before anything is parsed, because it can define entities.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from xml.parsers import expat
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
 
 from crda_spec.errors import did_you_mean, show
-from crda_spec.scm.formats._protocol import ROLES, Draft, ReadGraph, Role, Source, as_flag, surrogates, unwritable
-from crda_spec.scm.graph import Mark
+from crda_spec.scm.formats._protocol import ROLES, Draft, ReadGraph, Role, Source, surrogates, unwritable
+from crda_spec.scm.formats.objects import AttributeReader, EdgeItem, NodeItem, Vocabulary
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
-PARENTS = {
-    "graphml": ("",),
-    "key": ("graphml",),
-    "default": ("key",),
-    "desc": ("graphml", "key", "graph", "node", "edge"),
-    "graph": ("graphml",),
-    "node": ("graph",),
-    "edge": ("graph",),
-    "data": ("graphml", "graph", "node", "edge"),
+INSIDE = {
+    "": ("graphml",),
+    "graphml": ("key", "desc", "graph", "data"),
+    "key": ("default", "desc"),
+    "graph": ("desc", "node", "edge", "data"),
+    "node": ("desc", "data"),
+    "edge": ("desc", "data"),
 }
-
-
-class _RefusedError(Exception):
-    """Ends the reading at once; the complaint was made."""
-
-
-@dataclass(slots=True)
-class Key:
-    """A declared kind of data."""
-
-    name: str
-    of: str
-    default: str | None = None
-
-
-@dataclass(slots=True)
-class Item:
-    """A node or an edge with its data, each with its offset."""
-
-    tag: str
-    at: int
-    attributes: dict[str, str]
-    data: dict[str, tuple[str, int]] = field(default_factory=dict)
-
-
-class Events:
-    """The events of one document, collected; their meaning is given when all keys and nodes are known."""
-
-    def __init__(self, source: Source) -> None:
-        self.source = source
-        self.items: list[Item] = []
-        self.keys: dict[str, Key] = {}
-        self.dropped: list[str] = []
-        self._stack: list[str] = []
-        self._skipping = 0  # the depth at which a foreign element was entered
-        self._text: list[str] = []
-        self._data: tuple[str, int] | None = None  # the key of the data element that is open, and its offset
-        self._key = ""
-        self._graphs = 0
-        self._parser = expat.ParserCreate(encoding="utf-8", namespace_separator=" ")
-        self._parser.buffer_text = True
-        self._parser.StartDoctypeDeclHandler = self._doctype
-        self._parser.StartElementHandler = self._start
-        self._parser.EndElementHandler = self._end
-        self._parser.CharacterDataHandler = self._text.append
-
-    def run(self) -> None:
-        """Reads the whole text."""
-        try:
-            self._parser.Parse(self.source.text.encode("utf-8", "surrogatepass"), True)  # noqa: FBT003
-        except expat.ExpatError as error:
-            at = self.source.offset(error.lineno, error.offset + 1)
-            what = f"this is not XML: {expat.ErrorString(error.code)}"
-            self.source.complain("graph-syntax", at, what, "write one <graphml> element, every tag closed")
-        except _RefusedError:
-            return
-
-    @property
-    def _at(self) -> int:
-        return self.source.offset(self._parser.CurrentLineNumber, self._parser.CurrentColumnNumber + 1)
-
-    def complain(self, what: str, hint: str, at: int | None = None) -> None:
-        """At this offset, or at the event at hand."""
-        self.source.complain("graph-syntax", self._at if at is None else at, what, hint)
-
-    def _doctype(self, *_: object) -> None:
-        at = self.source.text.rfind("<!DOCTYPE", 0, self._at)  # the event comes at its end, or at its first bracket
-        self.complain("a document type declaration is refused: it can define entities", "remove <!DOCTYPE ...>", at)
-        raise _RefusedError
-
-    def _start(self, tag: str, attributes: dict[str, str]) -> None:
-        space, _, name = tag.rpartition(" ")
-        self._stack.append(name)
-        if self._skipping:
-            return
-        parent = self._stack[-2] if len(self._stack) > 1 else ""
-        if space not in ("", NAMESPACE) and self._data is not None:
-            self._skipping = len(self._stack)  # an editor's own elements, inside data
-        elif space not in ("", NAMESPACE) or parent not in PARENTS.get(name, ()):
-            where = f"inside <{parent}>" if parent else "at the top"
-            self.complain(f"<{name}> {where} is not read", "write nodes and edges inside one <graph>, keys before it")
-            self._skipping = len(self._stack)
-        else:
-            self._open(name, parent, attributes)
-
-    def _open(self, name: str, parent: str, attributes: dict[str, str]) -> None:
-        self._text.clear()
-        if name == "key":
-            self._key = attributes.get("id", "")
-            known = attributes.get("attr.name") or attributes.get("yfiles.type") or self._key
-            self.keys[self._key] = Key(known, attributes.get("for", "all"))
-        elif name == "graph":
-            self._graphs += 1
-            if self._graphs > 1:
-                self.complain("a second graph", "write one graph to a file")
-            if attributes.get("edgedefault") != "directed":
-                what = "the graph is not directed, and edges without a direction are not a causal claim"
-                hint = 'write edgedefault="directed", and the cause as source'
-                self.source.complain("graph-not-causal", self._at, what, hint)
-        elif name in ("node", "edge"):
-            self.items.append(Item(name, self._at, attributes))
-        elif name == "data":
-            self._data = (attributes.get("key", ""), self._at)
-            if parent in ("graph", "graphml"):
-                self.dropped.append("data of the graph")
-
-    def _end(self, tag: str) -> None:
-        name = tag.rpartition(" ")[2]
-        depth = len(self._stack)
-        self._stack.pop()
-        if self._skipping:
-            if depth == self._skipping:
-                self._skipping = 0
-            return
-        text = "".join(self._text)
-        if name == "default":
-            self.keys[self._key].default = text
-        elif name == "data" and self._data is not None:
-            key, at = self._data
-            self._data = None
-            if self._stack[-1] in ("node", "edge"):
-                self._note(self.items[-1], key, text, at)
-        self._text.clear()
-
-    def _note(self, item: Item, key: str, text: str, at: int) -> None:
-        if key not in self.keys:
-            hint = did_you_mean(key, list(self.keys), otherwise="declared are") or 'declare it: <key id="..." .../>'
-            self.complain(f"no key {show(key)} is declared", hint, at)
-        elif self.keys[key].name in item.data:
-            self.complain(f"{show(self.keys[key].name)} is said twice", "remove one", at)
-        else:
-            item.data[self.keys[key].name] = (text, at)
-
-    def said(self, item: Item) -> dict[str, tuple[str, int]]:
-        """The data of an item, defaults of its keys included."""
-        known = (key for key in self.keys.values() if key.of in (item.tag, "all") and key.default is not None)
-        return {**{key.name: (key.default or "", item.at) for key in known}, **item.data}
-
-
-NODE_WORDS = ("name", "label", *ROLES, "x", "y")
-EDGE_WORDS = ("bidirected", "mark")
-# Read over, and said to be lost.
-LOOKS = frozenset(
-    {"color", "description", "id", "key", "label", "nodegraphics", "edgegraphics", "shape", "size", "weight"}
+WORDS = Vocabulary(
+    ("name", "label", *ROLES, "x", "y"),
+    "write true or false",
+    looks=frozenset(
+        {"color", "description", "id", "key", "label", "nodegraphics", "edgegraphics", "shape", "size", "weight"}
+    ),
 )
+_DECLARATION = re.compile(r"<!(?:DOCTYPE|ENTITY)")
+_HIDDEN = re.compile(r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>", re.DOTALL)
+_TAG = re.compile(r"<(?=[^/!?])")
 # XML 1.0 has no way to write these.
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _SPECIAL = re.compile('[&<>"\t\n\r\x7f-\x9f\u2028]')
 
 
-class _Meaning:
-    """Turns the items into a draft."""
+@dataclass(slots=True)
+class _Document:
+    """The elements of a document: checked, put into one namespace, and rid of what networkx would misread."""
 
-    def __init__(self, draft: Draft, events: Events) -> None:
-        self.draft = draft
-        self.events = events
-        self.names: dict[str, str] = {}  # of the ids
+    draft: Draft
+    root: ET.Element
+    places: dict[ET.Element, int]
+    keys: dict[str, str] = field(default_factory=dict)  # of the ids, the names
+    nodes: dict[str, int] = field(default_factory=dict)  # of the ids, the offsets
 
-    def nodes(self, item: Item) -> None:
-        said = self.events.said(item)
-        key = item.attributes.get("id")
-        if key is None:
-            self._complain(item.at, "the node has no id", 'write <node id="..."/>')
+    def check(self) -> None:
+        """Complains about whatever is not read."""
+        if not self._is_read("", self.root):
             return
-        calls = {said[word][0] for word in ("name", "label") if word in said}
-        if len(calls) > 1:
-            self._complain(item.at, f"the node {show(key)} has a name and another label", "remove one of them")
-        name = min(calls, default=key)
-        if key in self.names:
-            self._complain(item.at, f"a second node has the id {show(key)}", "give each node its own id")
-        elif name in self.draft.nodes:
-            self._complain(item.at, f"a second node has the name {show(name)}", "give each node its own name")
-        self.names.setdefault(key, name)
-        if not self.draft.node(name, item.at):
+        for key in self.root.findall(_tag("key")):
+            identity = key.get("id", "")
+            drawn = key.attrib.pop("yfiles.type", None)
+            self.keys[identity] = key.get("attr.name") or drawn or identity
+            key.attrib.update({"id": identity, "attr.name": self.keys[identity], "attr.type": "string"})
+            for default in key.findall(_tag("default")):
+                default.text = default.text or ""
+        graphs = self.root.findall(_tag("graph"))
+        if len(graphs) != 1:
+            what = "a second graph" if graphs else "there is no graph"
+            self._complain((graphs or [self.root])[-1], what, "write nodes and edges inside one <graph>")
+        for graph in graphs[:1]:
+            if graph.get("edgedefault") != "directed":
+                what = "the graph is not directed, and edges without a direction are not a causal claim"
+                hint = 'write edgedefault="directed", and the cause as source'
+                self.draft.source.complain("graph-not-causal", self.places[graph], what, hint)
+            for node in graph.findall(_tag("node")):
+                self._node(node)
+            for count, edge in enumerate(graph.findall(_tag("edge")), start=1):
+                if not self.draft.has_room(count, self.places[edge]):
+                    break
+                self._edge(edge)
+
+    def _is_read(self, parent: str, element: ET.Element) -> bool:
+        """Whether the element belongs here; removes what does not belong inside it."""
+        space, _, name = element.tag.rpartition("}")
+        foreign = space not in ("", f"{{{NAMESPACE}")
+        if foreign and parent == "data":
+            return False  # an editor's own elements
+        if foreign or name not in INSIDE.get(parent, ()):
+            where = f"inside <{parent}>" if parent else "at the top"
+            hint = "write nodes and edges inside one <graph>, keys before it"
+            self._complain(element, f"<{name}> {where} is not read", hint)
+            return False
+        if name == "data" and parent in ("graph", "graphml"):
+            self.draft.dropped["data of the graph"] += 1
+            return False
+        element.tag = _tag(name)
+        element[:] = [child for child in element if self._is_read(name, child)]
+        return True
+
+    def _node(self, node: ET.Element) -> None:
+        identity = node.get("id")
+        if identity is None:
+            self._complain(node, "the node has no id", 'write <node id="..."/>')
             return
-        for word, (text, at) in said.items():
-            self._said_of(name, word, text, at)
-        if "x" in said and "y" in said:
-            self.draft.position(name, f"{said['x'][0]},{said['y'][0]}", said["x"][1])
+        if identity in self.nodes:
+            self._complain(node, f"a second node has the id {show(identity)}", "give each node its own id")
+        self.nodes.setdefault(identity, self.places[node])
+        node.attrib = {"id": identity}
+        self._check_data(node)
 
-    def _said_of(self, name: str, word: str, text: str, at: int) -> None:
-        role = next((role for role in ROLES if role == word), None)
-        if role is not None:
-            if self._flag(word, text, at):
-                self.draft.role(role, name, at)
-        elif word not in NODE_WORDS:
-            self._other(word, "a node", NODE_WORDS, at)
-
-    def edges(self, item: Item) -> None:
-        if item.attributes.get("directed") == "false":
+    def _edge(self, edge: ET.Element) -> None:
+        if edge.get("directed") == "false":
             what = "the edge is not directed, so it is not a causal claim"
-            self._complain(item.at, what, "make the cause its source; for a hidden common cause, say bidirected")
-            return
-        mark: Mark = "->"
-        for word, (text, at) in self.events.said(item).items():
-            if word == "bidirected":
-                mark = "<->" if self._flag(word, text, at) else mark
-            elif word == "mark":
-                if text not in ("->", "<->"):
-                    self._complain(at, f"the mark is {show(text)}", "write -> or <->")
-                mark = "<->" if text == "<->" else mark
+            self._complain(edge, what, "make the cause its source; for a hidden common cause, say bidirected")
+        ends = {side: edge.get(side) for side in ("source", "target")}
+        for side, identity in ends.items():
+            if identity is None:
+                self._complain(edge, f"the edge has no {side}", f'write <edge {side}="..."/>')
+            elif identity not in self.nodes:
+                hint = did_you_mean(identity, list(self.nodes), otherwise="the ids are")
+                self._complain(edge, f"no node has the id {show(identity)}", hint)
+        # networkx makes the id of an edge its key: the offset comes back as such.
+        edge.attrib = {"id": str(self.places[edge]), **{side: end or "" for side, end in ends.items()}}
+        self._check_data(edge)
+
+    def _check_data(self, item: ET.Element) -> None:
+        seen: set[str] = set()
+        for data in item.findall(_tag("data")):
+            key = data.get("key", "")
+            name = self.keys.get(key)
+            if name is None:
+                hint = did_you_mean(key, list(self.keys), otherwise="declared are")
+                self._complain(data, f"no key {show(key)} is declared", hint or 'declare it: <key id="..." .../>')
+            elif name in seen:
+                self._complain(data, f"{show(name)} is said twice", "remove one")
             else:
-                self._other(word, "an edge", EDGE_WORDS, at)
-        ends = [self._end_of(item, side) for side in ("source", "target")]
-        if None not in ends and self.draft.has_room(1, item.at):
-            self.draft.edge(str(ends[0]), str(ends[1]), mark, item.at)
+                seen.add(name)
 
-    def _end_of(self, item: Item, side: str) -> str | None:
-        key = item.attributes.get(side)
-        if key is None:
-            self._complain(item.at, f"the edge has no {side}", f'write <edge {side}="..."/>')
-        elif key not in self.names:
-            hint = did_you_mean(key, list(self.names), otherwise="the ids are")
-            self._complain(item.at, f"no node has the id {show(key)}", hint)
-        return self.names.get(key or "")
+    def graph(self) -> nx.MultiDiGraph[Any]:
+        """The graph of the checked elements. Every value is a text, and defaults are said of each node and edge."""
+        import networkx as nx
 
-    def _flag(self, word: str, text: str, at: int) -> bool | None:
-        flag = as_flag(text)
-        if flag is None:
-            self._complain(at, f"{word} is {show(text)}, which is neither true nor false", "write true or false")
-        return flag
+        reader: Any = nx.GraphMLReader(force_multigraph=True)
+        keys, defaults = reader.find_graphml_keys(self.root)
+        graph: nx.MultiDiGraph[Any] = reader.make_graph(self.root.find(_tag("graph")), keys, defaults)
+        for kind, items in (("node", graph.nodes), ("edge", graph.edges)):
+            said = {
+                keys[key]["name"]: text for key, text in defaults.items() if keys[key]["for"] in (kind, "all", None)
+            }
+            for item in items if said else ():
+                items[item].update({**said, **items[item]})
+        return graph
 
-    def _other(self, word: str, of: str, known: tuple[str, ...], at: int) -> None:
-        if word in LOOKS:
-            self.draft.dropped[f"the {word} of {of}"] += 1
-        else:
-            self._complain(at, f"{show(word)} is no data of {of}", did_you_mean(word, known, otherwise="known are"))
+    def _complain(self, element: ET.Element, what: str, hint: str) -> None:
+        self.draft.source.complain("graph-syntax", self.places[element], what, hint)
 
-    def _complain(self, at: int, what: str, hint: str) -> None:
-        self.draft.source.complain("graph-attribute", at, what, hint)
+
+def _tag(name: str) -> str:
+    return f"{{{NAMESPACE}}}{name}"
+
+
+def _document(draft: Draft) -> _Document | None:
+    """The elements with their offsets; None, with a complaint, when the text is refused or no XML."""
+    source = draft.source
+    if declared := _DECLARATION.search(source.text):
+        what = "a document type declaration is refused: it can define entities"
+        source.complain("graph-syntax", declared.start(), what, "remove <!DOCTYPE ...>")
+        return None
+    try:
+        root = ET.fromstring(source.text)  # noqa: S314 - without a document type nothing expands and nothing is fetched
+    except ET.ParseError as error:
+        line, column = error.position
+        what = f"this is not XML: {str(error).partition(':')[0]}"
+        hint = "write one <graphml> element, every tag closed"
+        source.complain("graph-syntax", source.offset(line, column + 1), what, hint)
+        return None
+    except ValueError:
+        source.complain("graph-syntax", None, f"this is not XML: {surrogates(source.text)}", "remove it")
+        return None
+    bare = _HIDDEN.sub(lambda match: " " * len(match.group()), source.text)
+    return _Document(draft, root, dict(zip(root.iter(), (match.start() for match in _TAG.finditer(bare)), strict=True)))
+
+
+def _meaning(draft: Draft, graph: nx.MultiDiGraph[Any], places: dict[str, int]) -> None:
+    """The names of the nodes, then all that is said about nodes and edges."""
+    names: dict[str, str] = {}
+    seen: set[str] = set()
+    nodes: list[NodeItem] = []
+    for identity, said in graph.nodes(data=True):
+        at = places[identity]
+        calls = {said.pop(word) for word in ("name", "label") if word in said}
+        name = min(calls, default=identity)
+        if len(calls) > 1:
+            what = f"the node {show(identity)} has a name and another label"
+            draft.source.complain("graph-attribute", at, what, "remove one of them")
+        if name in seen:
+            what = f"a second node has the name {show(name)}"
+            draft.source.complain("graph-attribute", at, what, "give each node its own name")
+        seen.add(name)
+        names[identity] = name
+        position = [said.pop(axis) for axis in "xy" if axis in said]
+        nodes.append((name, {**said, "pos": position} if len(position) == 2 else said, at))
+    edges: list[EdgeItem] = [
+        (names[tail], names[head], said, at) for tail, head, at, said in graph.edges(keys=True, data=True)
+    ]
+    AttributeReader(draft, WORDS).read(nodes, sorted(edges, key=lambda edge: edge[3] or 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,17 +220,11 @@ class GraphMl:
 
     def read(self, text: str, *, file: str) -> ReadGraph:
         """See `Format.read`."""
-        source = Source(text, file)
-        draft = Draft(source)
-        if source.is_readable():
-            events = Events(source)
-            events.run()
-            draft.dropped.update(events.dropped)
-            meaning = _Meaning(draft, events)
-            for item in (item for item in events.items if item.tag == "node"):
-                meaning.nodes(item)
-            for item in (item for item in events.items if item.tag == "edge"):
-                meaning.edges(item)
+        draft = Draft(Source(text, file))
+        if draft.source.is_readable() and (document := _document(draft)) is not None:
+            document.check()
+            if not draft.source.complaints:
+                _meaning(draft, document.graph(), document.nodes)
         return draft.read(self.name, say_latent="give it the data latent, true")
 
     def write(self, graph: ReadGraph) -> str:

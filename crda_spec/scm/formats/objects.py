@@ -1,25 +1,124 @@
-"""Graphs of networkx and pgmpy, and causal graphs, both ways."""
+"""Graphs of networkx and pgmpy, both ways. GML and GraphML, which networkx reads, are given their meaning here too."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import networkx as nx
-
 from crda_spec.errors import Complaint, GraphError, did_you_mean, show
-from crda_spec.scm.formats._protocol import ROLES, Draft, ReadGraph, Role, Source
+from crda_spec.scm.formats._protocol import ROLES, Draft, ReadGraph, Role, Source, as_flag
 from crda_spec.scm.graph import CausalGraph, Mark
 
 if TYPE_CHECKING:
+    import networkx as nx
     from pgmpy.base import ADMG, DAG
 
+Attributes = Mapping[str, Any]
+NodeItem = tuple[str, Attributes, int | None]  # the name, what is said about it, its offset in the text
+EdgeItem = tuple[str, str, Attributes, int | None]
+EDGE_WORDS = ("bidirected", "mark")
 
-NODE_WORDS = (*ROLES, "bidirected", "pos")
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The attributes of one source. In a file all others are refused, but for `looks`, which are read over.
+
+    A graph in memory has no `looks`: it carries whatever its owner likes, so that only misspelt words are refused.
+    """
+
+    node_words: tuple[str, ...]
+    flag_hint: str = "write {word}=True"
+    looks: frozenset[str] | None = None
+
+
+IN_MEMORY = Vocabulary((*ROLES, "bidirected", "pos"))
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeReader:
+    """Fills a draft from nodes and edges with attributes."""
+
+    draft: Draft
+    words: Vocabulary
+
+    def read(self, nodes: Iterable[NodeItem], edges: Iterable[EdgeItem]) -> None:
+        """All nodes, then all edges; a node with the attribute `bidirected` stands for an edge `a <-> b`."""
+        stand_ins: dict[str, int | None] = {}
+        for name, said, at in nodes:
+            if "bidirected" in said and self._flag(said, "bidirected", show(name), at):
+                stand_ins[name] = at
+            elif self.draft.node(name, at):
+                for word, value in said.items():
+                    self._node_word(name, word, value, at)
+        arrows = list(edges)
+        self._edges(arrow for arrow in arrows if arrow[0] not in stand_ins and arrow[1] not in stand_ins)
+        for name, at in sorted(stand_ins.items()):
+            children = list(dict.fromkeys(head for tail, head, *_ in arrows if tail == name))
+            parents = {tail for tail, head, *_ in arrows if head == name}
+            if len(children) == 2 and not parents:
+                self.draft.edge(children[0], children[1], "<->", at)
+            else:
+                what = f"{show(name)} is bidirected, but has {len(children)} children and {len(parents)} parents"
+                self._complain(at, what, "it stands for a <-> b: two children, no parent")
+
+    def _edges(self, arrows: Iterable[EdgeItem]) -> None:
+        pairs: set[tuple[str, str]] = set()
+        for tail, head, said, at in arrows:
+            mark = self._mark(f"{tail} -> {head}", said, at)
+            if mark == "<->" and self.words.looks is None:
+                if (head, tail) in pairs:
+                    continue  # drawn as an arrow each way, which is one edge
+                pairs.add((tail, head))
+            self.draft.edge(tail, head, mark, at)
+
+    def _node_word(self, name: str, word: str, value: object, at: int | None) -> None:
+        role = next((role for role in ROLES if role == word), None)
+        if role is not None:
+            if self._flag({word: value}, word, show(name), at):
+                self.draft.role(role, name, at)
+        elif word == "pos":
+            numbers = value if isinstance(value, Iterable) and not isinstance(value, str) else (value,)
+            self.draft.position(name, ",".join(str(number) for number in numbers), at)
+        elif word != "bidirected":
+            hint = did_you_mean(str(word), self.words.node_words, otherwise="known are")
+            misspelt = self.words.looks is None and hint.endswith("?")
+            self._other(word, "node", show(name), hint, refused=misspelt, at=at)
+
+    def _mark(self, edge: str, said: Attributes, at: int | None) -> Mark:
+        mark = said.get("mark", "->")
+        if mark not in ("->", "<->"):
+            self._complain(at, f"the mark of {edge} is {show(mark)}", "write '->' or '<->'")
+        for word in said:
+            if word not in EDGE_WORDS:
+                hint = did_you_mean(str(word), EDGE_WORDS, otherwise="known are")
+                self._other(word, "edge", edge, hint, refused=False, at=at)
+        both = "bidirected" in said and self._flag(said, "bidirected", edge, at)
+        return "<->" if both or mark == "<->" else "->"
+
+    def _flag(self, said: Attributes, word: str, owner: str, at: int | None) -> bool | None:
+        value = said[word]
+        in_memory = self.words.looks is None
+        flag = None if in_memory and isinstance(value, str) else as_flag(str(value))
+        if flag is None:
+            what = f"{word} of {owner} is {show(value)}, which is neither true nor false"
+            self._complain(at, what, self.words.flag_hint.format(word=word))
+        return flag
+
+    def _other(self, word: str, kind: str, owner: str, hint: str, *, refused: bool, at: int | None) -> None:
+        if refused or (self.words.looks is not None and word not in self.words.looks):
+            self._complain(at, f"{show(word)} is no attribute of the {kind} {owner}", hint)
+        else:
+            self.draft.dropped[f"the {word} of {'an' if kind == 'edge' else 'a'} {kind}"] += 1
+
+    def _complain(self, at: int | None, what: str, hint: str) -> None:
+        self.draft.source.complain("graph-attribute", at, what, hint)
 
 
 def to_networkx(graph: CausalGraph) -> nx.DiGraph[str]:
     """The graph as a DiGraph: roles as true node attributes, hidden common causes as latent nodes."""
+    import networkx as nx
+
     found: nx.DiGraph[str] = nx.DiGraph()
     found.add_nodes_from(graph.observed)
     found.add_nodes_from(graph.latents, latent=True)
@@ -37,27 +136,11 @@ def read_networkx(graph: nx.DiGraph[Any]) -> ReadGraph:
 
     Attributes of other names belong to the caller and are left alone, unless they look like a role misspelt.
     """
+    _check_names(graph)
     draft = Draft(Source("", ""))
-    complaints = check_names(graph)
-    if complaints:
-        raise GraphError(complaints)
-    stand_ins = {name for name, said in graph.nodes(data=True) if said.get("bidirected")}
-    for name, said in graph.nodes(data=True):
-        if name not in stand_ins:
-            draft.node(name, None)
-            _attributes(draft, name, said)
-    pairs: set[tuple[str, str]] = set()
-    for tail, head, said in graph.edges(data=True):
-        if tail in stand_ins or head in stand_ins:
-            continue
-        mark = _mark(draft, tail, head, said)
-        if mark == "<->":
-            if (head, tail) in pairs:
-                continue  # drawn as an arrow each way, which is one edge
-            pairs.add((tail, head))
-        draft.edge(tail, head, mark, None)
-    for name in sorted(stand_ins):
-        _stand_in(draft, graph, name)
+    nodes = ((name, said, None) for name, said in graph.nodes(data=True))
+    edges = ((tail, head, said, None) for tail, head, said in graph.edges(data=True))
+    AttributeReader(draft, IN_MEMORY).read(nodes, edges)
     return draft.read("networkx", say_latent="give it the node attribute latent=True")
 
 
@@ -66,63 +149,26 @@ def from_networkx(graph: nx.DiGraph[Any], *, target: str | None = None) -> Causa
     return read_networkx(graph).graph(target=target)
 
 
-def check_names(graph: nx.Graph[Any]) -> list[Complaint]:
-    """Everything that keeps the graph from being read: no direction, nodes that are not texts."""
+def _check_names(graph: nx.Graph[Any]) -> None:
+    """GraphError for whatever keeps the graph from being read: no direction, nodes that are not texts."""
     if not graph.is_directed():
-        return [
+        raise GraphError(
             Complaint(
                 code="graph-not-causal",
                 what="the graph is not directed, and edges without a direction are not a causal claim",
                 hint="make a networkx.DiGraph with the cause first",
             )
-        ]
-    wrong: list[Hashable] = [name for name in graph.nodes if not isinstance(name, str) or not name]
-    return [
-        Complaint(
-            code="node-name",
-            what=f"the node {show(name)} is not named by a text",
-            hint="name the nodes by the columns of the data",
         )
-        for name in wrong
-    ]
-
-
-def _attributes(draft: Draft, name: str, said: Mapping[str, Any]) -> None:
-    for word, value in said.items():
-        role = next((role for role in ROLES if role == word), None)
-        if role is not None:
-            if not isinstance(value, bool | int):
-                what = f"{word} of {show(name)} is {show(value)}, which is neither true nor false"
-                draft.source.complain("graph-attribute", None, what, f"write {word}=True")
-            elif value:
-                draft.role(role, name, None)
-        elif word == "pos":
-            draft.position(name, ",".join(str(part) for part in value), None)
-        else:
-            hint = did_you_mean(str(word), NODE_WORDS)
-            if hint.endswith("?"):
-                what = f"{show(word)} is no attribute of the node {show(name)}"
-                draft.source.complain("graph-attribute", None, what, hint)
-            else:
-                draft.dropped[f"the {word} of a node"] += 1
-
-
-def _mark(draft: Draft, tail: str, head: str, said: Mapping[str, Any]) -> Mark:
-    mark = said.get("mark", "->")
-    if mark not in ("->", "<->"):
-        what = f"the mark of {tail} -> {head} is {show(mark)}"
-        draft.source.complain("graph-attribute", None, what, "write '->' or '<->'")
-    return "<->" if mark == "<->" or said.get("bidirected") else "->"
-
-
-def _stand_in(draft: Draft, graph: nx.DiGraph[Any], name: str) -> None:
-    """A node that stands for a hidden common cause has two children and no parent."""
-    children, parents = list(graph.successors(name)), list(graph.predecessors(name))
-    if len(children) == 2 and not parents:
-        draft.edge(children[0], children[1], "<->", None)
-    else:
-        what = f"{show(name)} is bidirected, but has {len(children)} children and {len(parents)} parents"
-        draft.source.complain("graph-attribute", None, what, "it stands for a <-> b: two children, no parent")
+    wrong: list[Hashable] = [name for name in graph.nodes if not isinstance(name, str) or not name]
+    if wrong:
+        raise GraphError(
+            Complaint(
+                code="node-name",
+                what=f"the node {show(name)} is not named by a text",
+                hint="name the nodes by the columns of the data",
+            )
+            for name in wrong
+        )
 
 
 # pgmpy's names of the roles; `noise` and `bidirected` are ours, which its role system keeps like any other.
@@ -151,6 +197,7 @@ def to_pgmpy_dag(graph: CausalGraph) -> DAG:
 
 def to_pgmpy_admg(graph: CausalGraph) -> ADMG:
     """The graph as a pgmpy ADMG."""
+    import networkx as nx
     from pgmpy.base import ADMG
 
     found = ADMG()
@@ -175,44 +222,24 @@ def read_pgmpy(graph: DAG | ADMG) -> ReadGraph:
                 hint="make a pgmpy DAG or ADMG",
             )
         )
-    complaints = check_names(graph)
-    if complaints:
-        raise GraphError(complaints)
-    draft = Draft(Source("", ""))
-    stand_ins = set(graph.get_role("bidirected"))
-    for name in graph.nodes:
-        if name not in stand_ins:
-            draft.node(name, None)
-    for word, role in ROLE_NAMES.items():
+    _check_names(graph)
+    roles: dict[str, dict[str, bool]] = {name: {} for name in graph.nodes}
+    for word, role in {**ROLE_NAMES, "bidirected": "bidirected"}.items():
         for name in graph.get_role(word):
-            if name not in stand_ins:
-                draft.role(role, name, None)
-    _edges(draft, graph, stand_ins)
+            roles[name][role] = True
+    draft = Draft(Source("", ""))
+    nodes = ((name, said, None) for name, said in roles.items())
+    edges = (
+        (tail, head, {"bidirected": said.get("type") == "bidirected"}, None)
+        for tail, head, said in graph.edges(data=True)
+    )
+    AttributeReader(draft, IN_MEMORY).read(nodes, edges)
     return draft.read("pgmpy", say_latent="give it the role latents")
 
 
 def from_pgmpy(graph: DAG | ADMG, *, target: str | None = None) -> CausalGraph:
     """The checked graph; all nodes that are not latent are columns, the target is the outcome unless said."""
     return read_pgmpy(graph).graph(target=target)
-
-
-def _edges(draft: Draft, graph: Any, stand_ins: set[str]) -> None:  # noqa: ANN401 - pgmpy has no types
-    seen: set[tuple[str, str]] = set()
-    for tail, head, said in graph.edges(data=True):
-        if tail in stand_ins:
-            continue
-        if said.get("type") != "bidirected":
-            draft.edge(tail, head, "->", None)
-        elif (head, tail) not in seen:
-            seen.add((tail, head))
-            draft.edge(tail, head, "<->", None)
-    for name in sorted(stand_ins):
-        children = list(graph.successors(name))
-        if len(children) == 2 and not list(graph.predecessors(name)):
-            draft.edge(children[0], children[1], "<->", None)
-        else:
-            what = f"{show(name)} has the role bidirected, but not two children and no parent"
-            draft.source.complain("graph-attribute", None, what, "it stands for a <-> b; remove the role")
 
 
 def _give_roles(found: Any, graph: CausalGraph) -> None:  # noqa: ANN401 - pgmpy has no types

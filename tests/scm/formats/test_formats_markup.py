@@ -8,6 +8,7 @@ from crda_spec.scm.formats import read_graph
 
 UNDIRECTED = "the graph is not directed, and edges without a direction are not a causal claim"
 SOURCE = "make the cause its source; for a hidden common cause, say bidirected"
+SEVERAL = "a key has a value of the wrong kind, or several"
 N = 'node [ id 0 label "a" ] node [ id 1 label "b" ]'
 
 
@@ -25,7 +26,7 @@ def test_gml_is_read():
     found = read_graph(
         'Creator "someone"\nVersion 1\n# a comment\ngraph [ directed 1 label "trial"\n'
         'edge [ source 0 target 1 weight 2 mark "<->" ]\n'
-        'node [ id 0 label "a &amp; &#233;&#x41;&nope;\n2" latent 1 graphics [ x 1 y -2.5E3 w 3 ] ]\n'
+        'node [ id 0 label "a &amp; &#233;&#x41;&nope;&#10;2" latent 1 graphics [ x 1 y -2.5E3 w 3 ] ]\n'
         'node [ id 1 label 7 outcome "true" noise 0 ] ]',
         "gml",
         file="g",
@@ -44,84 +45,95 @@ def test_gml_is_read():
     assert str(found.edges[0].place) == "g:5:1"
 
 
-IDS = "write id and a value inside its brackets"
+CANNOT = "networkx cannot read it"
+KEYS_AND_VALUES = 'write keys with their values, as in node [ id 0 label "dose" ]'
+
+
+@pytest.mark.parametrize(
+    ("inside", "place", "reason"),
+    [
+        pytest.param('node [ label "a" ]', "2:1", "node #0 has no 'id' attribute", id="no-id"),
+        pytest.param(f"{N} edge [ source 0 ]", "2:49", "edge #0 has no 'target' attribute", id="no-target"),
+        pytest.param(f"{N} edge [ source 0 target 7 ]", "2:49", "edge #0 has undefined target 7", id="unknown-id"),
+        pytest.param(f'{N} node [ id 0 label "c" ]', "", "node id 0 is duplicated", id="same-id"),
+        pytest.param('node [ id 0 id 1 label "a" ]', "", SEVERAL, id="two-ids"),
+        pytest.param('node [ id 0 label "a" u_of_edge 1 ] node 5', "", SEVERAL, id="no-list"),
+        pytest.param(f"{N} 5", "2:1", "expected ']', found 5", id="no-key"),
+        pytest.param(f"{N} edge", "3:1", "expected an int, float, string or '[', found ']'", id="no-value"),
+        pytest.param(f"? {N}", "2:1", f"cannot tokenize ? {N}", id="sign"),
+        pytest.param(f"{N} edge [", "3:1", "expected ']', found EOF", id="open-bracket"),
+        pytest.param(f"{N} ] ]", "2:1", "expected EOF, found ']'", id="stray-bracket"),
+        pytest.param(f"{N} x {'9' * 5000}", "", SEVERAL, id="endless-number"),
+    ],
+)
+def test_what_networkx_cannot_read_is_refused_with_its_reason(inside, place, reason):
+    where = f"g:{place}" if place else "g"
+    assert [complaint.headline() for complaint in gml(inside).complaints] == [
+        f"{where}: {CANNOT}: {reason}; {KEYS_AND_VALUES}"
+    ]
 
 
 @pytest.mark.parametrize(
     ("inside", "expected"),
     [
-        pytest.param('node [ label "a" ]', [f"2:1: the node has no id; {IDS}"], id="no-id"),
-        pytest.param(
-            f"{N} edge [ source 0 ]",
-            ["2:49: the edge has no target; write target and a value inside its brackets"],
-            id="no-target",
-        ),
-        pytest.param(
-            f"{N} edge [ source 0 target 7 ]", ["2:72: no node has the id '7'; the ids are: 0, 1"], id="unknown-id"
-        ),
-        pytest.param(
-            f'{N} node [ id 0 label "c" ]',
-            ["2:59: a second node has the id '0'; give each node its own id"],
-            id="same-id",
-        ),
         pytest.param(
             f'{N} node [ id 2 label "a" ]',
-            ["2:67: a second node has the label 'a'; give each node its own label"],
+            ["2:49: a second node has the label 'a'; give each node its own label"],
             id="same-label",
         ),
-        pytest.param('node [ id 0 label "" ]', ["2:19: a name is empty; write the node's name"], id="empty-label"),
         pytest.param(
-            'node [ id 0 id 1 label "a" ]',
-            ["2:13: the node needs one id with one value; remove the rest"],
-            id="two-ids",
+            "node [ id 0 ]", ['2:1: the node 0 needs one label; write label "..." inside its brackets'], id="no-label"
+        ),
+        pytest.param('node [ id 0 label "" ]', ["2:1: a name is empty; write the node's name"], id="empty-label"),
+        pytest.param(
+            'node [ id 0 label "a&#55296;" ]',
+            [r"2:1: 'a\ud800' is no name: half of a surrogate pair is no character; rename the node"],
+            id="surrogate",
         ),
         pytest.param(
-            'node [ id 0 label "a" latnt 1 ]', ["2:23: 'latnt' is no key of a node; did you mean 'latent'?"], id="typo"
+            'node [ id 0 label "a" latnt 1 ]',
+            ["2:1: 'latnt' is no attribute of the node 'a'; did you mean 'latent'?"],
+            id="typo",
         ),
         pytest.param(
             'node [ id 0 label "a" latent 2 ]',
-            ["2:30: latent is '2', which is neither 1 nor 0; write latent 1"],
+            ["2:1: latent of 'a' is 2, which is neither true nor false; write latent 1"],
             id="flag",
         ),
         pytest.param(
-            f'{N} edge [ source 0 target 1 mark "--" ]', ['2:79: the mark is \'--\'; write "->" or "<->"'], id="mark"
+            'node [ id 0 label "a" latent 1 latent 0 ]',
+            ["2:1: latent of 'a' is [1, 0], which is neither true nor false; write latent 1"],
+            id="two-flags",
         ),
-        pytest.param("node 5", ["2:6: a node is '5'; write node [ ... ]"], id="no-list"),
-        pytest.param("nodes [ ] " + N, ["2:1: 'nodes' is no key of a graph; did you mean 'node'?"], id="graph-key"),
-        pytest.param(f"{N} 5", ["2:49: a key is expected, but here is '5'; write pairs, as in id 0"], id="no-key"),
         pytest.param(
-            f"{N} edge",
-            ["2:49: 'edge' has no value; write a number, a text in double quotes or [ ... ]"],
-            id="no-value",
+            f'{N} edge [ source 0 target 1 mark "--" ]',
+            ["2:49: the mark of a -> b is '--'; write '->' or '<->'"],
+            id="mark",
         ),
-        pytest.param(f"{N} ?", ["2:49: '?' means nothing here; put it in double quotes"], id="sign"),
+        pytest.param("nodes [ ] " + N, ["2:1: 'nodes' is no key of a graph; did you mean 'node'?"], id="graph-key"),
         pytest.param(
             'node [ id 0 label "a ]',
-            [
-                '2:19: a quoted text is not closed; end it with "',
-                "2:13: 'label' has no value; write a number, a text in double quotes or [ ... ]",
-                "2:1: the node has no label; write label and a value inside its brackets",
-            ],
+            ['2:19: a quoted text is not closed; end it with " on the same line; a line break inside it is &#10;'],
             id="open-quote",
         ),
         pytest.param(
-            f"{N} edge [",
-            [
-                "1:7: the bracket is not closed; end it with ]",
-                "2:49: the edge has no source; write source and a value inside its brackets",
-                "2:49: the edge has no target; write target and a value inside its brackets",
-            ],
-            id="open-bracket",
-        ),
-        pytest.param(f"{N} ] ]", ["2:51: a bracket closes that nothing opened; remove it"], id="stray-bracket"),
-        pytest.param(
             "node [ graphics " + "[ a " * 5000,
-            [
-                "2:89: brackets are nested more than 20 deep; write nodes and edges only",
-                f"2:1: the node has no id; {IDS}",
-                "2:1: the node has no label; write label and a value inside its brackets",
-            ],
+            ["2:89: brackets are nested more than 20 deep; write nodes and edges only"],
             id="deep",
+        ),
+        pytest.param(
+            "node [ id 0 label ] ]",
+            ["2:13: 'label' has no value; write a number or a text in double quotes after it"],
+            id="label-is-a-bracket",
+        ),
+        pytest.param(
+            f"{N} ] graph [ directed 1",
+            ["2:51: a second graph; write one graph to a file: graph [ directed 1 ... ]"],
+            id="two-graphs",
+        ),
+        pytest.param(f"{N} ] node [", ["2:51: 'node' is no key of a file; known are: graph"], id="outside-the-graph"),
+        pytest.param(
+            f"{N} crdaOffset 1", ["2:49: 'crdaOffset' is no key of a file; known are: graph"], id="our-own-key"
         ),
     ],
 )
@@ -129,7 +141,16 @@ def test_gml_is_refused(inside, expected):
     assert [complaint.headline() for complaint in gml(inside).complaints] == [f"g:{message}" for message in expected]
 
 
-@pytest.mark.parametrize(("head", "place"), [("", "1:1"), ("directed 0", "1:9")])
+@pytest.mark.parametrize(
+    ("head", "place"),
+    [
+        pytest.param("", "1:1", id="not-said"),
+        pytest.param("directed 0", "1:9", id="no"),
+        pytest.param('directed "0"', "1:9", id="text"),
+        pytest.param("directed 0 directed 0", "1:9", id="twice"),
+        pytest.param("directed [ ]", "1:9", id="list"),
+    ],
+)
 def test_undirected_gml_is_refused(head, place):
     assert [complaint.headline() for complaint in gml(N, head).complaints] == [
         f"g:{place}: {UNDIRECTED}; write directed 1, and the cause as source"
@@ -173,6 +194,7 @@ def test_defaults_of_graphml_hold_for_those_that_do_not_speak():
     assert found.latents == ("a",)
 
 
+CLOSED = "write one <graphml> element, every tag closed"
 INSIDE = "write nodes and edges inside one <graph>, keys before it"
 NODE = "name, label, latent, outcome, exposure, adjusted, selected, noise, x, y"
 AB = '<node id="a"/><node id="b"/>'
@@ -209,17 +231,17 @@ AB = '<node id="a"/><node id="b"/>'
         ),
         pytest.param(
             '<node id="a"><data key="k4">1</data></node>',
-            ["2:14: 'latnt' is no data of a node; did you mean 'latent'?"],
+            ["2:1: 'latnt' is no attribute of the node 'a'; did you mean 'latent'?"],
             id="typo",
         ),
         pytest.param(
             '<node id="a"><data key="k3">red</data></node>',
-            [f"2:14: 'colour' is no data of a node; known are: {NODE}"],
+            [f"2:1: 'colour' is no attribute of the node 'a'; known are: {NODE}"],
             id="unknown-data",
         ),
         pytest.param(
             '<node id="a"><data key="k0">si</data></node>',
-            ["2:14: latent is 'si', which is neither true nor false; write true or false"],
+            ["2:1: latent of 'a' is 'si', which is neither true nor false; write true or false"],
             id="flag",
         ),
         pytest.param(
@@ -234,7 +256,6 @@ AB = '<node id="a"/><node id="b"/>'
         pytest.param(
             f"{AB}<oops>",
             [
-                f"2:29: <oops> inside <graph> is not read; {INSIDE}",
                 "3:3: this is not XML: mismatched tag; write one <graphml> element, every tag closed",
             ],
             id="open-tag",
@@ -285,9 +306,33 @@ def test_an_entity_that_nothing_defines_is_refused():
     ]
 
 
-def test_deep_xml_ends_with_few_complaints():
-    found = read_graph("<a>" * 200_000, "graphml", file="g")
-    assert [complaint.headline() for complaint in found.complaints] == [
-        f"g:1:1: <a> at the top is not read; {INSIDE}",
-        "g:1:600001: this is not XML: no element found; write one <graphml> element, every tag closed",
-    ]
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("<a>" * 200_000, f"1:600001: this is not XML: no element found; {CLOSED}", id="open"),
+        pytest.param("<a>" * 200_000 + "</a>" * 200_000, f"1:1: <a> at the top is not read; {INSIDE}", id="closed"),
+        pytest.param(
+            "<a>\ud800</a>", " this is not XML: half of a surrogate pair is no character; remove it", id="surrogate"
+        ),
+    ],
+)
+def test_what_is_no_graphml_gives_one_complaint(text, expected):
+    found = read_graph(text, "graphml", file="g")
+    assert [complaint.headline() for complaint in found.complaints] == [f"g:{expected}"]
+
+
+def test_a_comment_with_a_quotation_mark_swallows_no_line():
+    """networkx takes it for the start of a text that goes on over lines."""
+    found = gml(f'{N}\n# a 5" pipe\nedge [ source 0 target 1 ] # so "\nnode [ id 2 label "c" ]')
+    assert (found.complaints, list(found.nodes), [str(edge) for edge in found.edges]) == (
+        (),
+        ["a", "b", "c"],
+        ["a -> b"],
+    )
+
+
+def test_what_an_editor_adds_to_graphml_is_read_over():
+    data = '<data key="k5"><y:ShapeNode xmlns:y="urn:y"><y:NodeLabel>z</y:NodeLabel></y:ShapeNode></data>'
+    found = graphml(f'<!-- <node id="x"/> --><node id="a" yfiles.foldertype="group">{data}</node><node id="b"/>', KEYS)
+    assert (found.complaints, list(found.nodes), found.lost) == ((), ["a", "b"], ("the nodegraphics of a node",))
+    assert [str(place) for place in found.nodes.values()] == ["g:2:24", f"g:2:{70 + len(data)}"]
