@@ -8,8 +8,8 @@ import pytest
 
 from crda_spec.records import Cloud, Comparison, Control, Diagnostics, Disagreement, MovedFeature, Places
 from crda_spec.report.page import render_html
-from crda_spec.report.page_parts import control_sentence, rows_figures, rows_part
-from crda_spec.report.plots import effects_figure, gain_figure, plot_files
+from crda_spec.report.figures import effects_figure, figure_files, gain_figure, run_figures
+from crda_spec.report.page_parts import control_sentence, rows_part
 from crda_spec.report.summary import sections
 
 FOUND = Diagnostics(
