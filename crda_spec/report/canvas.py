@@ -61,11 +61,6 @@ _ANCHORS = {"left": (0.0, "start"), "center": (0.5, "middle"), "right": (1.0, "e
 _LETTERS = {Path.MOVETO: "M", Path.LINETO: "L", Path.CURVE3: "Q", Path.CURVE4: "C", Path.CLOSEPOLY: "Z"}
 
 
-def sheet(width: float, height: float) -> Figure:
-    """An empty figure; its size in pixels of the page."""
-    return Figure(figsize=(width / POINTS, height / POINTS), facecolor=LIGHT["ground"])
-
-
 def png_bytes(figure: Figure) -> bytes:
     """A PNG on light ground. A letter that the font does not have becomes a box."""
     sink = io.BytesIO()

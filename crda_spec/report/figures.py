@@ -94,40 +94,51 @@ def _in_style() -> Iterator[None]:
 
 
 def _sheet(width: float, height: float) -> Figure:
-    from crda_spec.report.canvas import sheet
+    """An empty figure; its size in pixels of the page."""
+    from matplotlib.figure import Figure
 
-    return sheet(width, height)
+    return Figure(figsize=(width / 72.0, height / 72.0), facecolor=LIGHT["ground"])
 
 
-def _fit(place: Axes, *, cell: tuple[float, float, float, float] | None = None, top: float = 34.0) -> None:
+def _axes(figure: Figure) -> Axes:
+    """New axes; `_fit` finds their place when their labels are known."""
+    return figure.add_axes((0.0, 0.0, 1.0, 1.0), label=str(len(figure.axes)))
+
+
+def _panel(width: float, height: float) -> tuple[Figure, Axes]:
+    figure = _sheet(width, height)
+    return figure, _axes(figure)
+
+
+def _fit(ax: Axes, *, cell: tuple[float, float, float, float] | None = None, top: float = 34.0) -> None:
     """Puts the axes where their labels have room: inside the figure, or inside a cell (left, top, width, height)."""
-    width, height = place.figure.bbox.size
+    width, height = ax.figure.bbox.size
     left, above, wide, high = cell or (0.0, 0.0, width, height)
-    labels = [text_width(label.get_text(), _SIZE) for label in place.get_yticklabels()]
-    start = left + 14.0 + max(labels, default=0.0) + (22.0 if place.get_ylabel() else 0.0)
-    floor = height - above - high + (44.0 if place.get_xlabel() else 26.0)
+    labels = [text_width(label.get_text(), _SIZE) for label in ax.get_yticklabels()]
+    start = left + 14.0 + max(labels, default=0.0) + (22.0 if ax.get_ylabel() else 0.0)
+    floor = height - above - high + (44.0 if ax.get_xlabel() else 26.0)
     end, ceiling = left + wide - 16.0, height - above - top
-    place.set_position((start / width, floor / height, (end - start) / width, (ceiling - floor) / height))
+    ax.set_position((start / width, floor / height, (end - start) / width, (ceiling - floor) / height))
 
 
-def _legend(figure: Figure, place: Axes, *, rows: int = 1) -> None:
-    handles, labels = place.get_legend_handles_labels()
+def _legend(figure: Figure, ax: Axes, *, rows: int = 1) -> None:
+    handles, labels = ax.get_legend_handles_labels()
     top = 1.0 - 8.0 / figure.bbox.height
     figure.legend(handles, labels, loc="upper left", ncols=-(-len(labels) // rows), bbox_to_anchor=(0.03, top))
 
 
-def _scale(place: Axes, axis: Literal["x", "y"], low: float, high: float, most: int = 6) -> None:
+def _scale(ax: Axes, axis: Literal["x", "y"], low: float, high: float, most: int = 6) -> None:
     """An axis from low to high, with round numbers."""
     ticks = round_numbers(low, high, most)
-    place.set(**{f"{axis}ticks": ticks, f"{axis}ticklabels": [setting(value) for value in ticks]})
-    place.set(**{f"{axis}lim": (low, high)})
+    ax.set(**{f"{axis}ticks": ticks, f"{axis}ticklabels": [setting(value) for value in ticks]})
+    ax.set(**{f"{axis}lim": (low, high)})
 
 
-def _beside(place: Axes, x: float, y: float, text: str, *, left: bool = False, colour: str = _SOFT) -> None:
+def _beside(ax: Axes, x: float, y: float, text: str, *, left: bool = False, colour: str = _SOFT) -> None:
     """Words a little to the right of a point, or to its left."""
     side, aside = ("right", -9.0) if left else ("left", 9.0)
     look: dict[str, Any] = {"ha": side, "va": "center_baseline", "color": colour, "annotation_clip": False}
-    place.annotate(text, (x, y), (aside, 0.0), textcoords="offset points", **look)
+    ax.annotate(text, (x, y), (aside, 0.0), textcoords="offset points", **look)
 
 
 def _room(values: Sequence[float], room: float = 0.05) -> tuple[float, float]:
@@ -164,11 +175,10 @@ def feature_figure(before: Array, after: Array, column: Column) -> Picture:
     before: (n,) and after: (m,), in the column's unit; values that are missing, not finite, or far beyond what a table
     may hold are left out. Both are drawn as a share of their own rows, so that the two shapes can be compared.
     """
-    figure = _sheet(_HALF, _feature_height(column))
-    place = figure.add_axes((0.0, 0.0, 1.0, 1.0))
-    description = _draw_feature(place, before, after, column)
-    _fit(place)
-    _legend(figure, place)
+    figure, ax = _panel(_HALF, _feature_height(column))
+    description = _draw_feature(ax, before, after, column)
+    _fit(ax)
+    _legend(figure, ax)
     return Picture(figure, f"{in_unit(column.name, column.unit)} before and after", description)
 
 
@@ -184,9 +194,9 @@ def features_figure(result: RunResult) -> Picture:
     figure = _sheet(width * across, 20.0 + height * -(-len(names) // across))
     for index, name in enumerate(names):
         at = train.names.index(name)
-        place = figure.add_axes((0.0, 0.0, 1.0, 1.0), label=str(index))
-        _draw_feature(place, train.x[:, at], made.action.x[:, at], train.features[at])
-        _fit(place, cell=(width * (index % across), 20.0 + height * (index // across), width, height), top=22.0)
+        ax = _axes(figure)
+        _draw_feature(ax, train.x[:, at], made.action.x[:, at], train.features[at])
+        _fit(ax, cell=(width * (index % across), 20.0 + height * (index // across), width, height), top=22.0)
     _legend(figure, figure.axes[0])
     return Picture(figure, "The moved features before and after", ", ".join(shown(name) for name in names))
 
@@ -199,26 +209,26 @@ def _labels(column: Column) -> tuple[str, ...]:
     return column.labels or ("false", "true")
 
 
-def _draw_feature(place: Axes, before: Array, after: Array, column: Column) -> str:
+def _draw_feature(ax: Axes, before: Array, after: Array, column: Column) -> str:
     """Draws one feature; returns what is to be seen."""
-    return (_draw_histogram if column.is_numeric else _draw_bars)(place, before, after, column)
+    return (_draw_histogram if column.is_numeric else _draw_bars)(ax, before, after, column)
 
 
-def _draw_histogram(place: Axes, before: Array, after: Array, column: Column) -> str:
+def _draw_histogram(ax: Axes, before: Array, after: Array, column: Column) -> str:
     before, after = (values[np.abs(values) < _LARGEST] for values in (before, after))
     edges = bin_edges(before, after, whole=column.type == "integer")
     old, new = (100.0 * np.histogram(values, bins=edges)[0] / max(1, len(values)) for values in (before, after))
-    place.stairs(old, fill=True, color=_GREY, alpha=0.4, label=_REAL)
-    place.stairs(new, color=_SKY, linewidth=1.8, label=_NEW)
+    ax.stairs(old, fill=True, color=_GREY, alpha=0.4, label=_REAL)
+    ax.stairs(new, color=_SKY, linewidth=1.8, label=_NEW)
     # Bins are counted, not measured: no arithmetic on ends near the largest floats.
     low, high, bins = float(edges[0]), float(edges[-1]), len(old)
     ticks = round_numbers(low, high, 5)
     places = [bins * (value / 2 - low / 2) / (high / 2 - low / 2) for value in ticks]
-    place.set_xticks(places, [setting(value) for value in ticks])
-    place.set_xlim(0, bins)
-    _scale(place, "y", 0.0, 1.05 * float(max(old.max(), new.max())) or 1.0, 5)
-    place.set_xlabel(shorten(in_unit(column.name, column.unit), 46))
-    place.set_ylabel("rows, %")
+    ax.set_xticks(places, [setting(value) for value in ticks])
+    ax.set_xlim(0, bins)
+    _scale(ax, "y", 0.0, 1.05 * float(max(old.max(), new.max())) or 1.0, 5)
+    ax.set_xlabel(shorten(in_unit(column.name, column.unit), 46))
+    ax.set_ylabel("rows, %")
     return f"{_spread('Training rows', before)}; {_spread('synthetic rows', after)}"
 
 
@@ -247,21 +257,21 @@ def _spread(whose: str, values: Array) -> str:
     return f"{whose}: from {low} to {high}, median {middle}"
 
 
-def _draw_bars(place: Axes, before: Array, after: Array, column: Column) -> str:
+def _draw_bars(ax: Axes, before: Array, after: Array, column: Column) -> str:
     labels = _labels(column)
     old, new = (100.0 * _shares(values, len(labels)) for values in (before, after))
     order = np.argsort(-old, kind="stable")[:_MOST_BARS]
     names = [_name(labels[code], 22) for code in order]
     for values, shift, colour, alpha, label in ((old, -0.2, _GREY, 0.55, _REAL), (new, 0.2, _SKY, 1.0, _NEW)):
-        place.barh(np.arange(len(order)) + shift, values[order], 0.36, color=colour, alpha=alpha, label=label)
+        ax.barh(np.arange(len(order)) + shift, values[order], 0.36, color=colour, alpha=alpha, label=label)
         for at, value in enumerate(values[order]):
-            _beside(place, value, at + shift, f"{value:.1f} %")
-    place.set_yticks(range(len(order)), names)
-    place.set_ylim(len(order) - 0.45, -0.55)
-    _scale(place, "x", 0.0, 1.2 * float(max(old.max(), new.max())) or 1.0, 5)
+            _beside(ax, value, at + shift, f"{value:.1f} %")
+    ax.set_yticks(range(len(order)), names)
+    ax.set_ylim(len(order) - 0.45, -0.55)
+    _scale(ax, "x", 0.0, 1.2 * float(max(old.max(), new.max())) or 1.0, 5)
     rest = len(labels) - len(order)
     more = f"; {rest} rarer values not drawn" if rest else ""
-    place.set_xlabel(f"{shorten(in_unit(column.name, column.unit), 28)}, % of rows{more}")
+    ax.set_xlabel(f"{shorten(in_unit(column.name, column.unit), 28)}, % of rows{more}")
     return "; ".join(f"{name}: {old[c]:.1f} % to {new[c]:.1f} %" for c, name in zip(order, names, strict=True))
 
 
@@ -277,13 +287,12 @@ def _shares(codes: Array, amount: int) -> Array:
 @_in_style()
 def gate_figure(folds: Sequence[FoldResult], metric: str, target: Column) -> Picture:
     """Each fold as a line from the plain model's loss to the augmented model's; falling is better."""
-    figure = _sheet(_HALF, 320.0)
-    place = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+    figure, ax = _panel(_HALF, 320.0)
     finite = [fold for fold in folds if math.isfinite(fold.plain) and math.isfinite(fold.augmented)]
     labels = {True: "helped", False: "did not help"}
     for fold in finite:
         better = fold.augmented < fold.plain
-        place.plot(
+        ax.plot(
             [0, 1],
             [fold.plain, fold.augmented],
             color=_SKY if better else _ORANGE,
@@ -294,21 +303,21 @@ def gate_figure(folds: Sequence[FoldResult], metric: str, target: Column) -> Pic
         )
     losses = [loss for fold in finite for loss in (fold.plain, fold.augmented)]
     low, high = _room(losses, 0.08)
-    _scale(place, "y", low, high)
+    _scale(ax, "y", low, high)
     if finite:
         means = [sum(fold.plain for fold in finite) / len(finite), sum(fold.augmented for fold in finite) / len(finite)]
         told = [number(mean) for mean in means]
         told_by = f"mean of the folds: {told[0]} to {told[1]}"
-        place.plot([0, 1], means, color=_INK, linewidth=3.0, marker="o", markersize=8, label="mean", gid=told_by)
-        _beside(place, 0.0, means[0], told[0], left=True, colour=_INK)
-        _beside(place, 1.0, means[1], told[1], colour=_INK)
-    place.set_xticks([0, 1], ["plain", "augmented"])
-    place.set_xlim(-0.35, 1.35)
-    place.set_ylabel(shorten(f"held-out {loss_unit(metric, target)}", 40))
-    place.grid(axis="y")
-    place.set_axisbelow(True)
-    _fit(place)
-    _legend(figure, place)
+        ax.plot([0, 1], means, color=_INK, linewidth=3.0, marker="o", markersize=8, label="mean", gid=told_by)
+        _beside(ax, 0.0, means[0], told[0], left=True, colour=_INK)
+        _beside(ax, 1.0, means[1], told[1], colour=_INK)
+    ax.set_xticks([0, 1], ["plain", "augmented"])
+    ax.set_xlim(-0.35, 1.35)
+    ax.set_ylabel(shorten(f"held-out {loss_unit(metric, target)}", 40))
+    ax.grid(axis="y")
+    ax.set_axisbelow(True)
+    _fit(ax)
+    _legend(figure, ax)
     helped = sum(fold.augmented < fold.plain for fold in finite)
     return Picture(
         figure,
@@ -329,28 +338,27 @@ class Change:
 @_in_style()
 def changes_figure(changes: Sequence[Change], *, title: str, metric: str, description: str = "") -> Picture:
     """Changes of the test loss below each other; one that cannot be compared keeps its line and says so."""
-    figure = _sheet(_WHOLE, 84.0 + 34.0 * len(changes))
-    place = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+    figure, ax = _panel(_WHOLE, 84.0 + 34.0 * len(changes))
     ends = [end for one in changes for end in (one.value, *(one.interval or ())) if end is not None]
     low, high = _room([0.0, *ends], 0.12)
-    place.axvline(0.0, color=_LINE, linewidth=1.2)
+    ax.axvline(0.0, color=_LINE, linewidth=1.2)
     for at, one in enumerate(changes):
         if one.value is None:
-            _beside(place, 0.0, at, "nothing to compare", left=-low > high)
+            _beside(ax, 0.0, at, "nothing to compare", left=-low > high)
             continue
         start, end = one.interval or (one.value, one.value)
         colour = _INK if one.interval is None or start <= 0 <= end else _SKY if end < 0 else _ORANGE
-        place.plot([start, end], [at, at], color=colour, linewidth=5.0, solid_capstyle="round")
-        place.plot([one.value], [at], color=colour, marker="o", markersize=13, gid=f"{one.name} {_change_words(one)}")
-    _beside(place, 0.0, -0.75, "better", left=True)
-    _beside(place, 0.0, -0.75, "worse")
-    _scale(place, "x", low, high, 8)
-    place.set_yticks(range(len(changes)), [_name(one.name, 24) for one in changes])
-    place.tick_params(axis="y", length=0, labelcolor=_INK)
-    place.set_ylim(len(changes) - 0.4, -0.6)
-    place.spines["left"].set_visible(False)
-    place.set_xlabel(f"change of the test {metric.upper()}, %")
-    _fit(place)
+        ax.plot([start, end], [at, at], color=colour, linewidth=5.0, solid_capstyle="round")
+        ax.plot([one.value], [at], color=colour, marker="o", markersize=13, gid=f"{one.name} {_change_words(one)}")
+    _beside(ax, 0.0, -0.75, "better", left=True)
+    _beside(ax, 0.0, -0.75, "worse")
+    _scale(ax, "x", low, high, 8)
+    ax.set_yticks(range(len(changes)), [_name(one.name, 24) for one in changes])
+    ax.tick_params(axis="y", length=0, labelcolor=_INK)
+    ax.set_ylim(len(changes) - 0.4, -0.6)
+    ax.spines["left"].set_visible(False)
+    ax.set_xlabel(f"change of the test {metric.upper()}, %")
+    _fit(ax)
     return Picture(figure, title, description or "; ".join(f"{one.name}: {_change_words(one)}" for one in changes))
 
 
@@ -394,10 +402,10 @@ def ensemble_figure(found: Ensemble) -> Picture:
 @_in_style()
 def cloud_figure(cloud: Cloud, axes: tuple[str, str], title: str) -> Picture:
     """Real rows as filled grey dots, new ones as blue rings."""
-    figure, place = _plane([*cloud.real, *cloud.new], axes)
-    place.plot(*_columns(cloud.real), **_DOT, color=_GREY, alpha=0.5, markeredgewidth=0.0, label=_REAL)
-    place.plot(*_columns(cloud.new), **_RING, label=_NEW)
-    _legend(figure, place)
+    figure, ax = _plane([*cloud.real, *cloud.new], axes)
+    ax.plot(*_columns(cloud.real), **_DOT, color=_GREY, alpha=0.5, markeredgewidth=0.0, label=_REAL)
+    ax.plot(*_columns(cloud.new), **_RING, label=_NEW)
+    _legend(figure, ax)
     ranges = "; ".join(
         f"{axis}: training rows from {_range(cloud.real, at)}, synthetic rows from {_range(cloud.new, at)}"
         for at, axis in enumerate(axes)
@@ -409,10 +417,10 @@ def cloud_figure(cloud: Cloud, axes: tuple[str, str], title: str) -> Picture:
 def quantile_figure(found: Comparison, axes: tuple[str, str], title: str) -> Picture:
     """Equal quantiles of two samples against each other, and the line on which they are the same."""
     both = [*found.before, *found.after]
-    figure, place = _plane([(value, value) for value in both], axes)
-    place.plot(_room(both), _room(both), color=_LINE, linewidth=1.0, label="no change")
-    place.plot(found.before, found.after, **_RING, label="quantiles")
-    _legend(figure, place)
+    figure, ax = _plane([(value, value) for value in both], axes)
+    ax.plot(_room(both), _room(both), color=_LINE, linewidth=1.0, label="no change")
+    ax.plot(found.before, found.after, **_RING, label="quantiles")
+    _legend(figure, ax)
     description = (
         f"{len(found.before)} quantiles; {axes[0]} from {number(found.before[0])} to {number(found.before[-1])}, "
         f"{axes[1]} from {number(found.after[0])} to {number(found.after[-1])}; largest gap between the distributions "
@@ -423,15 +431,14 @@ def quantile_figure(found: Comparison, axes: tuple[str, str], title: str) -> Pic
 
 def _plane(points: Sequence[tuple[float, float]], axes: tuple[str, str]) -> tuple[Figure, Axes]:
     """Named axes around the points."""
-    figure = _sheet(_HALF, 360.0)
-    place = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+    figure, ax = _panel(_HALF, 360.0)
     across, up = _columns(points)
-    _scale(place, "x", *_room(across), 5)
-    _scale(place, "y", *_room(up), 5)
-    place.set_xlabel(_name(axes[0]))
-    place.set_ylabel(_name(axes[1], 36))
-    _fit(place)
-    return figure, place
+    _scale(ax, "x", *_room(across), 5)
+    _scale(ax, "y", *_room(up), 5)
+    ax.set_xlabel(_name(axes[0]))
+    ax.set_ylabel(_name(axes[1], 36))
+    _fit(ax)
+    return figure, ax
 
 
 def _columns(points: Sequence[tuple[float, float]]) -> tuple[list[float], list[float]]:
@@ -451,18 +458,18 @@ def effects_figure(moved: Sequence[MovedFeature], columns: Sequence[Column], tar
     figure = _sheet(_HALF, 26.0 + height * -(-len(moved) // across))
     ends = _room([value for one in moved for value in one.curve], 0.08)
     for index, (one, column) in enumerate(zip(moved, columns, strict=True)):
-        place = figure.add_axes((0.0, 0.0, 1.0, 1.0), label=str(index))
-        place.plot(one.grid, one.curve, color=_SKY, marker="o", markersize=4)
-        _scale(place, "y", *ends, 4)
+        ax = _axes(figure)
+        ax.plot(one.grid, one.curve, color=_SKY, marker="o", markersize=4)
+        _scale(ax, "y", *ends, 4)
         if column.is_numeric:
-            _scale(place, "x", *_room(one.grid), 4)
+            _scale(ax, "x", *_room(one.grid), 4)
         else:
             codes = [int(code) for code in one.grid][:4]
-            place.set_xticks(codes, [_name(_labels(column)[code], 26 // len(codes)) for code in codes], fontsize=10.0)
-            place.set_xlim(*_room(one.grid, 0.25))
-        place.set_xlabel(shorten(in_unit(column.name, column.unit), 24))
-        place.set_title(f"{share(one.effect)} of the outcome's sd", fontsize=10.0, color=_SOFT, pad=3.0)
-        _fit(place, cell=(width * (index % across), 26.0 + height * (index // across), width, height), top=20.0)
+            ax.set_xticks(codes, [_name(_labels(column)[code], 26 // len(codes)) for code in codes], fontsize=10.0)
+            ax.set_xlim(*_room(one.grid, 0.25))
+        ax.set_xlabel(shorten(in_unit(column.name, column.unit), 24))
+        ax.set_title(f"{share(one.effect)} of the outcome's sd", fontsize=10.0, color=_SOFT, pad=3.0)
+        _fit(ax, cell=(width * (index % across), 26.0 + height * (index // across), width, height), top=20.0)
     outcome = shorten(in_unit(target.name, target.unit), 34)
     figure.text(0.03, 1 - 18.0 / (26.0 + height * -(-len(moved) // across)), f"teacher's mean, {outcome}")
     description = "; ".join(
@@ -474,18 +481,17 @@ def effects_figure(moved: Sequence[MovedFeature], columns: Sequence[Column], tar
 @_in_style()
 def gain_figure(control: Control, target: Column) -> Picture:
     """The test loss of three students: real rows, the same labelled anew, and rows at new places."""
-    figure = _sheet(_HALF, 180.0)
-    place = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+    figure, ax = _panel(_HALF, 180.0)
     losses = (control.plain, control.relabelled, control.augmented)
-    place.barh(range(3), losses, 0.55, color=[(_GREY, 0.55), _SKY, _SKY])
+    ax.barh(range(3), losses, 0.55, color=[(_GREY, 0.55), _SKY, _SKY])
     for at, loss in enumerate(losses):
-        _beside(place, loss, at, number(loss))
-    place.set_yticks(range(3), ["plain", "relabelled, not moved", "augmented"])
-    place.tick_params(axis="y", length=0, labelcolor=_INK)
-    place.set_ylim(2.55, -0.55)
-    _scale(place, "x", 0.0, 1.25 * max(losses) or 1.0, 5)
-    place.set_xlabel(shorten(f"test {loss_unit(control.metric, target)}", 46))
-    _fit(place, top=12.0)
+        _beside(ax, loss, at, number(loss))
+    ax.set_yticks(range(3), ["plain", "relabelled, not moved", "augmented"])
+    ax.tick_params(axis="y", length=0, labelcolor=_INK)
+    ax.set_ylim(2.55, -0.55)
+    _scale(ax, "x", 0.0, 1.25 * max(losses) or 1.0, 5)
+    ax.set_xlabel(shorten(f"test {loss_unit(control.metric, target)}", 46))
+    _fit(ax, top=12.0)
     description = (
         f"{control.metric.upper()} {number(control.plain)} plain, {number(control.relabelled)} relabelled, "
         f"{number(control.augmented)} augmented: {percent(control.teacher_percent)} % by the teacher's labels, "
@@ -508,32 +514,31 @@ def sensitivity_figure(feature: FeatureSensitivity, target: str) -> Picture:
     r, measured = feature.robustness, (feature.observed_with_feature, feature.observed_with_target)
     # Both axes end at the nearest of these that leaves room around the points.
     end = next((end for end in (0.05, 0.1, 0.2, 0.5, 1.0) if 1.25 * max(r, *measured) <= end), 1.0)
-    figure = _sheet(_HALF, 380.0)
-    place = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+    figure, ax = _panel(_HALF, 380.0)
     name, goal = shown(feature.name), shown(target)
     if edge := _edge(feature.limit, end):
-        place.fill(*zip(*edge, (100 * end, 100 * end), strict=True), color=LIGHT["orange-tint"], linewidth=0.0)
+        ax.fill(*zip(*edge, (100 * end, 100 * end), strict=True), color=LIGHT["orange-tint"], linewidth=0.0)
         used = "the whole gain used up"
-        place.plot(*zip(*edge, strict=True), color=_ORANGE, linewidth=2.4, label="gain used up", gid=used)
+        ax.plot(*zip(*edge, strict=True), color=_ORANGE, linewidth=2.4, label="gain used up", gid=used)
     for fraction, part, label in ((0.25, "quarter", ""), (0.5, "half", "half, quarter")):
         if curve := _edge(fraction * feature.limit, end):
             used = f"{part} of the gain used"
-            place.plot(*zip(*curve, strict=True), color=_LINE, linestyle="--", linewidth=1.2, label=label, gid=used)
+            ax.plot(*zip(*curve, strict=True), color=_LINE, linestyle="--", linewidth=1.2, label=label, gid=used)
     look = {**_DOT, "markersize": 10, "gid": f"{share(r)} of each uses up the gain"}
-    place.plot([100 * r], [100 * r], **look, color=_INK, label="equal ties")
+    ax.plot([100 * r], [100 * r], **look, color=_INK, label="equal ties")
     description = f"The gain is used up when a hidden cause explains {share(r)} of each"
     if feature.observed:
         shares = f"{share(measured[0])} of {name} and {share(measured[1])} of {goal}"
         label = f"{_name(feature.observed, 24)} (measured)"
         look = {**_DOT, "marker": "D", "markersize": 9, "gid": f"{feature.observed}: {shares}"}
-        place.plot([100 * measured[0]], [100 * measured[1]], **look, color=_SKY, label=label)
+        ax.plot([100 * measured[0]], [100 * measured[1]], **look, color=_SKY, label=label)
         description += f"; {shown(feature.observed)} explains {shares}"
-    _scale(place, "x", 0.0, 100.0 * end)
-    _scale(place, "y", 0.0, 100.0 * end)
-    place.set_xlabel(f"explained of {shorten(name, 32)}, %")
-    place.set_ylabel(f"explained of {shorten(goal, 24)}, %")
-    _fit(place, top=58.0)
-    _legend(figure, place, rows=2)
+    _scale(ax, "x", 0.0, 100.0 * end)
+    _scale(ax, "y", 0.0, 100.0 * end)
+    ax.set_xlabel(f"explained of {shorten(name, 32)}, %")
+    ax.set_ylabel(f"explained of {shorten(goal, 24)}, %")
+    _fit(ax, top=58.0)
+    _legend(figure, ax, rows=2)
     return Picture(figure, f"A hidden cause of {name} and {goal}", description)
 
 
@@ -558,35 +563,34 @@ def trials_figure(study: Study) -> Picture:
     """
     losses = {trial.number: _trial_loss(trial, study) for trial in study.trials if trial.state != "failed"}
     low, high = _trial_ends([*losses.values(), *([0.0] if study.plain else [])])
-    figure = _sheet(_WHOLE, 340.0)
-    place = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+    figure, ax = _panel(_WHOLE, 340.0)
     if study.plain:
-        place.axhline(0.0, color=_ORANGE, linestyle="--", linewidth=1.6, label="plain model")
+        ax.axhline(0.0, color=_ORANGE, linestyle="--", linewidth=1.6, label="plain model")
     best, steps = math.inf, []
     for trial in study.trials:
         best = min(best, losses[trial.number]) if trial.state == "complete" else best
         steps.append((trial.number, min(best, high)))
     stairs = [step for step in steps if math.isfinite(step[1])] if math.isfinite(best) else []
-    place.step(*_columns(stairs), where="post", color=_SKY, linewidth=1.8, label="best so far")
-    looks = {"complete": {"color": _SKY}, "pruned": _RING, "chosen": {"color": _INK, "markersize": 12, "zorder": 3}}
+    ax.step(*_columns(stairs), where="post", color=_SKY, linewidth=1.8, label="best so far")
+    looks = {"complete": {"color": _SKY}, "pruned": _RING, "chosen": {"color": _INK, "zorder": 3}}
     labels = {"complete": "a whole trial", "pruned": "pruned", "chosen": "chosen"}
     for trial in study.trials:
         if trial.number in losses:
             kind = "chosen" if trial.number == study.best else trial.state
-            look = {**_DOT, "markersize": 7, "label": labels.pop(kind, ""), **looks[kind]}
+            look = {**_DOT, **looks[kind], "markersize": 12 if kind == "chosen" else 7, "label": labels.pop(kind, "")}
             height = min(losses[trial.number], high)
-            place.plot([trial.number], [height], **look, gid=_trial_words(trial, losses[trial.number], study))
-    _scale(place, "y", low, high)
+            ax.plot([trial.number], [height], **look, gid=_trial_words(trial, losses[trial.number], study))
+    _scale(ax, "y", low, high)
     amount = max(len(study.trials), 2)
     whole = [value for value in round_numbers(1, amount, most=9) if value == int(value)]
-    place.set_xticks(whole, [setting(value) for value in whole])
-    place.set_xlim(1 - 0.02 * amount, amount * 1.02)
-    place.set_xlabel("trial")
-    place.set_ylabel(f"inner {study.metric.upper()}" + (", change against plain, %" if study.plain else ""))
-    place.grid(axis="y")
-    place.set_axisbelow(True)
-    _fit(place)
-    _legend(figure, place)
+    ax.set_xticks(whole, [setting(value) for value in whole])
+    ax.set_xlim(1 - 0.02 * amount, amount * 1.02)
+    ax.set_xlabel("trial")
+    ax.set_ylabel(f"inner {study.metric.upper()}" + (", change against plain, %" if study.plain else ""))
+    ax.grid(axis="y")
+    ax.set_axisbelow(True)
+    _fit(ax)
+    _legend(figure, ax)
     pruned = sum(trial.state == "pruned" for trial in study.trials)
     description = (
         f"{count(len(study.trials), 'trial')}, {pruned} pruned; the best is trial {study.best}, with "
