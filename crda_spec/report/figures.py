@@ -338,7 +338,7 @@ class Change:
 @_in_style()
 def changes_figure(changes: Sequence[Change], *, title: str, metric: str, description: str = "") -> Picture:
     """Changes of the test loss below each other; one that cannot be compared keeps its line and says so."""
-    figure, ax = _panel(_WHOLE, 84.0 + 34.0 * len(changes))
+    figure, ax = _panel(_WHOLE if len(changes) > 1 else _HALF, 84.0 + 34.0 * len(changes))
     ends = [end for one in changes for end in (one.value, *(one.interval or ())) if end is not None]
     low, high = _room([0.0, *ends], 0.12)
     ax.axvline(0.0, color=_LINE, linewidth=1.2)
