@@ -53,9 +53,10 @@ from crda_spec.records import (
     Table,
 )
 from crda_spec.regressors import FittedModel
+from crda_spec.report.figures import figure_files, run_figures
 from crda_spec.report.graph_draw import graph_svg
 from crda_spec.report.page import render_html
-from crda_spec.report.page_parts import rows_figures, tuning_figure
+from crda_spec.report.page_parts import tuning_figure
 from crda_spec.scm.graph import CausalGraph
 from crda_spec.spec.causal import ConsensusDiscovery, Discovery, FciDiscovery, GesDiscovery, Knowledge, PcDiscovery
 from crda_spec.spec.causal import Stability as StabilitySpec
@@ -465,9 +466,10 @@ def finish_run(result: RunResult, *, spec: RunSpec, draft: Draft, folder: Path) 
         files["tuning.svg"] = tuning_figure(result.studies).encode()
     if result.diagnostics is not None:
         files["diagnostics.json"] = canonical_json(result.diagnostics).encode()
-        files |= {f"figures/{one.file}.svg": one.svg.encode() for one in rows_figures(result)}
+    figures = run_figures(result)
     page = render_html(
         result,
+        figures=figures,
         name=spec.name,
         description=shown["description"],  # as written: what fills it in may be a secret
         record_json=canonical_json(record),
@@ -475,9 +477,7 @@ def finish_run(result: RunResult, *, spec: RunSpec, draft: Draft, folder: Path) 
     )
     files["report.html"] = page.encode()
     if spec.output.plots:
-        from crda_spec.report.plots import plot_files
-
-        files |= plot_files(result)
+        files |= figure_files(result, figures)
     files["croissant.json"] = croissant_json(record, files["augmented.parquet"]).encode()
     if spec.output.model:
         files |= _saved("model", result.model)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from crda_spec.records import RunResult
-from crda_spec.report.figures import Change, forest
+from crda_spec.report.figures import Change, changes_figure
 from crda_spec.report.page import rendered
 from crda_spec.report.words.numbers import STATUS_WORDS, count, number, p_value, percent, setting, shorten, shown
 from crda_spec.report.words.run import fits_words, score_change
@@ -58,14 +58,14 @@ def render_comparison(runs: Sequence[ComparedRun]) -> str:
         Change(f"{letter}: {run.name}", run.result.score.change_percent, run.result.score.interval_percent)
         for letter, run in zip(letters, runs, strict=True)
     ]
-    metric = runs[0].result.score.metric.upper()
+    figure = changes_figure(changes, title="Change on the test rows", metric=runs[0].result.score.metric)
     return rendered(
         "compare.html.j2",
         title=f"{count(len(runs), 'run')} side by side",
         heads=[(letter, run) for letter, run in zip(letters, runs, strict=True)],
         cautions=tuple(_cautions(runs)),
         facts=tuple(_facts(runs)),
-        figure=forest(changes, title="Change on the test rows", axis=f"change of the test {metric}, %"),
+        figure=figure.svg,
         differences=differences[:MOST_DIFFERENCES],
         more=max(0, len(differences) - MOST_DIFFERENCES),
         features=tuple(_features(runs)),

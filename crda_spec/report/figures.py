@@ -1,95 +1,235 @@
-"""The plots of the page, each a pure function from numbers to an SVG string: same numbers, same bytes."""
+"""The figures of the report, each drawn once by matplotlib: for the page, and for files. Same numbers, same bytes."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from crda_spec.records import Array, Column, FoldResult, TestScore
-from crda_spec.report.svg import coordinate, drawing, element, paint, text_width, words
-from crda_spec.report.words.numbers import count, in_unit, number, percent, setting, shorten, shown
-
-KIND = "crda-figure"
-RULES = (
-    paint(f".{KIND} text", fill="ink")
-    + paint(f".{KIND} .soft", fill="soft")
-    + paint(f".{KIND} .grid", stroke="grid")
-    + paint(f".{KIND} .axis", stroke="line")
-    + paint(f".{KIND} .before", fill="grey")
-    + paint(f".{KIND} .after", fill="sky")
-    + paint(f".{KIND} .outline", fill="none", stroke="sky")
-    + paint(f".{KIND} .better", fill="sky", stroke="sky")
-    + paint(f".{KIND} .worse", fill="orange", stroke="orange")
-    + paint(f".{KIND} .mean", fill="ink", stroke="ink")
-    + f".{KIND} text{{font-size:12px;stroke:none;unicode-bidi:isolate}}.{KIND} .outline{{stroke-width:2}}"
-    + f".{KIND} .before{{opacity:.38}}.{KIND} line{{stroke-width:1}}.{KIND} line.better{{stroke-width:1.6}}"
-    + f".{KIND} line.worse{{stroke-width:1.6;stroke-dasharray:5 3}}.{KIND} line.mean{{stroke-width:3}}"
+from crda_spec.records import (
+    Array,
+    Cloud,
+    Column,
+    Comparison,
+    Control,
+    Ensemble,
+    FeatureSensitivity,
+    FoldResult,
+    MovedFeature,
+    RunResult,
+    Study,
+    TestScore,
+    Trial,
 )
+from crda_spec.report.svg import LIGHT, text_width
+from crda_spec.report.words.gate import loss_unit
+from crda_spec.report.words.numbers import (
+    change,
+    count,
+    in_unit,
+    number,
+    percent,
+    setting,
+    setting_text,
+    share,
+    shorten,
+    shown,
+)
+from crda_spec.scm.sensitivity import used_up_at
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
-def label(text: str, x: float, y: float, *, anchor: str = "middle", look: str = "") -> str:
-    """Words at a point of their baseline."""
-    return element("text", words(text), x=x, y=y, text_anchor=anchor, **({"class_": look} if look else {}))
-
-
-def line(x1: float, y1: float, x2: float, y2: float, look: str) -> str:
-    """A straight line between two points."""
-    return element("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=look)
-
-
+MOST_EFFECTS = 12
+MOST_FEATURES = 12  # in the file of all features; the page shows more
+_HALF, _WHOLE = 460.0, 736.0  # widths: half of the page, and as wide as its text
+_SIZE = 12.0  # of letters
 _MOST_BINS = 28
-_LARGEST = 1e150  # a table holds numbers up to 1e100; the span of anything near the largest floats is not finite
 _MOST_BARS = 12
+_LARGEST = 1e150  # a table holds numbers up to 1e100; the span of anything near the largest floats is not finite
+_REAL, _NEW = "training rows", "synthetic rows"
+_GREY, _SKY, _ORANGE, _INK, _SOFT, _LINE = (LIGHT[name] for name in ("grey", "sky", "orange", "ink", "soft", "line"))
+_DOT: Mapping[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 5.2}
+_RING: Mapping[str, Any] = {**_DOT, "markerfacecolor": "none", "markeredgecolor": _SKY, "markeredgewidth": 1.3}
 
 
-def histograms(before: Array, after: Array, column: Column) -> str:
-    """How a number is spread among the training rows (filled) and among the synthetic rows (outlined).
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """A figure, with its name and what it shows in words for those who cannot see it."""
+
+    figure: Figure
+    title: str
+    description: str
+
+    @cached_property
+    def svg(self) -> str:
+        """For the page, and for a file."""
+        from crda_spec.report.canvas import svg_text
+
+        return svg_text(self.figure, title=self.title, description=self.description)
+
+    @property
+    def png(self) -> bytes:
+        """For slides and papers."""
+        from crda_spec.report.canvas import png_bytes
+
+        return png_bytes(self.figure)
+
+
+@contextmanager
+def _in_style() -> Iterator[None]:
+    """Figures and their parts take our settings when they are made."""
+    from matplotlib import rc_context
+
+    from crda_spec.report.canvas import STYLE
+
+    with rc_context(STYLE):
+        yield
+
+
+def _sheet(width: float, height: float) -> Figure:
+    """An empty figure; its size in pixels of the page."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width / 72.0, height / 72.0), facecolor=LIGHT["ground"])
+
+
+def _axes(figure: Figure) -> Axes:
+    """New axes; `_fit` finds their place when their labels are known."""
+    return figure.add_axes((0.0, 0.0, 1.0, 1.0), label=str(len(figure.axes)))
+
+
+def _panel(width: float, height: float) -> tuple[Figure, Axes]:
+    figure = _sheet(width, height)
+    return figure, _axes(figure)
+
+
+def _fit(ax: Axes, *, cell: tuple[float, float, float, float] | None = None, top: float = 34.0) -> None:
+    """Puts the axes where their labels have room: inside the figure, or inside a cell (left, top, width, height)."""
+    width, height = ax.figure.bbox.size
+    left, above, wide, high = cell or (0.0, 0.0, width, height)
+    labels = [text_width(label.get_text(), _SIZE) for label in ax.get_yticklabels()]
+    start = left + 14.0 + max(labels, default=0.0) + (22.0 if ax.get_ylabel() else 0.0)
+    floor = height - above - high + (44.0 if ax.get_xlabel() else 26.0)
+    end, ceiling = left + wide - 16.0, height - above - top
+    ax.set_position((start / width, floor / height, (end - start) / width, (ceiling - floor) / height))
+
+
+def _legend(figure: Figure, ax: Axes, *, rows: int = 1) -> None:
+    handles, labels = ax.get_legend_handles_labels()
+    top = 1.0 - 8.0 / figure.bbox.height
+    figure.legend(handles, labels, loc="upper left", ncols=-(-len(labels) // rows), bbox_to_anchor=(0.03, top))
+
+
+def _scale(ax: Axes, axis: Literal["x", "y"], low: float, high: float, most: int = 6) -> None:
+    """An axis from low to high, with round numbers."""
+    ticks = round_numbers(low, high, most)
+    ax.set(**{f"{axis}ticks": ticks, f"{axis}ticklabels": [setting(value) for value in ticks]})
+    ax.set(**{f"{axis}lim": (low, high)})
+
+
+def _beside(ax: Axes, x: float, y: float, text: str, *, left: bool = False, colour: str = _SOFT) -> None:
+    """Words a little to the right of a point, or to its left."""
+    side, aside = ("right", -9.0) if left else ("left", 9.0)
+    look: dict[str, Any] = {"ha": side, "va": "center_baseline", "color": colour, "annotation_clip": False}
+    ax.annotate(text, (x, y), (aside, 0.0), textcoords="offset points", **look)
+
+
+def _room(values: Sequence[float], room: float = 0.05) -> tuple[float, float]:
+    """Ends that leave some room; values that hardly differ get more."""
+    low, high = (min(values), max(values)) if values else (0.0, 1.0)
+    pad = room * (high - low) or max(0.5, room * abs(high))
+    return low - pad, high + pad
+
+
+def round_numbers(low: float, high: float, most: int = 6) -> tuple[float, ...]:
+    """At most `most` multiples of 1, 2 or 5 times a power of ten from low to high."""
+    span = high / 2 - low / 2  # half the span, which is finite for all finite ends
+    if not span > 0:
+        return (low,)
+    power = 10.0 ** math.floor(math.log10(span) - 1)
+    for step in (power * base for base in (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0)):
+        first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+        if last - first < most:
+            return tuple(index * step + 0.0 for index in range(first, last + 1))
+    return (low, high)
+
+
+def _name(text: str, longest: int = 46) -> str:
+    return shorten(shown(text), longest)
+
+
+# --- before and after
+
+
+@_in_style()
+def feature_figure(before: Array, after: Array, column: Column) -> Picture:
+    """One feature among the training rows (filled) and among the synthetic rows.
 
     before: (n,) and after: (m,), in the column's unit; values that are missing, not finite, or far beyond what a table
-    may hold are left out. Both are drawn as a share of their own rows, on the same bins, so that the two shapes can be
-    compared.
+    may hold are left out. Both are drawn as a share of their own rows, so that the two shapes can be compared.
     """
-    before, after = comparable(before), comparable(after)
+    figure, ax = _panel(_HALF, _feature_height(column))
+    description = _draw_feature(ax, before, after, column)
+    _fit(ax)
+    _legend(figure, ax)
+    return Picture(figure, f"{in_unit(column.name, column.unit)} before and after", description)
+
+
+@_in_style()
+def features_figure(result: RunResult) -> Picture:
+    """The moved features side by side, for a file."""
+    made, train = result.counterfactuals, result.split.train
+    if made is None:
+        raise ValueError("a run without synthetic rows has no such figure")
+    names = tuple(dict.fromkeys((*made.action.moved, *made.action.propagated)))[:MOST_FEATURES]
+    across = min(3, len(names))
+    width, height = 340.0, max(_feature_height(train.features[train.names.index(name)]) for name in names)
+    figure = _sheet(width * across, 20.0 + height * -(-len(names) // across))
+    for index, name in enumerate(names):
+        at = train.names.index(name)
+        ax = _axes(figure)
+        _draw_feature(ax, train.x[:, at], made.action.x[:, at], train.features[at])
+        _fit(ax, cell=(width * (index % across), 20.0 + height * (index // across), width, height), top=22.0)
+    _legend(figure, figure.axes[0])
+    return Picture(figure, "The moved features before and after", ", ".join(shown(name) for name in names))
+
+
+def _feature_height(column: Column) -> float:
+    return 220.0 if column.is_numeric else 84.0 + 30.0 * min(_MOST_BARS, len(_labels(column)))
+
+
+def _labels(column: Column) -> tuple[str, ...]:
+    return column.labels or ("false", "true")
+
+
+def _draw_feature(ax: Axes, before: Array, after: Array, column: Column) -> str:
+    """Draws one feature; returns what is to be seen."""
+    return (_draw_histogram if column.is_numeric else _draw_bars)(ax, before, after, column)
+
+
+def _draw_histogram(ax: Axes, before: Array, after: Array, column: Column) -> str:
+    before, after = (values[np.abs(values) < _LARGEST] for values in (before, after))
     edges = bin_edges(before, after, whole=column.type == "integer")
-    shares = [np.histogram(values, bins=edges)[0] / max(1, len(values)) for values in (before, after)]
-    width, height, left, top, bottom = 380.0, 190.0, 14.0, 30.0, 44.0
-    tallest = max(float(max(share.max() for share in shares)), 1e-9)
-    x = np.linspace(left, width - left, len(edges))
-    floor = height - bottom
-    y = [floor - share / tallest * (floor - top) for share in shares]
-    bars = [
-        element(
-            "rect", class_="before", x=float(x[i]), y=float(h), width=float(x[i + 1] - x[i]), height=float(floor - h)
-        )
-        for i, h in enumerate(y[0])
-        if h < floor
-    ]
-    steps = "".join(f"V{coordinate(h)}H{coordinate(x[i + 1])}" for i, h in enumerate(y[1]))
-    title = in_unit(column.name, column.unit)
-    parts = [
-        *bars,
-        element("path", class_="outline", d=f"M{coordinate(x[0])} {coordinate(floor)}{steps}V{coordinate(floor)}"),
-        line(left, floor, width - left, floor, "axis"),
-        *_ticks(float(edges[0]), float(edges[-1]), (left, width - left), floor),
-        label(shorten(title, 48), width / 2, height - 6, look="soft"),
-        *_key(left),
-    ]
-    return drawing(
-        parts,
-        kind=KIND,
-        size=(width, height),
-        title=f"{title} before and after",
-        description=f"{_spread('Training rows', before)}; {_spread('synthetic rows', after)}",
-        rules=RULES,
-    )
-
-
-def comparable(values: Array) -> Array:
-    """The values that can be drawn: neither missing nor far beyond what a table may hold."""
-    return values[np.abs(values) < _LARGEST]
+    old, new = (100.0 * np.histogram(values, bins=edges)[0] / max(1, len(values)) for values in (before, after))
+    ax.stairs(old, fill=True, color=_GREY, alpha=0.4, label=_REAL)
+    ax.stairs(new, color=_SKY, linewidth=1.8, label=_NEW)
+    # Bins are counted, not measured: no arithmetic on ends near the largest floats.
+    low, high, bins = float(edges[0]), float(edges[-1]), len(old)
+    ticks = round_numbers(low, high, 5)
+    places = [bins * (value / 2 - low / 2) / (high / 2 - low / 2) for value in ticks]
+    ax.set_xticks(places, [setting(value) for value in ticks])
+    ax.set_xlim(0, bins)
+    _scale(ax, "y", 0.0, 1.05 * float(max(old.max(), new.max())) or 1.0, 5)
+    ax.set_xlabel(shorten(in_unit(column.name, column.unit), 46))
+    ax.set_ylabel("rows, %")
+    return f"{_spread('Training rows', before)}; {_spread('synthetic rows', after)}"
 
 
 def bin_edges(before: Array, after: Array, *, whole: bool) -> Array:
@@ -117,238 +257,413 @@ def _spread(whose: str, values: Array) -> str:
     return f"{whose}: from {low} to {high}, median {middle}"
 
 
-def _key(left: float) -> list[str]:
-    second = left + 34 + text_width("training rows", 12.0)
-    return [
-        element("rect", class_="before", x=left, y=8, width=13, height=11),
-        label("training rows", left + 19, 18, anchor="start", look="soft"),
-        element("rect", class_="outline", x=second, y=9, width=12, height=9),
-        label("synthetic rows", second + 19, 18, anchor="start", look="soft"),
-    ]
-
-
-def _ticks(low: float, high: float, sides: tuple[float, float], floor: float) -> list[str]:
-    """Round numbers below a horizontal axis, at most six."""
-    left, right = sides
-    parts = []
-    for value in round_numbers(low, high):
-        x = left + (value / 2 - low / 2) / (high / 2 - low / 2) * (right - left)
-        written = setting(value)
-        middle = min(max(x, text_width(written, 12.0) / 2), right + left - text_width(written, 12.0) / 2)
-        parts += [line(x, floor, x, floor + 4, "axis"), label(written, middle, floor + 18, look="soft")]
-    return parts
-
-
-def round_numbers(low: float, high: float, most: int = 6) -> tuple[float, ...]:
-    """At most `most` multiples of 1, 2 or 5 times a power of ten from low to high."""
-    span = high / 2 - low / 2  # half the span, which is finite for all finite ends
-    if not span > 0:
-        return (low,)
-    power = 10.0 ** math.floor(math.log10(span) - 1)
-    for step in (power * base for base in (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0)):
-        first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
-        if last - first < most:
-            return tuple(index * step + 0.0 for index in range(first, last + 1))
-    return (low, high)
-
-
-def category_bars(before: Array, after: Array, column: Column) -> str:
-    """How often each value of a category or boolean occurs, among the training rows and the synthetic rows."""
-    labels = column.labels or ("false", "true")
-    shares = [shares_of(values, len(labels)) for values in (before, after)]
-    order = sorted(range(len(labels)), key=lambda code: (-shares[0][code], code))[:_MOST_BARS]
+def _draw_bars(ax: Axes, before: Array, after: Array, column: Column) -> str:
+    labels = _labels(column)
+    old, new = (100.0 * _shares(values, len(labels)) for values in (before, after))
+    order = np.argsort(-old, kind="stable")[:_MOST_BARS]
+    names = [_name(labels[code], 22) for code in order]
+    for values, shift, colour, alpha, label in ((old, -0.2, _GREY, 0.55, _REAL), (new, 0.2, _SKY, 1.0, _NEW)):
+        ax.barh(np.arange(len(order)) + shift, values[order], 0.36, color=colour, alpha=alpha, label=label)
+        for at, value in enumerate(values[order]):
+            _beside(ax, value, at + shift, f"{value:.1f} %")
+    ax.set_yticks(range(len(order)), names)
+    ax.set_ylim(len(order) - 0.45, -0.55)
+    _scale(ax, "x", 0.0, 1.2 * float(max(old.max(), new.max())) or 1.0, 5)
     rest = len(labels) - len(order)
-    names = [shorten(shown(labels[code]), 22) for code in order]
-    left = 20.0 + max((text_width(name, 12.0) for name in names), default=0.0)
-    width, row, top = left + 260.0, 34.0, 34.0
-    widest = max(float(share[code]) for share in shares for code in order) or 1.0
-    parts = _key(14.0)
-    for index, (code, name) in enumerate(zip(order, names, strict=True)):
-        y = top + index * row
-        parts.append(label(name, left - 8, y + 17, anchor="end"))
-        for share, look, offset in ((shares[0][code], "before", 2.0), (shares[1][code], "after", 14.0)):
-            length = share / widest * 190
-            parts.append(element("rect", class_=look, x=left, y=y + offset, width=length, height=11))
-            parts.append(label(f"{100 * share:.1f} %", left + length + 6, y + offset + 10, anchor="start", look="soft"))
-    height = top + len(order) * row + 22
-    name = in_unit(column.name, column.unit)
-    parts.append(
-        label(
-            shorten(name, 40) + (f"; {rest} rarer values not drawn" if rest else ""),
-            14,
-            height - 4,
-            anchor="start",
-            look="soft",
-        )
-    )
-    told = "; ".join(
-        f"{n}: {100 * shares[0][c]:.1f} % to {100 * shares[1][c]:.1f} %" for c, n in zip(order, names, strict=True)
-    )
-    return drawing(
-        parts, kind=KIND, size=(width, height), title=f"{name} before and after", description=told, rules=RULES
-    )
+    more = f"; {rest} rarer values not drawn" if rest else ""
+    ax.set_xlabel(f"{shorten(in_unit(column.name, column.unit), 28)}, % of rows{more}")
+    return "; ".join(f"{name}: {old[c]:.1f} % to {new[c]:.1f} %" for c, name in zip(order, names, strict=True))
 
 
-def shares_of(codes: Array, amount: int) -> list[float]:
+def _shares(codes: Array, amount: int) -> Array:
     """The share of each code among the values that are not missing."""
     present = codes[np.isfinite(codes)].astype(np.int64)
-    counts = np.bincount(present, minlength=amount)
-    return [float(value) for value in counts / max(1, len(present))]
+    return np.bincount(present, minlength=amount) / max(1, len(present))
 
 
-def fold_slopes(folds: Sequence[FoldResult], metric: str) -> str:
-    """Each gate fold as a line from the plain model's loss to the augmented model's; falling is better."""
-    losses = [value for fold in folds for value in (fold.plain, fold.augmented) if math.isfinite(value)]
-    low, high = (min(losses), max(losses)) if losses else (0.0, 1.0)
-    pad = 0.06 * (high - low) or max(1e-9, abs(high) * 0.1)
-    low, high = low - pad, high + pad
-    width, height, left, right, top, bottom = 460.0, 300.0, 150.0, 350.0, 34.0, 280.0
+# --- the gate and the test rows
 
-    def level(loss: float) -> float:
-        return bottom - (loss - low) / (high - low) * (bottom - top)
 
-    parts = [label("plain", left, 18), label("augmented", right, 18)]
-    for value in round_numbers(low, high):
-        parts.append(line(left - 70, level(value), right + 70, level(value), "grid"))
-        parts.append(label(setting(value), left - 78, level(value) + 4, anchor="end", look="soft"))
-    drawn = [(fold.plain, fold.augmented, f"fold {fold.fold}") for fold in folds if _finite(fold)]
-    for plain, augmented, whose in drawn:
-        look = "better" if augmented < plain else "worse"
-        parts.append(_slope((plain, augmented), (level(plain), level(augmented)), (left, right), look, whose))
-    if drawn:
-        means = (_mean([fold[0] for fold in drawn]), _mean([fold[1] for fold in drawn]))
-        levels = (level(means[0]), level(means[1]))
-        parts.append(_slope(means, levels, (left, right), "mean", "mean of the folds"))
-        parts.append(label(number(means[0]), left - 10, levels[0] - 7, anchor="end"))
-        parts.append(label(number(means[1]), right + 10, levels[1] - 7, anchor="start"))
-    better = sum(augmented < plain for plain, augmented, _ in drawn)
-    return drawing(
-        parts,
-        kind=KIND,
-        size=(width, height),
-        title=f"{metric.upper()} of the gate's folds",
-        description=f"The augmented model erred less in {better} of {count(len(drawn), 'fold')}",
-        rules=RULES,
+@_in_style()
+def gate_figure(folds: Sequence[FoldResult], metric: str, target: Column) -> Picture:
+    """Each fold as a line from the plain model's loss to the augmented model's; falling is better."""
+    figure, ax = _panel(_HALF, 320.0)
+    finite = [fold for fold in folds if math.isfinite(fold.plain) and math.isfinite(fold.augmented)]
+    labels = {True: "helped", False: "did not help"}
+    for fold in finite:
+        better = fold.augmented < fold.plain
+        ax.plot(
+            [0, 1],
+            [fold.plain, fold.augmented],
+            color=_SKY if better else _ORANGE,
+            linestyle="-" if better else "--",
+            marker="o",
+            gid=f"fold {fold.fold}: {number(fold.plain)} to {number(fold.augmented)}",
+            label=labels.pop(better, ""),
+        )
+    losses = [loss for fold in finite for loss in (fold.plain, fold.augmented)]
+    low, high = _room(losses, 0.08)
+    _scale(ax, "y", low, high)
+    if finite:
+        means = [sum(fold.plain for fold in finite) / len(finite), sum(fold.augmented for fold in finite) / len(finite)]
+        told = [number(mean) for mean in means]
+        told_by = f"mean of the folds: {told[0]} to {told[1]}"
+        ax.plot([0, 1], means, color=_INK, linewidth=3.0, marker="o", markersize=8, label="mean", gid=told_by)
+        _beside(ax, 0.0, means[0], told[0], left=True, colour=_INK)
+        _beside(ax, 1.0, means[1], told[1], colour=_INK)
+    ax.set_xticks([0, 1], ["plain", "augmented"])
+    ax.set_xlim(-0.35, 1.35)
+    ax.set_ylabel(shorten(f"held-out {loss_unit(metric, target)}", 40))
+    ax.grid(axis="y")
+    ax.set_axisbelow(True)
+    _fit(ax)
+    _legend(figure, ax)
+    helped = sum(fold.augmented < fold.plain for fold in finite)
+    return Picture(
+        figure,
+        f"{metric.upper()} of the gate's folds",
+        f"The augmented model erred less in {helped} of {count(len(finite), 'fold')}",
     )
-
-
-def _finite(fold: FoldResult) -> bool:
-    return math.isfinite(fold.plain) and math.isfinite(fold.augmented)
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
-
-
-def _slope(
-    losses: tuple[float, float], levels: tuple[float, float], sides: tuple[float, float], look: str, whose: str
-) -> str:
-    """One line of the slope plot with a dot at each end; resting on it tells the numbers."""
-    told = element("title", words(f"{whose}: {number(losses[0])} to {number(losses[1])}"))
-    radius = 5 if look == "mean" else 3.5
-    dots = "".join(element("circle", class_=look, cx=x, cy=y, r=radius) for x, y in zip(sides, levels, strict=True))
-    return element("g", told + line(sides[0], levels[0], sides[1], levels[1], look) + dots)
-
-
-def score_interval(score: TestScore) -> str:
-    """The change on the test rows with its interval, against the line of no change; left of it is better.
-
-    Only for a score that has both: the caller asks first.
-    """
-    if score.change_percent is None or score.interval_percent is None:
-        raise ValueError("score_interval draws an interval; this score has none")
-    low, high = score.interval_percent
-    start, end = min(low, score.change_percent, 0.0), max(high, score.change_percent, 0.0)
-    pad = 0.12 * (end - start) or 1.0
-    start, end = start - pad, end + pad
-    width, height, left, right, floor = 440.0, 104.0, 20.0, 420.0, 66.0
-
-    def at(value: float) -> float:
-        return left + (value - start) / (end - start) * (right - left)
-
-    look = "better" if high < 0 else "worse" if low > 0 else "mean"
-    parts = [
-        line(left, floor, right, floor, "axis"),
-        *_ticks(start, end, (left, right), floor),
-        line(at(0.0), 22, at(0.0), floor, "axis"),
-        label("better", at(0.0) - 10, 18, anchor="end", look="soft"),
-        label("worse", at(0.0) + 10, 18, anchor="start", look="soft"),
-        element("rect", class_=look, x=at(low), y=40, width=max(1.0, at(high) - at(low)), height=6, rx=3),
-        element("circle", class_=look, cx=at(score.change_percent), cy=43, r=7),
-        label(f"change of the test {score.metric.upper()}, %", width / 2, height - 4, look="soft"),
-    ]
-    level = setting(100 * score.level)
-    told = f"{percent(score.change_percent)} %, {level} % interval from {percent(low)} to {percent(high)}"
-    return drawing(
-        parts, kind=KIND, size=(width, height), title="Change on the test rows", description=told, rules=RULES
-    )
-
-
-_ROW = 34.0
-_LEFT, _RIGHT, _TOP = 190.0, 620.0, 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One line of the figure: a change in percent and its interval, each None where there is none."""
+    """A change in percent and its interval, each None where there is none."""
 
     name: str
     value: float | None
     interval: tuple[float, float] | None
 
 
-def forest(changes: Sequence[Change], *, title: str, axis: str) -> str:
-    """The changes below each other; a run without one keeps its line and says so."""
-    ends: list[float] = [
-        0.0,
-        *(end for one in changes for end in (one.value, *(one.interval or ())) if end is not None),
-    ]
-    low, high = min(ends), max(ends)
-    pad = 0.1 * (high - low) or 1.0
-    low, high = low - pad, high + pad
-    floor = _TOP + _ROW * len(changes)
-
-    def at(value: float) -> float:
-        return _LEFT + (value - low) / (high - low) * (_RIGHT - _LEFT)
-
-    parts = [line(at(0.0), _TOP - 8, at(0.0), floor, "axis"), line(_LEFT, floor, _RIGHT, floor, "axis")]
-    parts += [
-        label("better", at(0.0) - 8, 14, anchor="end", look="soft"),
-        label("worse", at(0.0) + 8, 14, anchor="start"),
-    ]
-    for value in round_numbers(low, high):
-        parts += [line(at(value), floor, at(value), floor + 4, "axis"), label(setting(value), at(value), floor + 18)]
-    for index, one in enumerate(changes):
-        y = _TOP + _ROW * (index + 0.5)
-        parts.append(label(_fitted(one.name), _LEFT - 12, y + 4, anchor="end"))
-        parts += _mark(one, at, y)
-    parts.append(label(axis, (_LEFT + _RIGHT) / 2, floor + 38, look="soft"))
-    told = "; ".join(f"{one.name}: {_words(one)}" for one in changes)
-    size = (_RIGHT + 20.0, floor + 46.0)
-    return drawing(parts, kind=KIND, size=size, title=title, description=told, rules=RULES)
+@_in_style()
+def changes_figure(changes: Sequence[Change], *, title: str, metric: str, description: str = "") -> Picture:
+    """Changes of the test loss below each other; one that cannot be compared keeps its line and says so."""
+    figure, ax = _panel(_WHOLE if len(changes) > 1 else _HALF, 84.0 + 34.0 * len(changes))
+    ends = [end for one in changes for end in (one.value, *(one.interval or ())) if end is not None]
+    low, high = _room([0.0, *ends], 0.12)
+    ax.axvline(0.0, color=_LINE, linewidth=1.2)
+    for at, one in enumerate(changes):
+        if one.value is None:
+            _beside(ax, 0.0, at, "nothing to compare", left=-low > high)
+            continue
+        start, end = one.interval or (one.value, one.value)
+        colour = _INK if one.interval is None or start <= 0 <= end else _SKY if end < 0 else _ORANGE
+        ax.plot([start, end], [at, at], color=colour, linewidth=5.0, solid_capstyle="round")
+        ax.plot([one.value], [at], color=colour, marker="o", markersize=13, gid=f"{one.name} {_change_words(one)}")
+    _beside(ax, 0.0, -0.75, "better", left=True)
+    _beside(ax, 0.0, -0.75, "worse")
+    _scale(ax, "x", low, high, 8)
+    ax.set_yticks(range(len(changes)), [_name(one.name, 24) for one in changes])
+    ax.tick_params(axis="y", length=0, labelcolor=_INK)
+    ax.set_ylim(len(changes) - 0.4, -0.6)
+    ax.spines["left"].set_visible(False)
+    ax.set_xlabel(f"change of the test {metric.upper()}, %")
+    _fit(ax)
+    return Picture(figure, title, description or "; ".join(f"{one.name}: {_change_words(one)}" for one in changes))
 
 
-def _mark(one: Change, at: Callable[[float], float], y: float) -> list[str]:
-    if one.value is None:
-        return [label("nothing to compare", at(0.0) + 8, y + 4, anchor="start", look="soft")]
-    low, high = one.interval or (one.value, one.value)
-    look = "mean" if one.interval is None or low <= 0 <= high else "better" if high < 0 else "worse"
-    bar = element("rect", class_=look, x=at(low), y=y - 3, width=max(1.0, at(high) - at(low)), height=6, rx=3)
-    return [bar, element("circle", class_=look, cx=at(one.value), cy=y, r=6)]
-
-
-def _words(one: Change) -> str:
+def _change_words(one: Change) -> str:
     if one.value is None:
         return "nothing to compare"
-    said = f"{percent(one.value)} %"
-    return said if one.interval is None else f"{said} ({percent(one.interval[0])} to {percent(one.interval[1])})"
+    alone = f"{percent(one.value)} %"
+    return alone if one.interval is None else f"{alone} ({percent(one.interval[0])} to {percent(one.interval[1])})"
 
 
-def _fitted(name: str) -> str:
-    """As much of a name as the margin holds."""
-    length = 24
-    text = shorten(shown(name), length)
-    while text_width(text, 12.0) > _LEFT - 24 and length > 6:
-        length -= 2
-        text = shorten(shown(name), length)
-    return text
+def score_figure(score: TestScore) -> Picture:
+    """The change on the test rows with its interval, if there is one."""
+    if score.change_percent is None:
+        raise ValueError("a run without an augmented model has no such figure")
+    told = f"{percent(score.change_percent)} %"
+    if score.interval_percent is not None:
+        low, high = (percent(end) for end in score.interval_percent)
+        told += f", {setting(100 * score.level)} % interval from {low} to {high}"
+    only = Change("", score.change_percent, score.interval_percent)
+    return changes_figure([only], title="Change on the test rows", metric=score.metric, description=told)
+
+
+def ensemble_figure(found: Ensemble) -> Picture:
+    """The changes with their intervals, the two equal footings first, then both together."""
+    many, changes = found.models, []
+    plain, augmented, single = found.score("plain", many), found.score("augmented", many), found.score("augmented", 1)
+    if plain is not None:
+        changes.append(Change(f"{many} plain : 1 plain", plain.change_percent, plain.interval_percent))
+    if single is not None:
+        changes.append(Change("1 augmented : 1 plain", single.augmentation_percent, single.augmentation_interval))
+    if augmented is not None:
+        gain, between = augmented.augmentation_percent, augmented.augmentation_interval
+        changes.append(Change(f"{many} augmented : {many} plain", gain, between))
+        changes.append(Change(f"{many} augmented : 1 plain", augmented.change_percent, augmented.interval_percent))
+    return changes_figure(changes, title="What the ensemble and the augmentation give", metric=found.metric)
+
+
+# --- what the new rows are like
+
+
+@_in_style()
+def cloud_figure(cloud: Cloud, axes: tuple[str, str], title: str) -> Picture:
+    """Real rows as filled grey dots, new ones as blue rings."""
+    figure, ax = _plane([*cloud.real, *cloud.new], axes)
+    ax.plot(*_columns(cloud.real), **_DOT, color=_GREY, alpha=0.5, markeredgewidth=0.0, label=_REAL)
+    ax.plot(*_columns(cloud.new), **_RING, label=_NEW)
+    _legend(figure, ax)
+    ranges = "; ".join(
+        f"{axis}: training rows from {_range(cloud.real, at)}, synthetic rows from {_range(cloud.new, at)}"
+        for at, axis in enumerate(axes)
+    )
+    return Picture(figure, title, f"{len(cloud.real)} training rows and {len(cloud.new)} synthetic rows; {ranges}")
+
+
+@_in_style()
+def quantile_figure(found: Comparison, axes: tuple[str, str], title: str) -> Picture:
+    """Equal quantiles of two samples against each other, and the line on which they are the same."""
+    both = [*found.before, *found.after]
+    figure, ax = _plane([(value, value) for value in both], axes)
+    ax.plot(_room(both), _room(both), color=_LINE, linewidth=1.0, label="no change")
+    ax.plot(found.before, found.after, **_RING, label="quantiles")
+    _legend(figure, ax)
+    description = (
+        f"{len(found.before)} quantiles; {axes[0]} from {number(found.before[0])} to {number(found.before[-1])}, "
+        f"{axes[1]} from {number(found.after[0])} to {number(found.after[-1])}; largest gap between the distributions "
+        f"{number(found.distance, 2)}"
+    )
+    return Picture(figure, title, description)
+
+
+def _plane(points: Sequence[tuple[float, float]], axes: tuple[str, str]) -> tuple[Figure, Axes]:
+    """Named axes around the points."""
+    figure, ax = _panel(_HALF, 360.0)
+    across, up = _columns(points)
+    _scale(ax, "x", *_room(across), 5)
+    _scale(ax, "y", *_room(up), 5)
+    ax.set_xlabel(_name(axes[0]))
+    ax.set_ylabel(_name(axes[1], 36))
+    _fit(ax)
+    return figure, ax
+
+
+def _columns(points: Sequence[tuple[float, float]]) -> tuple[list[float], list[float]]:
+    return [x for x, _ in points], [y for _, y in points]
+
+
+def _range(points: Sequence[tuple[float, float]], at: int) -> str:
+    values = [point[at] for point in points]
+    return f"{number(min(values))} to {number(max(values))}" if values else "none"
+
+
+@_in_style()
+def effects_figure(moved: Sequence[MovedFeature], columns: Sequence[Column], target: Column) -> Picture:
+    """The teacher's mean along each moved feature, on one scale of the target: flat means that nothing happens."""
+    across = min(2, len(moved))
+    width, height = _HALF / across, 150.0
+    figure = _sheet(_HALF, 26.0 + height * -(-len(moved) // across))
+    ends = _room([value for one in moved for value in one.curve], 0.08)
+    for index, (one, column) in enumerate(zip(moved, columns, strict=True)):
+        ax = _axes(figure)
+        ax.plot(one.grid, one.curve, color=_SKY, marker="o", markersize=4)
+        _scale(ax, "y", *ends, 4)
+        if column.is_numeric:
+            _scale(ax, "x", *_room(one.grid), 4)
+        else:
+            codes = [int(code) for code in one.grid][:4]
+            ax.set_xticks(codes, [_name(_labels(column)[code], 26 // len(codes)) for code in codes], fontsize=10.0)
+            ax.set_xlim(*_room(one.grid, 0.25))
+        ax.set_xlabel(shorten(in_unit(column.name, column.unit), 24))
+        ax.set_title(f"{share(one.effect)} of the outcome's sd", fontsize=10.0, color=_SOFT, pad=3.0)
+        _fit(ax, cell=(width * (index % across), 26.0 + height * (index // across), width, height), top=20.0)
+    outcome = shorten(in_unit(target.name, target.unit), 34)
+    figure.text(0.03, 1 - 18.0 / (26.0 + height * -(-len(moved) // across)), f"teacher's mean, {outcome}")
+    description = "; ".join(
+        f"{shown(one.name)}: {share(one.effect)} of the target's standard deviation" for one in moved
+    )
+    return Picture(figure, "What the teacher says along each moved feature", description)
+
+
+@_in_style()
+def gain_figure(control: Control, target: Column) -> Picture:
+    """The test loss of three students: real rows, the same labelled anew, and rows at new places."""
+    figure, ax = _panel(_HALF, 180.0)
+    losses = (control.plain, control.relabelled, control.augmented)
+    ax.barh(range(3), losses, 0.55, color=[(_GREY, 0.55), _SKY, _SKY])
+    for at, loss in enumerate(losses):
+        _beside(ax, loss, at, number(loss))
+    ax.set_yticks(range(3), ["plain", "relabelled, not moved", "augmented"])
+    ax.tick_params(axis="y", length=0, labelcolor=_INK)
+    ax.set_ylim(2.55, -0.55)
+    _scale(ax, "x", 0.0, 1.25 * max(losses) or 1.0, 5)
+    ax.set_xlabel(shorten(f"test {loss_unit(control.metric, target)}", 46))
+    _fit(ax, top=12.0)
+    description = (
+        f"{control.metric.upper()} {number(control.plain)} plain, {number(control.relabelled)} relabelled, "
+        f"{number(control.augmented)} augmented: {percent(control.teacher_percent)} % by the teacher's labels, "
+        f"{percent(control.places_percent)} % by the new places"
+    )
+    return Picture(figure, "Where the change comes from", description)
+
+
+# --- how strong a hidden cause may be, after the contour plots of Cinelli and Hazlett (2020)
+
+
+@_in_style()
+def sensitivity_figure(feature: FeatureSensitivity, target: str) -> Picture:
+    """The region in which a hidden cause uses up the gain, the point of equal ties on its edge, and the yardstick.
+
+    Only for a finite limit above 0: with any other there is no edge to draw, and the caller asks first.
+    """
+    if not 0 < feature.limit < math.inf:
+        raise ValueError("sensitivity_figure draws where the gain is used up; this limit has no such place")
+    r, measured = feature.robustness, (feature.observed_with_feature, feature.observed_with_target)
+    # Both axes end at the nearest of these that leaves room around the points.
+    end = next((end for end in (0.05, 0.1, 0.2, 0.5, 1.0) if 1.25 * max(r, *measured) <= end), 1.0)
+    figure, ax = _panel(_HALF, 380.0)
+    name, goal = shown(feature.name), shown(target)
+    if edge := _edge(feature.limit, end):
+        ax.fill(*zip(*edge, (100 * end, 100 * end), strict=True), color=LIGHT["orange-tint"], linewidth=0.0)
+        used = "the whole gain used up"
+        ax.plot(*zip(*edge, strict=True), color=_ORANGE, linewidth=2.4, label="gain used up", gid=used)
+    for fraction, part, label in ((0.25, "quarter", ""), (0.5, "half", "half, quarter")):
+        if curve := _edge(fraction * feature.limit, end):
+            used = f"{part} of the gain used"
+            ax.plot(*zip(*curve, strict=True), color=_LINE, linestyle="--", linewidth=1.2, label=label, gid=used)
+    look = {**_DOT, "markersize": 10, "gid": f"{share(r)} of each uses up the gain"}
+    ax.plot([100 * r], [100 * r], **look, color=_INK, label="equal ties")
+    description = f"The gain is used up when a hidden cause explains {share(r)} of each"
+    if feature.observed:
+        shares = f"{share(measured[0])} of {name} and {share(measured[1])} of {goal}"
+        label = f"{_name(feature.observed, 24)} (measured)"
+        look = {**_DOT, "marker": "D", "markersize": 9, "gid": f"{feature.observed}: {shares}"}
+        ax.plot([100 * measured[0]], [100 * measured[1]], **look, color=_SKY, label=label)
+        description += f"; {shown(feature.observed)} explains {shares}"
+    _scale(ax, "x", 0.0, 100.0 * end)
+    _scale(ax, "y", 0.0, 100.0 * end)
+    ax.set_xlabel(f"explained of {shorten(name, 32)}, %")
+    ax.set_ylabel(f"explained of {shorten(goal, 24)}, %")
+    _fit(ax, top=58.0)
+    _legend(figure, ax, rows=2)
+    return Picture(figure, f"A hidden cause of {name} and {goal}", description)
+
+
+def _edge(limit: float, end: float) -> list[tuple[float, float]]:
+    """The curve R2_y * R2_x / (1 - R2_x) = limit inside the frame, in percent, from its upper end to the right."""
+    first, steps = limit / (limit + end), 40  # where it enters the frame at the top
+    if first >= end:
+        return []
+    across = [first * (end / first) ** (step / steps) for step in range(steps + 1)]  # ever wider: the curve flattens
+    return [(100 * x, 100 * min(end, used_up_at(limit, x))) for x in across]
+
+
+# --- a search
+
+
+@_in_style()
+def trials_figure(study: Study) -> Picture:
+    """Each trial at its loss: filled when whole, hollow when it was pruned.
+
+    Where there is a plain model, the loss is a change against it on the same inner folds: a pruned trial has not seen
+    all of them, and some folds are harder than others.
+    """
+    losses = {trial.number: _trial_loss(trial, study) for trial in study.trials if trial.state != "failed"}
+    low, high = _trial_ends([*losses.values(), *([0.0] if study.plain else [])])
+    figure, ax = _panel(_WHOLE, 340.0)
+    if study.plain:
+        ax.axhline(0.0, color=_ORANGE, linestyle="--", linewidth=1.6, label="plain model")
+    best, steps = math.inf, []
+    for trial in study.trials:
+        best = min(best, losses[trial.number]) if trial.state == "complete" else best
+        steps.append((trial.number, min(best, high)))
+    stairs = [step for step in steps if math.isfinite(step[1])] if math.isfinite(best) else []
+    ax.step(*_columns(stairs), where="post", color=_SKY, linewidth=1.8, label="best so far")
+    looks = {"complete": {"color": _SKY}, "pruned": _RING, "chosen": {"color": _INK, "zorder": 3}}
+    labels = {"complete": "a whole trial", "pruned": "pruned", "chosen": "chosen"}
+    for trial in study.trials:
+        if trial.number in losses:
+            kind = "chosen" if trial.number == study.best else trial.state
+            look = {**_DOT, **looks[kind], "markersize": 12 if kind == "chosen" else 7, "label": labels.pop(kind, "")}
+            height = min(losses[trial.number], high)
+            ax.plot([trial.number], [height], **look, gid=_trial_words(trial, losses[trial.number], study))
+    _scale(ax, "y", low, high)
+    amount = max(len(study.trials), 2)
+    whole = [value for value in round_numbers(1, amount, most=9) if value == int(value)]
+    ax.set_xticks(whole, [setting(value) for value in whole])
+    ax.set_xlim(1 - 0.02 * amount, amount * 1.02)
+    ax.set_xlabel("trial")
+    ax.set_ylabel(f"inner {study.metric.upper()}" + (", change against plain, %" if study.plain else ""))
+    ax.grid(axis="y")
+    ax.set_axisbelow(True)
+    _fit(ax)
+    _legend(figure, ax)
+    pruned = sum(trial.state == "pruned" for trial in study.trials)
+    description = (
+        f"{count(len(study.trials), 'trial')}, {pruned} pruned; the best is trial {study.best}, with "
+        f"{number(study.mean_loss(study.chosen.losses))}"
+    )
+    return Picture(figure, f"Inner {study.metric.upper()} of each trial", description)
+
+
+def _trial_loss(trial: Trial, study: Study) -> float:
+    loss = study.mean_loss(trial.losses)
+    if not study.plain:
+        return loss
+    moved = change(study.mean_loss(study.plain[: len(trial.losses)]), loss)
+    return math.inf if moved is None else moved
+
+
+def _trial_words(trial: Trial, loss: float, study: Study) -> str:
+    values = ", ".join(f"{name} {setting_text(value)}" for name, value in sorted(trial.values.items()))
+    height = f"{percent(loss)} %" if study.plain else number(loss)
+    return f"trial {trial.number} ({trial.state}): {height}; {values}"
+
+
+def _trial_ends(losses: Sequence[float]) -> tuple[float, float]:
+    """The part of the scale that is drawn: bad trials, drawn at its edge, must not flatten the good ones."""
+    known = sorted(loss for loss in losses if math.isfinite(loss)) or [0.0, 1.0]
+    low, middle = known[0], known[len(known) // 2]
+    high = min(known[-1], low + 4.0 * (middle - low)) if middle > low else known[-1]
+    pad = 0.06 * (high - low) or max(1e-9, abs(high) * 0.1)
+    return low - pad, high + pad
+
+
+# --- what a run shows
+
+
+def run_figures(result: RunResult) -> dict[str, Picture]:
+    """The figures that the page and the folder share, by name of file."""
+    return dict(_run_figures(result))
+
+
+def _run_figures(result: RunResult) -> Iterator[tuple[str, Picture]]:
+    target, found, verdict = result.split.train.target, result.diagnostics, result.verdict
+    if verdict.folds:
+        yield "gate", gate_figure(verdict.folds, verdict.metric, target)
+    if result.score.change_percent is not None:
+        yield "test", score_figure(result.score)
+    if found is None:
+        return
+    places, columns = found.places, {column.name: column for column in result.split.train.features}
+    (first, second), plane = places.shares, places.plane
+    axes = f"{plane.first} ({share(first)})", f"{plane.second} ({share(second)})"
+    yield "rows_plane", cloud_figure(plane, axes, "Real and new rows in the plane of their largest variation")
+    for at, pair in enumerate(places.pairs, start=1):
+        one, other = (in_unit(name, columns[name].unit) for name in (pair.first, pair.second))
+        yield f"rows_pair_{at}", cloud_figure(pair, (one, other), f"{one} and {other}")
+    if moved := found.moved[:MOST_EFFECTS]:
+        yield "teacher_effects", effects_figure(moved, [columns[one.name] for one in moved], target)
+    outcome = in_unit(target.name, target.unit)
+    if found.noise is not None:
+        axes = f"residual of real rows, {outcome}", "noise in new rows"
+        yield "noise_quantiles", quantile_figure(found.noise, axes, "Noise before and after")
+    if found.errors is not None:
+        axes = f"plain model's errors, {outcome}", "augmented model's errors"
+        yield "error_quantiles", quantile_figure(found.errors, axes, "Test errors before and after")
+    if found.control is not None:
+        yield "gain_parts", gain_figure(found.control, target)
+
+
+def figure_files(result: RunResult, figures: Mapping[str, Picture]) -> dict[str, bytes]:
+    """Each figure as SVG and PNG, by path in the run's folder; all moved features on one sheet."""
+    if result.counterfactuals is not None:
+        figures = {"features": features_figure(result), **figures}
+    return {
+        f"figures/{name}.{kind}": data
+        for name, picture in figures.items()
+        for kind, data in (("svg", picture.svg.encode()), ("png", picture.png))
+    }

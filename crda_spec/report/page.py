@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -13,11 +13,11 @@ from importlib import resources
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from crda_spec.records import Column, DataReport, FoldResult, RunResult
-from crda_spec.report.figures import category_bars, fold_slopes, histograms, score_interval
+from crda_spec.report.figures import Picture, ensemble_figure, feature_figure, run_figures
 from crda_spec.report.graph_draw import page_graph
 from crda_spec.report.page_parts import causal_parts, rows_part, tuning_parts
 from crda_spec.report.svg import FONT, palette
-from crda_spec.report.words.ensemble import ensemble_figure, ensemble_rows, ensemble_sentences, handed_over
+from crda_spec.report.words.ensemble import ensemble_rows, ensemble_sentences, handed_over
 from crda_spec.report.words.gate import loss_unit, p_value_sentence, turning_sentences
 from crda_spec.report.words.numbers import change, in_unit, number, percent, setting, share, shown
 from crda_spec.report.words.run import (
@@ -109,12 +109,22 @@ class _ColumnRow:
     missing: str  # of the cells that were read; empty when none is
 
 
-def render_html(result: RunResult, *, name: str, description: str, record_json: str, spec_yaml: str) -> str:
+def render_html(
+    result: RunResult,
+    *,
+    name: str,
+    description: str,
+    record_json: str,
+    spec_yaml: str,
+    figures: Mapping[str, Picture] | None = None,
+) -> str:
     """The report of a run; equal arguments give equal bytes.
 
-    record_json and spec_yaml are shown as text, folded away.
+    record_json and spec_yaml are shown as text, folded away. `figures` are those of `run_figures`, where they are drawn
+    already.
     """
-    score, made = result.score, result.counterfactuals
+    figures = run_figures(result) if figures is None else figures
+    made = result.counterfactuals
     folds, metric = result.verdict.folds, result.verdict.metric
     weighted, train_rows = result.data.weights is not None, len(result.split.train)
     page = rendered(
@@ -143,19 +153,19 @@ def render_html(result: RunResult, *, name: str, description: str, record_json: 
         p_value_sentence=p_value_sentence(result.verdict),
         turning=turning_sentences(result),
         loss=f"{'weighted ' if weighted else ''}{loss_unit(metric, result.split.train.target)}",
-        gate_figure=fold_slopes(folds, metric) if folds else "",
+        gate_figure=figures["gate"].svg if folds else "",
         folds=tuple(_fold(fold) for fold in folds),
         mean=_mean(folds) if folds else (),
         fold_times=fold_time_sentences(result.time),
         fold_spans=fold_spans(result),
         score_sentences=score_sentences(result),
-        score_figure="" if score.interval_percent is None or score.change_percent is None else score_interval(score),
+        score_figure="" if result.score.interval_percent is None else figures["test"].svg,
         ensemble_rows=() if result.ensemble is None else ensemble_rows(result.ensemble),
         ensemble_sentences=ensemble_sentences(result),
-        ensemble_figure="" if result.ensemble is None else ensemble_figure(result.ensemble),
+        ensemble_figure="" if result.ensemble is None else ensemble_figure(result.ensemble).svg,
         columns=tuple(_columns(result)),
         settings=tuple((key, str(value)) for key, value in sorted(result.settings.items())),
-        rows=rows_part(result),
+        rows=rows_part(result, figures),
         **causal_parts(result),
     )
     return page.replace(_CONTENTS, _contents(page), 1)
@@ -197,8 +207,8 @@ def _moves(result: RunResult) -> Iterator[_Move]:
     for index, (name, sentence) in enumerate(told.items()):
         position = train.names.index(name)
         column = train.features[position]
-        draw = histograms if column.is_numeric else category_bars
-        figure = draw(train.x[:, position], action.x[:, position], column) if index < MOST_FIGURES else ""
+        drawn = index < MOST_FIGURES
+        figure = feature_figure(train.x[:, position], action.x[:, position], column).svg if drawn else ""
         yield _Move(in_unit(name, column.unit), _capital(sentence), figure)
 
 

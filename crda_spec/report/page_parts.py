@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from crda_spec.records import Column, Diagnostics, FeatureVerdict, MovedFeature, Places, RunResult, Study
+from crda_spec.records import Diagnostics, FeatureVerdict, MovedFeature, RunResult, Study
 from crda_spec.report.blocks import MOST_ROWS, Grid, Line
-from crda_spec.report.figure_rows import cloud_plot, effect_curves, gain_bars, quantile_plot
-from crda_spec.report.figure_sensitivity import sensitivity_map
-from crda_spec.report.figure_tuning import said, trials_plot
+from crda_spec.report.figures import Picture, sensitivity_figure, trials_figure
 from crda_spec.report.graph_draw import anchors
 from crda_spec.report.words.causal import (
     OUTCOMES,
@@ -39,6 +37,7 @@ from crda_spec.report.words.numbers import (
     number,
     percent,
     setting,
+    setting_text,
     share,
     shown,
 )
@@ -196,21 +195,26 @@ def _sensitivity_rows(result: RunResult) -> Iterator[SensitivityRow]:
             robustness=share(feature.robustness) if math.isfinite(feature.limit) else "-",
             moved=number(feature.moved_sd),
             yardstick=yardstick_words(feature, train.target.name),
-            figure=sensitivity_map(feature, train.target.name) if drawn else "",
+            figure=sensitivity_figure(feature, train.target.name).svg if drawn else "",
         )
 
 
-MOST_EFFECTS = 12
 LOUD = 0.1  # standard deviations of the target: more than this, and an "irrelevant" feature is not flat
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A picture, the sentence that says what to see, and the name of its file."""
-
-    file: str
-    svg: str
-    caption: str
+# By name of the figure (several share one up to their number): what to see in it.
+CAPTIONS = {
+    "rows_plane": "rings far from every grey dot are rows where no real row is, and where the teacher guesses. In "
+    "brackets, the share of the variance of the standardised features.",
+    "rows_pair": "whether the rings keep to the shape of the grey cloud, or break a tie that the data have.",
+    "teacher_effects": "the teacher's mean word along each moved feature. A feature called irrelevant should be a flat "
+    "line; the number also counts effects that differ from row to row.",
+    "noise_quantiles": "on the line, the new rows carry noise like the real ones; flatter, they carry less.",
+    "error_quantiles": "flatter than the line means smaller errors; a bend at an end means that the largest errors "
+    "changed.",
+    "gain_parts": "the step from the first bar to the second is the teacher's labels, from the second to the third the "
+    "new places. Shorter is better.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,10 +235,10 @@ class RowsPart:
 
     sentences: tuple[str, ...]
     rows: tuple[MovedRow, ...]
-    figures: tuple[Figure, ...]
+    figures: tuple[tuple[str, str], ...]  # SVG, what to see
 
 
-def rows_part(result: RunResult) -> RowsPart | None:
+def rows_part(result: RunResult, figures: Mapping[str, Picture]) -> RowsPart | None:
     """The section on the new rows; None when there are none, or nobody looked."""
     found = result.diagnostics
     if found is None:
@@ -242,13 +246,12 @@ def rows_part(result: RunResult) -> RowsPart | None:
     return RowsPart(
         sentences=rows_sentences(result),
         rows=tuple(_row(one, result) for one in found.moved),
-        figures=rows_figures(result),
+        figures=tuple(
+            (picture.svg, CAPTIONS[kind])
+            for name, picture in figures.items()
+            if (kind := name.rstrip("_0123456789")) in CAPTIONS
+        ),
     )
-
-
-def rows_figures(result: RunResult) -> tuple[Figure, ...]:
-    """The pictures alone, as they are written beside the page."""
-    return () if result.diagnostics is None else tuple(_figures(result.diagnostics, result))
 
 
 def rows_sentences(result: RunResult) -> tuple[str, ...]:
@@ -312,73 +315,9 @@ def control_sentence(found: Diagnostics) -> str:
 
 
 def _row(one: MovedFeature, result: RunResult) -> MovedRow:
-    column = column_of(one.name, result)
+    column = next(column for column in result.split.train.features if column.name == one.name)
     median, far, in_sd = ("-" if value is None else number(value, 3) for value in (one.median, one.far, one.in_sd))
     return MovedRow(in_unit(one.name, column.unit), share(one.changed), median, far, in_sd, share(one.effect))
-
-
-def column_of(name: str, result: RunResult) -> Column:
-    """The feature of that name."""
-    return next(column for column in result.split.train.features if column.name == name)
-
-
-def cloud_axes(places: Places) -> tuple[str, str]:
-    """The directions of the plane, each with its share of the variance."""
-    plane, (first, second) = places.plane, places.shares
-    return f"{plane.first} ({share(first)})", f"{plane.second} ({share(second)})"
-
-
-def _figures(found: Diagnostics, result: RunResult) -> Iterator[Figure]:
-    target, places = result.split.train.target, found.places
-    yield Figure(
-        "rows_plane",
-        cloud_plot(places.plane, cloud_axes(places), "Real and new rows in the plane of their largest variation"),
-        "What to see: rings far from every grey dot are rows where no real row is, and where the teacher guesses. In "
-        "brackets, the share of the variance of the standardised features.",
-    )
-    for at, pair in enumerate(places.pairs, start=1):
-        names = tuple(in_unit(name, column_of(name, result).unit) for name in (pair.first, pair.second))
-        yield Figure(
-            f"rows_pair_{at}",
-            cloud_plot(pair, (names[0], names[1]), f"{names[0]} and {names[1]}"),
-            "What to see: whether the rings keep to the shape of the grey cloud, or break a tie that the data have.",
-        )
-    if found.moved:
-        shown_ones = found.moved[:MOST_EFFECTS]
-        columns = [column_of(one.name, result) for one in shown_ones]
-        yield Figure(
-            "teacher_effects",
-            effect_curves(shown_ones, columns, target),
-            "What to see: the teacher's mean word along each moved feature. A feature called irrelevant should be a "
-            "flat line; the number also counts effects that differ from row to row.",
-        )
-    outcome = in_unit(target.name, target.unit)
-    if found.noise is not None:
-        yield Figure(
-            "noise_quantiles",
-            quantile_plot(
-                found.noise, (f"residual of real rows, {outcome}", "noise in new rows"), "Noise before and after"
-            ),
-            "What to see: on the line, the new rows carry noise like the real ones; flatter, they carry less.",
-        )
-    if found.errors is not None:
-        yield Figure(
-            "error_quantiles",
-            quantile_plot(
-                found.errors,
-                (f"plain model's errors, {outcome}", "augmented model's errors"),
-                "Test errors before and after",
-            ),
-            "What to see: flatter than the line means smaller errors; a bend at an end means that the largest errors "
-            "changed.",
-        )
-    if found.control is not None:
-        yield Figure(
-            "gain_parts",
-            gain_bars(found.control),
-            "What to see: the step from the first bar to the second is the teacher's labels, from the second to the "
-            "third the new places. Shorter is better.",
-        )
 
 
 def tuning_blocks(result: RunResult) -> tuple[Line | Grid, ...]:
@@ -410,7 +349,7 @@ def tuning_parts(result: RunResult) -> dict[str, Any] | None:
 
 def tuning_figure(studies: Sequence[Study]) -> str:
     """The search on all rows: that of the knobs, where there is one."""
-    return trials_plot(_shown(studies))
+    return trials_figure(_shown(studies)).svg
 
 
 def _shown(studies: Sequence[Study]) -> Study:
@@ -438,7 +377,7 @@ def tuning_sentences(result: RunResult) -> tuple[str, ...]:
 
 def _sentence(study: Study) -> str:
     where = f"{study.rows} rows set aside for it" if study.set_aside else f"all {study.rows} training rows"
-    values = ", ".join(f"{name} {said(value)}" for name, value in sorted(study.chosen.values.items()))
+    values = ", ".join(f"{name} {setting_text(value)}" for name, value in sorted(study.chosen.values.items()))
     loss = study.mean_loss(study.chosen.losses)
     tried = f"{count(len(study.trials), 'trial')} on {where}, each on {len(study.held_rows)} inner folds"
     metric = study.metric.upper()
@@ -470,7 +409,7 @@ def chosen_table(studies: Sequence[Study]) -> tuple[tuple[str, ...], list[tuple[
         (
             str(study.fold) if study.fold else "set aside" if study.set_aside else "all rows",
             number(study.mean_loss(study.chosen.losses)),
-            *(said(study.chosen.values[name]) for name in names),
+            *(setting_text(study.chosen.values[name]) for name in names),
         )
         for study in own
     ]

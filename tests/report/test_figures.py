@@ -11,14 +11,24 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from crda_spec.records import Column
-from crda_spec.report.figures import bin_edges, category_bars, fold_slopes, histograms, round_numbers, score_interval
+from crda_spec.report.figures import (
+    Change,
+    bin_edges,
+    changes_figure,
+    feature_figure,
+    gate_figure,
+    round_numbers,
+    score_figure,
+)
+from crda_spec.report.svg import LIGHT
 
 SVG = "{http://www.w3.org/2000/svg}"
 DOSE = Column(name="dose", type="continuous", unit="mg")
+DAYS = Column(name="recovery", type="continuous", unit="days")
 
 
-def parsed(text):
-    root = ET.fromstring(text)  # noqa: S314 - our own output
+def parsed(picture):
+    root = ET.fromstring(picture.svg)  # noqa: S314 - our own output
     geometry = [
         value for node in root.iter() for key, value in node.items() if key in ("x", "y", "width", "height", "d")
     ]
@@ -26,17 +36,17 @@ def parsed(text):
     return root
 
 
-def describe(text):
-    return parsed(text).find(f"{SVG}desc").text
+def describe(picture):
+    return parsed(picture).find(f"{SVG}desc").text
 
 
 def test_a_histogram_says_what_it_shows():
-    text = histograms(np.array([1.0, 2.0, 3.0, np.nan]), np.array([2.0, 4.0, np.inf]), DOSE)
+    picture = feature_figure(np.array([1.0, 2.0, 3.0, np.nan]), np.array([2.0, 4.0, np.inf]), DOSE)
     assert (
-        describe(text)
+        describe(picture)
         == "Training rows: from 1.000 to 3.000, median 2.000; synthetic rows: from 2.000 to 4.000, median 3.000"
     )
-    assert parsed(text).find(f"{SVG}title").text == "dose (mg) before and after"
+    assert parsed(picture).find(f"{SVG}title").text == "dose (mg) before and after"
 
 
 numbers = arrays(np.float64, st.integers(0, 30), elements=st.floats(allow_nan=True, allow_infinity=True))
@@ -46,7 +56,7 @@ numbers = arrays(np.float64, st.integers(0, 30), elements=st.floats(allow_nan=Tr
 @given(numbers, numbers, st.sampled_from(["continuous", "integer"]))
 def test_any_numbers_can_be_drawn(before, after, kind):
     """Empty, constant, missing, infinite and huge: a picture, no warning, and only finite geometry."""
-    parsed(histograms(before, after, Column(name="x", type=kind)))
+    parsed(feature_figure(before, after, Column(name="x", type=kind)))
 
 
 finite = arrays(np.float64, st.integers(1, 40), elements=st.floats(-1e9, 1e9))
@@ -79,34 +89,41 @@ def test_ticks_are_round():
 
 def test_category_bars_show_shares_of_each():
     ward = Column(name="ward", type="category", labels=("north", "south"))
-    text = category_bars(np.array([0.0, 0.0, 0.0, 1.0, np.nan]), np.array([1.0, 1.0]), ward)
-    assert describe(text) == "north: 75.0 % to 0.0 %; south: 25.0 % to 100.0 %"
+    picture = feature_figure(np.array([0.0, 0.0, 0.0, 1.0, np.nan]), np.array([1.0, 1.0]), ward)
+    assert describe(picture) == "north: 75.0 % to 0.0 %; south: 25.0 % to 100.0 %"
 
 
 def test_booleans_are_named():
-    text = category_bars(np.array([0.0, 1.0]), np.array([1.0]), Column(name="smoker", type="boolean"))
-    assert describe(text) == "false: 50.0 % to 0.0 %; true: 50.0 % to 100.0 %"
+    picture = feature_figure(np.array([0.0, 1.0]), np.array([1.0]), Column(name="smoker", type="boolean"))
+    assert describe(picture) == "false: 50.0 % to 0.0 %; true: 50.0 % to 100.0 %"
 
 
 def test_rare_categories_are_counted_not_drawn():
     column = Column(name="c", type="category", labels=tuple(f"l{index}" for index in range(40)))
-    text = category_bars(np.arange(40.0), np.arange(40.0), column)
-    assert "c; 28 rarer values not drawn" in [node.text for node in parsed(text).iter(f"{SVG}text")]
+    picture = feature_figure(np.arange(40.0), np.arange(40.0), column)
+    assert "c, % of rows; 28 rarer values not drawn" in [node.text for node in parsed(picture).iter(f"{SVG}text")]
 
 
 def test_slopes_tell_better_from_worse(build):
     verdict = build("rejected").verdict
-    text = fold_slopes(verdict.folds, verdict.metric)
-    assert describe(text) == "The augmented model erred less in 5 of 10 folds"
-    looks = [line.get("class") for line in parsed(text).iter(f"{SVG}line")]
-    assert (looks.count("better"), looks.count("worse"), looks.count("mean")) == (5, 5, 1)
+    picture = gate_figure(verdict.folds, verdict.metric, DAYS)
+    assert describe(picture) == "The augmented model erred less in 5 of 10 folds"
+    (axes,) = picture.figure.axes
+    looks = [(line.get_color(), line.get_linestyle()) for line in axes.lines]
+    assert looks.count((LIGHT["sky"], "-")) == looks.count((LIGHT["orange"], "--")) == 5
+    assert looks[-1] == (LIGHT["ink"], "-")
+    assert {text.get_text() for text in picture.figure.legends[0].texts} == {"helped", "did not help", "mean"}
 
 
 def test_a_falling_line_is_an_improvement(build):
     fold = build("accepted").verdict.folds[0]
-    text = fold_slopes([replace(fold, plain=2.0, augmented=1.0)], "mse")
-    line = next(line for line in parsed(text).iter(f"{SVG}line") if line.get("class") == "better")
-    assert float(line.get("y1")) < float(line.get("y2"))
+    root = parsed(gate_figure([replace(fold, plain=2.0, augmented=1.0)], "mse", DAYS))
+    (group,) = (one for one in root.iter(f"{SVG}g") if one.find(f"{SVG}title").text.startswith("fold"))
+    assert group.find(f"{SVG}title").text == f"fold {fold.fold}: 2.000 to 1.000"
+    line = group.find(f"{SVG}path")
+    (_, left), (_, right) = (map(float, pair.split()) for pair in re.findall(r"[\d.]+ [\d.]+", line.get("d")))
+    assert left < right
+    assert line.get("stroke") == LIGHT["sky"]
 
 
 @pytest.mark.parametrize(
@@ -114,22 +131,45 @@ def test_a_falling_line_is_an_improvement(build):
 )
 def test_odd_losses_can_be_drawn(build, losses):
     fold = build("accepted").verdict.folds[0]
-    parsed(fold_slopes([replace(fold, plain=losses[0], augmented=losses[1])], "mse"))
+    parsed(gate_figure([replace(fold, plain=losses[0], augmented=losses[1])], "mse", DAYS))
 
 
-@pytest.mark.parametrize(
-    ("interval", "look"), [((-18.0, -2.0), "better"), ((-3.0, 4.0), "mean"), ((1.0, 9.0), "worse")]
-)
+@pytest.mark.parametrize(("interval", "look"), [((-18.0, -2.0), "sky"), ((-3.0, 4.0), "ink"), ((1.0, 9.0), "orange")])
 def test_the_interval_is_coloured_by_what_it_proves(build, interval, look):
     score = replace(build("accepted").score, change_percent=sum(interval) / 2, interval_percent=interval)
-    root = parsed(score_interval(score))
-    assert [node.get("class") for node in root.iter(f"{SVG}circle")] == [look]
+    (axes,) = score_figure(score).figure.axes
+    _, bar, dot = axes.lines
+    assert bar.get_color() == dot.get_color() == LIGHT[look]
+    assert list(bar.get_xdata()) == list(interval)
 
 
 def test_the_interval_in_words(build):
-    assert describe(score_interval(build("accepted").score)) == "-10.6 %, 95 % interval from -18.1 to -2.9"
+    assert describe(score_figure(build("accepted").score)) == "-10.6 %, 95 % interval from -18.1 to -2.9"
 
 
-def test_an_interval_of_nothing_is_refused(build):
-    with pytest.raises(ValueError, match=r"^score_interval draws an interval; this score has none$"):
-        score_interval(build("abstained").score)
+def test_a_change_of_nothing_is_refused(build):
+    with pytest.raises(ValueError, match=r"^a run without an augmented model has no such figure$"):
+        score_figure(build("abstained").score)
+
+
+def test_a_run_without_a_change_keeps_its_line():
+    changes = [Change("first", -3.0, (-5.0, -1.0)), Change("second", None, None), Change("third", 2.0, None)]
+    picture = changes_figure(changes, title="Changes", metric="mse")
+    assert describe(picture) == "first: -3.0 % (-5.0 to -1.0); second: nothing to compare; third: +2.0 %"
+    (axes,) = picture.figure.axes
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["first", "second", "third"]
+    assert "nothing to compare" in [text.get_text() for text in axes.texts]
+    assert axes.get_xlabel() == "change of the test MSE, %"
+
+
+def test_colours_follow_the_page(build):
+    """Each colour of the palette is an attribute, for viewers that know no more, and a rule that the page steers."""
+    verdict = build("rejected").verdict
+    text = gate_figure(verdict.folds, verdict.metric, DAYS).svg
+    for name, colour in LIGHT.items():
+        for kind in ("fill", "stroke"):
+            used = f'{kind}="{colour}"' in re.sub(r"<style>.*</style>", "", text)
+            assert (f'.crda-figure [{kind}="{colour}"]{{{kind}:var(--{name})}}' in text) == used
+    drawn = set(re.findall(r'(?:fill|stroke)="(#\w+)"', text))
+    assert drawn <= set(LIGHT.values())
+    assert len(set(LIGHT.values())) == len(LIGHT), "a colour tells its name"

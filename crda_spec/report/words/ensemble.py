@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from crda_spec.records import Decision, Ensemble, EnsembleScore, RunResult
 from crda_spec.report.blocks import Grid, Line
-from crda_spec.report.figures import Change, forest
 from crda_spec.report.words.numbers import count, number, percent, setting
 
 
@@ -107,20 +106,3 @@ def _helps(augmented: EnsembleScore, found: Ensemble) -> str:
         f"These rows cannot tell whether the augmentation helps an ensemble ({level} {percent(low)} to "
         f"{percent(high)})."
     )
-
-
-def ensemble_figure(found: Ensemble) -> str:
-    """The changes with their intervals, the two equal footings first, then both together."""
-    many, changes = found.models, []
-    plain, augmented = found.score("plain", many), found.score("augmented", many)
-    single = found.score("augmented", 1)
-    if plain is not None:
-        changes.append(Change(f"{many} plain : 1 plain", plain.change_percent, plain.interval_percent))
-    if single is not None:
-        changes.append(Change("1 augmented : 1 plain", single.augmentation_percent, single.augmentation_interval))
-    if augmented is not None:
-        gain, between = augmented.augmentation_percent, augmented.augmentation_interval
-        changes.append(Change(f"{many} augmented : {many} plain", gain, between))
-        changes.append(Change(f"{many} augmented : 1 plain", augmented.change_percent, augmented.interval_percent))
-    axis = f"change of the test {found.metric.upper()}, %"
-    return forest(changes, title="What the ensemble and the augmentation give", axis=axis)

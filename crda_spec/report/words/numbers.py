@@ -91,6 +91,13 @@ def setting(value: float) -> str:
     return f"{value:.4g}"
 
 
+def setting_text(value: object) -> str:
+    """A setting of any kind, as short as it can be written."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return " ".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
+    return setting(value)
+
+
 def percent(value: float) -> str:
     """A change in percent, without the percent sign: always signed, one decimal, two below a tenth of a percent."""
     if not math.isfinite(value):
