@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from crda_spec.data.assemble import Assembled, assemble
-from crda_spec.data.contract import Assembly
+from crda_spec.data.dataset import Dataset, DuplicatesKeep, MissingDrop, MissingImpute
 from crda_spec.data.raw import RawTable
+from crda_spec.data.sources import Csv, Excel, Parquet
 from crda_spec.errors import Complaint, DataError, GraphError, printable
 from crda_spec.gate.tests import folds_needed
 from crda_spec.records import Array, Column
 from crda_spec.scm.formats import parse_edges, read_graph
-from crda_spec.spec.build import build_source
 from crda_spec.spec.check import LEDGER_PREFIX
-from crda_spec.spec.dataset import CsvSource, ExcelSource, ParquetSource
 from crda_spec.spec.render import scalar_text
 
 
@@ -42,15 +41,6 @@ def graph_nodes(
     return unknown, tuple(name for name in unknown if name not in latents)
 
 
-SourceSpec = CsvSource | ParquetSource | ExcelSource
-_ENDINGS: dict[str, Literal["csv", "parquet", "excel"]] = {
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".txt": "csv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".xlsx": "excel",
-}
 _MOST_LABELS = 20  # of a category, that are listed in the spec
 
 
@@ -81,13 +71,13 @@ class Scaffold:
 def scaffold(data: Path, target: str, *, written: str) -> Scaffold:
     """Reads the whole table once. written: the file's path as the spec will write it."""
     source = _source(data)
-    raw = build_source(source, data.parent, target=target, seed=0).read()
+    raw = source.read(data.parent)
     names = [str(name) for name in raw.frame.columns]
     ours = {name: "a column of our own ledger" for name in names if name.startswith(LEDGER_PREFIX)}
-    start = Assembly(target=target, features=None)
-    if ours:
-        start = replace(start, features=tuple(name for name in names if name != target and name not in ours))
-    assembled, assembly, left_out = _settled(raw, start, names)
+    features = tuple(name for name in names if name != target and name not in ours) if ours else None
+    # Constructed, not validated: whatever was asked for as the target, the header answers.
+    start = Dataset.model_construct(source=source, target=target, features=features)
+    assembled, dataset, left_out = _usable(raw, start, names)
     table = assembled.table
     settings = source.model_dump(exclude_defaults=True) | {"kind": source.kind, "path": written}
     return Scaffold(
@@ -95,30 +85,30 @@ def scaffold(data: Path, target: str, *, written: str) -> Scaffold:
         target=_contract(table.target, table.y),
         features=tuple(_contract(one, values) for one, values in zip(table.features, table.x.T, strict=True)),
         left_out={**ours, **left_out},
-        missing=assembly.missing,
+        missing=dataset.missing.kind,
         missing_cells=assembled.report.missing_cells,
-        duplicates=assembly.duplicates,
+        duplicates=dataset.duplicates.kind,
         rows=len(table),
         units=len(table) if table.groups is None else len(np.unique(table.groups)),
     )
 
 
-def _source(data: Path) -> SourceSpec:
-    kind = _ENDINGS.get(data.suffix.casefold())
-    if kind == "parquet":
-        return ParquetSource(kind="parquet", path=data.name)
-    if kind == "excel":
-        return ExcelSource(kind="excel", path=data.name)
-    if kind == "csv":
-        return _text_source(data)
+def _source(data: Path) -> Csv | Parquet | Excel:
+    match data.suffix.casefold():
+        case ".parquet" | ".pq":
+            return Parquet(path=data.name)
+        case ".xlsx":
+            return Excel(path=data.name)
+        case ".csv" | ".tsv" | ".txt":
+            return _text_source(data)
     what = f"the ending of '{data.name}' tells no kind of table"
     raise DataError(Complaint(code="unknown-kind", what=what, hint="use .csv, .tsv, .parquet or .xlsx"))
 
 
-def _text_source(data: Path) -> CsvSource:
+def _text_source(data: Path) -> Csv:
     """How a text file is written, as far as its first lines tell."""
     if not data.is_file():
-        return CsvSource(kind="csv", path=data.name)  # the reader says what is wrong, and what is near
+        return Csv(path=data.name)  # the reader says what is wrong, and what is near
     with data.open("rb") as file:
         head = file.read(1 << 16)
     encoding = "utf-8"
@@ -129,7 +119,7 @@ def _text_source(data: Path) -> CsvSource:
     first, _, rest = text.partition("\n")
     delimiter = max((",", ";", "\t", "|"), key=lambda mark: (first.count(mark), mark == ","))
     comma = delimiter != "," and _decimal_commas(rest, delimiter)
-    return CsvSource(kind="csv", path=data.name, delimiter=delimiter, encoding=encoding, decimal="," if comma else ".")
+    return Csv(path=data.name, delimiter=delimiter, encoding=encoding, decimal="," if comma else ".")
 
 
 def _decimal_commas(text: str, delimiter: str) -> bool:
@@ -144,39 +134,39 @@ def _is_number(cell: str, mark: str) -> bool:
     return bool(found) and whole.isdigit() and part.isdigit()
 
 
-def _settled(raw: RawTable, assembly: Assembly, names: Sequence[str]) -> tuple[Assembled, Assembly, dict[str, str]]:
+def _usable(raw: RawTable, dataset: Dataset, names: Sequence[str]) -> tuple[Assembled, Dataset, dict[str, str]]:
     """Answers what the data ask for, one rule at a time, until they can be used; what cannot be answered is raised."""
     left_out: dict[str, str] = {}
     while True:
         try:
-            return assemble(raw, assembly, seed=0), assembly, left_out
+            return assemble(raw, dataset, seed=0), dataset, left_out
         except DataError as error:
-            changed = _answered(error.complaints, assembly, names, left_out)
-            if changed == assembly:
+            changed = _answered(error.complaints, dataset, names, left_out)
+            if changed == dataset:
                 raise
-            assembly = changed
+            dataset = changed
 
 
 def _answered(
-    complaints: Sequence[Complaint], assembly: Assembly, names: Sequence[str], left_out: dict[str, str]
-) -> Assembly:
-    features = assembly.features or tuple(name for name in names if name != assembly.target)
+    complaints: Sequence[Complaint], dataset: Dataset, names: Sequence[str], left_out: dict[str, str]
+) -> Dataset:
+    features = dataset.features or tuple(name for name in names if name != dataset.target)
     for one in complaints:
         name = one.path.removeprefix("dataset.columns.")
         if one.path.startswith("dataset.columns.") and name in features:
             left_out[name] = one.what
-    missing, duplicates = assembly.missing, assembly.duplicates
+    missing, duplicates = dataset.missing, dataset.duplicates
     if any(one.code == "missing" for one in complaints):
-        of_target = any(f"target '{assembly.target}'" in one.what for one in complaints if one.code == "missing")
-        missing = "drop" if of_target else "impute"
+        of_target = any(f"target '{dataset.target}'" in one.what for one in complaints if one.code == "missing")
+        missing = MissingDrop() if of_target else MissingImpute()
     if any(one.code == "duplicates" for one in complaints):
-        duplicates = "keep"
+        duplicates = DuplicatesKeep()
     stay = tuple(name for name in features if name not in left_out)
     if not stay:
-        what = f"no column is left to predict '{assembly.target}' from: " + "; ".join(left_out.values())
+        what = f"no column is left to predict '{dataset.target}' from: " + "; ".join(left_out.values())
         raise DataError(Complaint(code="no-features", what=what, hint="repair the columns, or add others"))
-    chosen = assembly.features if not left_out and assembly.features is None else stay
-    return replace(assembly, features=chosen, missing=missing, duplicates=duplicates)
+    chosen = dataset.features if not left_out and dataset.features is None else stay
+    return dataset.model_copy(update={"features": chosen, "missing": missing, "duplicates": duplicates})
 
 
 def _contract(column: Column, values: Array) -> Contract:
