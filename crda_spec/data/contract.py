@@ -124,7 +124,7 @@ class CheckedColumn:
     def _column(self, kind: ColumnType, labels: tuple[str, ...] | None) -> Column:
         allowed = None
         if kind != "category" and self.contract.values is not None:
-            allowed = tuple(float(value) for value in self.contract.values if not isinstance(value, str))
+            allowed = tuple(float(value) for value in self.contract.values)
         return Column(
             name=self.name,
             type=kind,
@@ -192,12 +192,7 @@ class CheckedColumn:
     def _allowed_numbers(self, values: Array, shown: ObjectArray) -> None:
         if self.contract.values is None:
             return
-        texts = [value for value in self.contract.values if isinstance(value, str)]
-        if texts:
-            what = f"the allowed value {show(texts[0])} is not a number, but column '{self.name}' holds numbers"
-            self._complain("bad-allowed-value", what, "write it without quotes, or declare type: category")
-            return
-        allowed = [float(value) for value in self.contract.values if not isinstance(value, str)]
+        allowed = [float(value) for value in self.contract.values]
         wrong = np.flatnonzero(np.isfinite(values) & ~np.isin(values, allowed))
         listing = ", ".join(label_of(value) for value in allowed)
         self._complain_of("not-allowed", f"not among the allowed values {listing}", wrong, shown)
