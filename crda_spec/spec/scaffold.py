@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from crda_spec.data.raw import RawTable
 from crda_spec.data.sources import Csv, Excel, Parquet
 from crda_spec.errors import Complaint, DataError, GraphError, printable
 from crda_spec.gate.tests import folds_needed
-from crda_spec.records import Array, Column
+from crda_spec.records import Array, Column, Table
 from crda_spec.scm.formats import parse_edges, read_graph
 from crda_spec.spec.check import LEDGER_PREFIX
 from crda_spec.spec.render import scalar_text
@@ -45,27 +45,24 @@ _MOST_LABELS = 20  # of a category, that are listed in the spec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Contract:
-    """The contract of one column, and what a reader should know of it."""
-
-    name: str
-    settings: dict[str, Any]
-    note: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Scaffold:
     """What a first spec says of a table."""
 
-    source: dict[str, Any]
-    target: Contract
-    features: tuple[Contract, ...]
-    left_out: dict[str, str] = field(default_factory=dict)  # columns that cannot be features, and why
-    missing: str = "error"
-    missing_cells: int = 0
-    duplicates: str = "error"
-    rows: int = 0  # that can be used
-    units: int = 0  # rows, or sets of copies, that a fold cannot tear apart
+    table: Table
+    dataset: Dataset  # the rules under which the table can be used
+    left_out: dict[str, str]  # columns that cannot be features, and why
+    missing_cells: int
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The features and the target."""
+        return (*self.table.features, self.table.target)
+
+    @property
+    def units(self) -> int:
+        """Rows, or sets of copies, that a fold cannot tear apart."""
+        groups = self.table.groups
+        return len(self.table) if groups is None else len(np.unique(groups))
 
 
 def scaffold(data: Path, target: str, *, written: str) -> Scaffold:
@@ -78,18 +75,11 @@ def scaffold(data: Path, target: str, *, written: str) -> Scaffold:
     # Constructed, not validated: whatever was asked for as the target, the header answers.
     start = Dataset.model_construct(source=source, target=target, features=features)
     assembled, dataset, left_out = _usable(raw, start, names)
-    table = assembled.table
-    settings = source.model_dump(exclude_defaults=True) | {"kind": source.kind, "path": written}
     return Scaffold(
-        source={"kind": settings.pop("kind"), "path": settings.pop("path"), **settings},
-        target=_contract(table.target, table.y),
-        features=tuple(_contract(one, values) for one, values in zip(table.features, table.x.T, strict=True)),
+        table=assembled.table,
+        dataset=dataset.model_copy(update={"source": source.model_copy(update={"path": written})}),
         left_out={**ours, **left_out},
-        missing=dataset.missing.kind,
         missing_cells=assembled.report.missing_cells,
-        duplicates=dataset.duplicates.kind,
-        rows=len(table),
-        units=len(table) if table.groups is None else len(np.unique(table.groups)),
     )
 
 
@@ -169,22 +159,23 @@ def _answered(
     return dataset.model_copy(update={"features": chosen, "missing": missing, "duplicates": duplicates})
 
 
-def _contract(column: Column, values: Array) -> Contract:
+def _contract(column: Column, values: Array) -> tuple[dict[str, Any], str]:
+    """The contract of one column as the spec writes it, and what a reader should know of its values."""
     known = values[~np.isnan(values)]
     settings: dict[str, Any] = {"type": column.type}
     if column.type == "category":
         labels = list(column.labels or ())
         if len(labels) <= _MOST_LABELS:
             settings["values"] = labels
-        return Contract(name=column.name, settings=settings, note=f"{len(labels)} labels")
+        return settings, f"{len(labels)} labels"
     if column.type == "boolean":
-        return Contract(name=column.name, settings=settings, note=f"true in {float(known.mean()):.0%} of the rows")
+        return settings, f"true in {float(known.mean()):.0%} of the rows"
     low, high = float(known.min()), float(known.max())
     note = f"seen: {low:.6g} to {high:.6g}"
     if low >= 0:
         settings["min"] = 0
         note += "; min: 0 because nothing below was seen"
-    return Contract(name=column.name, settings=settings, note=note)
+    return settings, note
 
 
 _FOLDS = 10
@@ -214,28 +205,32 @@ def _head(table: Scaffold, name: str, schema: str) -> Iterator[str]:
     yield f"name: {name}"
     yield "seed: 0"
     yield "recipe: distilled  # <- a committee labels the new rows. paper: Algorithm 1, they keep their own row's noise"
-    if table.rows < 100:
-        yield f"# {table.rows} rows are few: the gate will accept only a large gain."
+    rows = len(table.table)
+    if rows < 100:
+        yield f"# {rows} rows are few: the gate will accept only a large gain."
 
 
 def _dataset(table: Scaffold) -> Iterator[str]:
+    rows, dataset = table.table, table.dataset
+    source = {"kind": dataset.source.kind, **dataset.source.model_dump(exclude_defaults=True)}
     yield "dataset:"
-    yield f"  source: {_flow(table.source)}"
-    yield f"  target: {scalar_text(table.target.name)}"
+    yield f"  source: {_flow(source)}"
+    yield f"  target: {scalar_text(rows.target.name)}"
     if table.left_out:
         for name, why in table.left_out.items():
             yield from _comment(f"left out: {name}: {why}", "  ")
         yield "  features:"
-        yield from (f"    - {scalar_text(one.name)}" for one in table.features)
+        yield from (f"    - {scalar_text(name)}" for name in rows.names)
     yield "  columns:  # <- correct what was inferred; a unit (unit: mg/day) makes reports readable"
-    for contract in (*table.features, table.target):
-        yield f"    {_key(contract.name)}: {_flow(contract.settings)}  # {printable(contract.note)}"
-    if table.missing != "error":
+    for column, values in zip(table.columns, (*rows.x.T, rows.y), strict=True):
+        settings, note = _contract(column, values)
+        yield f"    {_key(column.name)}: {_flow(settings)}  # {printable(note)}"
+    if dataset.missing.kind != "error":
         yield f"  # Missing cells: {table.missing_cells}. <- drop leaves their rows out, impute fills them in the model"
-        yield f"  missing: {{kind: {table.missing}}}"
-    if table.duplicates != "error":
+        yield f"  missing: {{kind: {dataset.missing.kind}}}"
+    if dataset.duplicates.kind != "error":
         yield "  # Some rows agree in every column. <- keep binds copies together, drop leaves them out"
-        yield f"  duplicates: {{kind: {table.duplicates}}}"
+        yield f"  duplicates: {{kind: {dataset.duplicates.kind}}}"
     yield "  # groups: patient_id  # <- if rows belong together, name the column that says so"
     yield f"  split: {{kind: fraction, test: {_TEST}}}"
 
