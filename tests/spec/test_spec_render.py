@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from crda_spec.spec.gate import WilcoxonGate
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -20,7 +21,6 @@ from crda_spec.spec.counterfactual import (
     SingleTeacher,
     StudentMember,
 )
-from crda_spec.spec.gate import WilcoxonGate
 from crda_spec.spec.load import read_draft
 from crda_spec.spec.partition import Partition
 from crda_spec.spec.perturbation import JitterPolicy, Perturbation, ResamplePolicy, ScalePolicy
