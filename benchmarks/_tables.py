@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from crda_spec.data.catalogue import BENCHMARKS
+from crda_spec.data.sources.benchmark import BENCHMARKS
 
 _ROWS = 1000
 

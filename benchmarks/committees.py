@@ -25,8 +25,8 @@ from joblib import Parallel, delayed
 from recipes import planned
 from threadpoolctl import threadpool_limits
 
-from crda_spec.data.catalogue import BENCHMARKS
 from crda_spec.data.folds import folds
+from crda_spec.data.sources.benchmark import BENCHMARKS
 from crda_spec.records import Array, Table
 from crda_spec.regressors import Fitter, GaussianProcess, Mlp, RandomForest, Regressor, Ridge, Svr, Xgboost
 from crda_spec.regressors.teachers.committee import stacking_weights

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from _harness import arguments, publish, say
 
-from crda_spec.data.catalogue import BENCHMARKS
+from crda_spec.data.sources.benchmark import BENCHMARKS
 from crda_spec.pipeline import run
 from crda_spec.report.progress import Silent
 from crda_spec.spec.build import build_plan

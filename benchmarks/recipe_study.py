@@ -30,7 +30,7 @@ from recipes import KINDS, planned
 from threadpoolctl import threadpool_limits
 
 from crda_spec.counterfactual.procedure import augment, fit_augmented
-from crda_spec.data.catalogue import BENCHMARKS
+from crda_spec.data.sources.benchmark import BENCHMARKS
 from crda_spec.gate.cross_validate import divisions, fold_models
 from crda_spec.regressors.teachers import FoldModelCache
 

@@ -46,7 +46,7 @@ from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from crda_spec.counterfactual.procedure import augment, fit_augmented, refit_with_seed
-from crda_spec.data.catalogue import BENCHMARKS
+from crda_spec.data.sources.benchmark import BENCHMARKS
 from crda_spec.gate.cross_validate import cross_validate, divisions, fold_models, start_seeds
 from crda_spec.gate.verdict import judge
 from crda_spec.pipeline import Plan

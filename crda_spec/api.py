@@ -35,8 +35,8 @@ from crda_spec.audit.runfolder import check_destination, file_hashes, write_run
 from crda_spec.audit.tables import augmented_parquet, folds_csv, ledger_parquet, repeats_csv, rows_csv
 from crda_spec.counterfactual.partition import Finder
 from crda_spec.data.assemble import assemble
-from crda_spec.data.contract import Assembly
-from crda_spec.data.sources import Csv, Excel, Parquet, Source
+from crda_spec.data.dataset import Dataset, DuplicatesKeep, MissingImpute
+from crda_spec.data.sources import Csv, Excel, Parquet
 from crda_spec.discovery.findings import OFTEN, Findings, compare
 from crda_spec.discovery.found import DiscoveredGraph
 from crda_spec.discovery.stability import Scheme, Stability, stability
@@ -133,13 +133,13 @@ def _often(repeated: Stability) -> Sequence[tuple[str, str, float]]:
 
 def read_table(path: Path, kind: DataKind, *, target: str) -> Table:
     """All rows of a file, its columns' types inferred as in a run; missing cells and repeated rows stay."""
-    sources: dict[DataKind, Source] = {
-        "csv": Csv(path=path, written=str(path)),
-        "parquet": Parquet(path=path, written=str(path)),
-        "excel": Excel(path=path, sheet=0, written=str(path)),
-    }
-    rules = Assembly(target=target, missing="impute", duplicates="keep")
-    return assemble(sources[kind].read(), rules, seed=0).table
+    kinds: dict[DataKind, type[Csv | Parquet | Excel]] = {"csv": Csv, "parquet": Parquet, "excel": Excel}
+    source = kinds[kind](path=str(path))
+    # Constructed, not validated: whatever was asked for as the target, the header answers.
+    dataset = Dataset.model_construct(
+        source=source, target=target, missing=MissingImpute(), duplicates=DuplicatesKeep()
+    )
+    return assemble(source.read(Path()), dataset, seed=0).table
 
 
 _TESTED = (PcDiscovery, FciDiscovery)

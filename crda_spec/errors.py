@@ -17,7 +17,8 @@ inside the spec, what is wrong with the value, and the next thing to try.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 
@@ -134,6 +135,18 @@ class TamperedError(CrdaError):
     """A run's file is not as the run wrote it."""
 
     exit_code = 4
+
+
+def inconsistent(path: str, what: str, hint: str) -> Complaint:
+    """Two parts of a spec that cannot both hold."""
+    return Complaint(code="inconsistent", path=path, what=what, hint=hint)
+
+
+def repeated(path: str, values: Iterable[object]) -> Iterator[Complaint]:
+    """One complaint for each value of a list that stands in it more than once."""
+    for value, times in Counter(values).items():
+        if times > 1:
+            yield inconsistent(path, f"{show(value)} is listed {times} times", "list it once")
 
 
 def did_you_mean(word: str, known: Sequence[str], *, otherwise: str = "known", taken: Collection[str] = ()) -> str:

@@ -11,19 +11,21 @@ from __future__ import annotations
 import numpy as np
 
 from crda_spec.data.assemble import assemble
-from crda_spec.data.contract import Assembly
+from crda_spec.data.dataset import Dataset
 from crda_spec.data.sources import Synthetic
 from crda_spec.data.worlds import WORLDS
 from crda_spec.regressors import Fitter, KernelRidge
 
-WORLD = WORLDS["clinical_recovery"]
+NAME = "clinical_recovery"
+WORLD = WORLDS[NAME]
 ROWS = (200, 800, 3200)
 
 
 def label_error(rows: int, feature: str, seed: int = 1) -> float:
     """Root mean squared distance between label and truth, in percent of the target's standard deviation."""
     sample = WORLD.draw(rows, seed=seed)
-    table = assemble(Synthetic(world=WORLD, rows=rows, seed=seed).read(), Assembly(target=WORLD.target), seed=0).table
+    source = Synthetic(world=NAME, rows=rows)
+    table = assemble(source.read(seed=seed), Dataset(source=source, target=WORLD.target), seed=0).table
     g = Fitter(KernelRidge(alpha=0.05, gamma=0.03)).fit(table, seed=0)
     noise = table.y - g.predict(table.x)  # abduction
     moved = table.x.copy()

@@ -49,7 +49,7 @@ def imports_of(file: Path, *, top: bool = False) -> set[str]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{file}: a relative import"
             assert node.module is not None
-            # `from crda_spec.data import headers` imports a module, `from crda_spec.errors import Place` a name of one.
+            # `from crda_spec.data import sources` imports a module, `from crda_spec.errors import Place` a name of one.
             found |= {f"{node.module}.{alias.name}" for alias in node.names}
     return found
 

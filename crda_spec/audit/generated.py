@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import islice
@@ -27,8 +27,9 @@ from crda_spec.audit.tables import ONE_VALUE, synthetic_table
 from crda_spec.counterfactual.act import Acting
 from crda_spec.counterfactual.stream import BLOCK, Generation, Quota, cannot_stream, generate_block
 from crda_spec.data.assemble import weight_column
-from crda_spec.data.blocks import RowFile, TextStyle, missing_columns, open_rows
+from crda_spec.data.blocks import RowFile, missing_columns, open_rows
 from crda_spec.data.cells import BlockPlace, block_numbers
+from crda_spec.data.sources import Csv
 from crda_spec.errors import Complaint, DataError, OutputError, Place, SpecError
 from crda_spec.records import Array, Column, IntArray
 
@@ -98,12 +99,12 @@ def prepare(
     missing: MissingRule,
     rows: int | None = None,
     factor: float | None = None,
-    style: Mapping[str, str] | None = None,
+    like: Csv | None = None,
 ) -> Job:
     """What is to be done, all of it checked; nothing is made yet.
 
     acting: the run's own, with its factor, which holds unless `rows` or `factor` says otherwise.
-    style: how a text file is written: delimiter, encoding, decimal.
+    like: a text file that is written as the new rows are.
     """
     told = saved.record["counterfactuals"]
     moved = tuple(told["moved"])
@@ -130,7 +131,7 @@ def prepare(
             saved.train, rows=round(acting.factor * len(saved.train)), seed=saved.record["seed"], index=(0,)
         ),
     )
-    file = open_rows(data, style=TextStyle(**(style or {})))
+    file = open_rows(data, like=like)
     each = acting.factor if factor is None else factor
     wanted = rows if rows is not None else round(each * file.rows)
     if wanted < 1:
@@ -251,7 +252,7 @@ def _made(job: Job, task: _Task) -> list[_Part]:
 
 def _part(job: Job, number: int, block: pa.Table) -> _Part:
     generation, quota = job.generation, job.quota.of(number)
-    place = BlockPlace(file=job.file.path.name, first=number * job.quota.block, decimal=job.file.style.decimal)
+    place = BlockPlace(file=job.file.path.name, first=number * job.quota.block, decimal=job.file.decimal)
     numbers = block_numbers(block, job.columns, place)
     usable = _usable(job, numbers, place)
     counts = Counts(left_out=len(numbers) - len(usable))

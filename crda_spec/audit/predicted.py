@@ -16,8 +16,9 @@ from threadpoolctl import threadpool_limits
 from crda_spec.audit.canonical import sha256_of
 from crda_spec.audit.models import load_model
 from crda_spec.audit.open_run import read_column
-from crda_spec.data.blocks import RowFile, TextStyle, missing_columns, open_rows
+from crda_spec.data.blocks import RowFile, missing_columns, open_rows
 from crda_spec.data.cells import BlockPlace, block_numbers
+from crda_spec.data.sources import Source
 from crda_spec.errors import Complaint, DataError, OutputError, Place, TamperedError
 from crda_spec.records import Array, Column, IntArray, Predictor
 from crda_spec.regressors import FittedModel
@@ -43,7 +44,7 @@ class Scoring:
         before = 0
         names = [column.name for column in self.features]
         for block in self.file.blocks(_BLOCK, names):
-            place = BlockPlace(file=self.file.path.name, first=before, decimal=self.file.style.decimal)
+            place = BlockPlace(file=self.file.path.name, first=before, decimal=self.file.decimal)
             x = block_numbers(block, self.features, place)
             usable = self._usable(x, place)
             said = np.full(len(x), np.nan)
@@ -76,19 +77,19 @@ def prepare_scoring(
     data: Path,
     *,
     missing: MissingRule,
-    style: Mapping[str, str],
-    sheet: str | int = 0,
+    like: Source | None = None,
     single: bool = False,
 ) -> Scoring:
     """All that is needed, checked: the models' files, the file of rows and its columns.
 
-    sheet: of a workbook.  single: asks for the run's one model also where there is an ensemble.
+    like: the run's own source: text is read as its text, and a workbook's sheet is its sheet.
+    single: asks for the run's one model also where there is an ensemble.
     """
     together = record.get("ensemble") is not None and not single
     _untouched(folder, record, "ensemble" if together else "model")
     members = load_members(folder) if together else (load_model(folder / "model"),)
     features = tuple(read_column(told) for told in record["data"]["features"])
-    file = open_rows(data, style=TextStyle(**style), sheet=sheet)
+    file = open_rows(data, like=like)
     complaints = missing_columns(file, [column.name for column in features])
     if complaints:
         raise DataError(complaints)

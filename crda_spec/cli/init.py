@@ -67,12 +67,12 @@ def init(
     _write(out, text)
     left_out = list(table.left_out)
     if as_json:
-        told: dict[str, Any] = {"file": str(out), "schema": str(out.parent / _SCHEMA), "rows": table.rows}
-        told |= {"features": [one.name for one in table.features], "left_out": table.left_out}
+        told: dict[str, Any] = {"file": str(out), "schema": str(out.parent / _SCHEMA), "rows": len(table.table)}
+        told |= {"features": list(table.table.names), "left_out": table.left_out}
         sys.stdout.write(json.dumps(told, ensure_ascii=False) + "\n")
         return
     aside = f", {len(left_out)} left out" if left_out else ""
-    sys.stdout.write(f"{out}: {len(table.features)} features{aside}, {table.rows} rows\n")
+    sys.stdout.write(f"{out}: {len(table.table.names)} features{aside}, {len(table.table)} rows\n")
     sys.stdout.write(f"read it, then: crda-spec plan {out}, crda-run {out}\n")
 
 
@@ -120,7 +120,7 @@ def _graph_part(file: Path, out: Path, table: Scaffold) -> GraphPart:
             Complaint(code="unreadable-graph", path="--graph", what=what, hint="check the file")
         ) from error
     edges = [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
-    columns = {one.name for one in (*table.features, table.target)} | set(table.left_out)
+    columns = {one.name for one in table.columns} | set(table.left_out)
     unknown, unsaid = graph_nodes(edges if language == "edges" else text, language, file=file.name, columns=columns)
     settings: dict[str, Any] = {"kind": language}
     settings |= {"edges": edges} if language == "edges" else {"path": _relative(file, out)}

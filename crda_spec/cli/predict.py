@@ -64,14 +64,9 @@ def predict(
 
     record = read_record(run)
     spec = resolved_spec(record)
-    source = spec.dataset.source
-    style = {}  # a text file is read as the run's own text file was written
-    if source.kind == "csv":
-        style = {"delimiter": source.delimiter, "encoding": source.encoding, "decimal": source.decimal}
-    sheet = source.sheet if source.kind == "excel" else 0
     with _rows_of(data) as file:
         scoring = prepare_scoring(
-            run, record, file, missing=spec.dataset.missing.kind, style=style, sheet=sheet, single=single
+            run, record, file, missing=spec.dataset.missing.kind, like=spec.dataset.source, single=single
         )
         numbers, said = predicted(scoring)
     if out is not None:

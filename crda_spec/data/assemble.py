@@ -1,33 +1,372 @@
 # ruff: noqa: PD011 - `values` are those of a checked column; no pandas object has it here
-"""From a raw table and its rules to a `Table`. Every broken rule of every column is reported at once."""
+"""From a raw table and the `dataset` section to a `Table`. Every broken rule of every column is reported at once."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from crda_spec.data.cells import Cells, ObjectArray, UnsupportedCellsError, label_of, quoted, read_cells
-from crda_spec.data.contract import Assembly, CheckedColumn, ColumnCheck, ColumnRule, row_number_complaints, rule_of
+from crda_spec.data.cells import Cells, Mask, ObjectArray, UnsupportedCellsError, label_of, quoted, read_cells
+from crda_spec.data.contract import CheckedColumn, ColumnContract, row_number_complaints
+from crda_spec.data.dataset import Dataset
 from crda_spec.data.moments import NO_TIME, Moments, read_moments
 from crda_spec.data.raw import RawTable, counted, listed
+from crda_spec.data.sources import Source, read_source
+from crda_spec.data.split import ColumnSplit, FractionSplit, split_by_tables, split_by_values, split_fraction
 from crda_spec.errors import Complaint, DataError, Place, did_you_mean
-from crda_spec.records import Array, Clock, Column, DataReport, IntArray, Table
-from crda_spec.seeds import stream
+from crda_spec.records import Array, Clock, Column, DataReport, IntArray, Split, Table
+from crda_spec.seeds import integer_seed, stream
+
+_SMALLEST_SPREAD = 1e-100  # squares of smaller numbers underflow
+_SMALLEST_WEIGHT, _LARGEST_WEIGHT = 1e-100, 1e100  # beyond, sums and ratios of weights are lost to rounding
 
 
-def resolve_names(raw: RawTable, assembly: Assembly, wanted: tuple[str, ...] | None) -> tuple[str, ...]:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Assembled:
+    """A table, what was done to get it, and what does not belong into it."""
+
+    table: Table
+    report: DataReport
+    marks: ObjectArray | None = None  # (n,) the cells of the split column, where there is one
+    group_names: tuple[str, ...] = ()  # of each group number, for messages
+    joined: Mapping[int, int] = field(default_factory=dict)  # where copies bind groups: number -> the one it has now
+    clock: Clock | None = None  # what the rows' times count in; None when they have no order
+
+
+def load(dataset: Dataset, base: Path, *, seed: int) -> tuple[Split, DataReport]:
+    """Reads, checks and splits the rows. base: where relative paths start."""
+    raw = read_source(dataset.source, base, target=dataset.target, seed=integer_seed(seed, "dataset"))
+    train, rule = assemble(raw, dataset, seed=seed), dataset.split
+    report = train.report
+    if isinstance(rule, FractionSplit):
+        split = split_fraction(train.table, rule.test, seed=seed)
+    elif isinstance(rule, ColumnSplit):
+        assert train.marks is not None  # noqa: S101 - the split column was read
+        split = split_by_values(train.table, train.marks, rule.test, group_names=train.group_names)
+    else:
+        test = _assemble_test(rule.source, dataset, base, train, seed=seed)
+        split = split_by_tables(train.table, test.table, group_names=test.group_names)
+        notes = (*report.notes, *(f"test rows: {note}" for note in test.report.notes))
+        report = replace(report, test_source=test.report.source, test_sha256=test.report.sha256, notes=notes)
+    return replace(split, clock=train.clock), _with_time_note(split, report)
+
+
+def _assemble_test(source: Source, dataset: Dataset, base: Path, train: Assembled, *, seed: int) -> Assembled:
+    """The test rows of a second source, under the contract of the training table."""
+    try:
+        raw = read_source(source, base, target=dataset.target, seed=integer_seed(seed, "dataset-test"))
+    except DataError as error:
+        raise DataError(one.moved("dataset.source", "dataset.split.source") for one in error.complaints) from error
+    # Nothing is ordered by the test rows' time, so a second source need not tell it.
+    return assemble(raw, dataset.model_copy(update={"time": None}), seed=seed, like=train)
+
+
+def _with_time_note(split: Split, report: DataReport) -> DataReport:
+    """A note when a declared split tests on rows that are not later than all training rows. Nobody forbids it."""
+    train, test = split.train.times, split.test.times
+    early = 0 if train is None or test is None else int(np.count_nonzero(test <= train.max()))
+    if not early:
+        return report
+    verb = "is" if early == 1 else "are"
+    note = f"{early} of {counted(len(split.test), 'test row')} {verb} not later than every training row"
+    return replace(report, notes=(*report.notes, note))
+
+
+def assemble(raw: RawTable, dataset: Dataset, *, seed: int, like: Assembled | None = None) -> Assembled:
+    """The table that the rules make of the raw one.
+
+    like: the training table, when this one holds the test rows. Its columns, types and labels then are the
+    contract, groups are numbered as there, a row that copies one of its rows counts as a copy, and `sample` does
+    not apply.
+    """
+    work = _Work(raw, dataset, like)
+    work.check_columns()
+    work.check_missing()
+    work.stop_at_complaints()
+    keep = work.usable_rows()
+    dropped_missing = len(raw.frame) - len(keep)
+    keep, groups, group_names = work.settle_copies(keep)
+    dropped_copies = len(raw.frame) - dropped_missing - len(keep)
+    if dataset.sample is not None and like is None:
+        chosen = _sample(len(keep), dataset.sample, seed, work.notes)
+        keep, groups = keep[chosen], None if groups is None else groups[chosen]
+    table = work.table(keep, groups)
+    work.check_table(table)
+    report = DataReport(
+        source=raw.description,
+        sha256=raw.sha256,
+        rows_read=len(raw.frame),
+        rows_used=len(table),
+        dropped_missing=dropped_missing,
+        dropped_duplicates=dropped_copies,
+        missing_cells=sum(work.missing.values()),
+        missing=work.missing,
+        notes=tuple(work.notes),
+        weights=dataset.weights,
+    )
+    return Assembled(
+        table=table,
+        report=report,
+        marks=None if work.marks is None else work.marks.plain()[keep],
+        group_names=group_names,
+        joined=work.joined,
+        clock=work.clock,
+    )
+
+
+def _sample(rows: int, size: int, seed: int, notes: list[str]) -> IntArray:
+    if size >= rows:
+        if size > rows:
+            notes.append(f"sample: {size} rows were asked for, all {rows} usable ones are used")
+        return np.arange(rows)
+    return np.sort(stream(seed, "sample").choice(rows, size=size, replace=False))
+
+
+class _Work:
+    """One assembly under way: the columns checked so far, and the complaints about them."""
+
+    def __init__(self, raw: RawTable, dataset: Dataset, like: Assembled | None) -> None:
+        """Settles the names; a name that does not exist ends the work here."""
+        self.raw, self.dataset, self.like = raw, dataset, like
+        self.features = feature_columns(raw, dataset, None if like is None else like.table)
+        self.notes: list[str] = []
+        self.complaints: list[Complaint] = []
+        self.checked: dict[str, CheckedColumn] = {}
+        self.marks: Cells | None = None  # of the split column
+        self.groups: Cells | None = None
+        self.weights: Array | None = None
+        self.times: Moments | None = None
+        self.joined: dict[int, int] = {}
+        self.missing: dict[str, int] = {}  # missing cells, by column
+
+    def complain(self, code: str, path: str, what: str, hint: str = "") -> None:
+        """Keeps a complaint about the data for the end of the checks."""
+        place = Place(file=self.raw.description)
+        self.complaints.append(Complaint(code=code, path=path, place=place, what=what, hint=hint))
+
+    def stop_at_complaints(self) -> None:
+        """Raises what was found so far, if anything was."""
+        if self.complaints:
+            raise DataError(self.complaints)
+
+    def check_columns(self) -> None:
+        """Reads every column in use, and every column that has a contract, and keeps what is wrong with it."""
+        declared = [name for name in self.dataset.columns if name not in (*self.features, self.dataset.target)]
+        for name in (*self.features, self.dataset.target, *declared):
+            checked = self._check(name)
+            self.complaints.extend(checked.complaints)
+            if name not in declared:
+                self.checked[name] = checked
+        if self.like is None:
+            self.complaints += row_number_complaints(self.raw, [self.checked[name] for name in self.features])
+        target = self.checked[self.dataset.target]
+        if not target.complaints and not target.column.is_numeric:
+            what = f"the target '{target.column.name}' is a {target.column.type}, but only numbers can be predicted"
+            self.complain("target-not-numeric", "dataset.target", what, "choose a numeric column")
+        if self.dataset.split_column is not None:
+            self.marks = self._plain_cells(self.dataset.split_column, "dataset.split.column")
+        if self.dataset.groups is not None:
+            self.groups = self._plain_cells(self.dataset.groups, "dataset.groups")
+        if self.dataset.weights is not None:
+            self.weights, wrong = read_weights(self.raw, self.dataset.weights)
+            self.complaints.extend(wrong)
+        if self.dataset.time is not None:
+            self._read_times(self.dataset.time)
+
+    def _read_times(self, name: str) -> None:
+        """The moment of each row. As a feature the column has to be of numbers: a label of a moment is no quantity."""
+        found = read_moments(self.raw, name)
+        if isinstance(found, Moments):
+            self.times = found
+        else:
+            self.complaints.append(found)
+        seen = self.checked.get(name)
+        if seen is not None and not seen.complaints and not seen.column.is_numeric:
+            what = f"the time column '{name}' is listed among the features, but is a {seen.column.type}"
+            self.complain("time-not-numeric", "dataset.features", what, "remove it from the list, or write numbers")
+
+    @property
+    def clock(self) -> Clock | None:
+        """The moments that times count in."""
+        return None if self.times is None else Clock(column=str(self.dataset.time), moments=self.times.labels)
+
+    def _check(self, name: str) -> CheckedColumn:
+        """A column under the contract of the training table, where there is one and has it, or of the spec."""
+        if self.like is not None:
+            for column in (*self.like.table.features, self.like.table.target):
+                if column.name == name:
+                    return CheckedColumn(self.raw, name, ColumnContract.of(column), training=True)
+        return CheckedColumn(self.raw, name, self.dataset.columns.get(name, ColumnContract()))
+
+    def _plain_cells(self, name: str, path: str) -> Cells | None:
+        try:
+            return read_cells(self.raw.frame[name])
+        except UnsupportedCellsError as error:
+            hint = "use numbers, booleans or text"
+            self.complain("unsupported-type", path, f"column '{name}' holds {error}", hint)
+            return None
+
+    def check_missing(self) -> None:
+        """Counts missing cells and complains where the rule does not cover them."""
+        self.missing = {name: len(checked.missing) for name, checked in self.checked.items() if len(checked.missing)}
+        rule, target = self.dataset.missing.kind, self.dataset.target
+        if rule == "drop":
+            return
+        for name, checked in self.checked.items():
+            if rule == "error":
+                hint = "repair the cells, or set dataset.missing to kind: drop or kind: impute"
+                self._complain_missing(name, checked.missing, hint)
+            elif name == target:
+                hint = "a target is never imputed: set dataset.missing to kind: drop"
+                self._complain_missing(name, checked.missing, hint)
+        others = ((self.dataset.split_column, self.marks), (self.dataset.groups, self.groups))
+        for column, cells in others:
+            if column is not None and cells is not None and column not in self.checked:
+                hint = "repair the cells, or set dataset.missing to kind: drop"
+                self._complain_missing(column, np.flatnonzero(~cells.present), hint)
+        if self.times is not None and self.dataset.time not in self.checked:
+            hint = "a time is never imputed: repair the cells, or set dataset.missing to kind: drop"
+            self._complain_missing(str(self.dataset.time), np.flatnonzero(self.times.codes == NO_TIME), hint)
+
+    def _complain_missing(self, name: str, positions: IntArray, hint: str) -> None:
+        if len(positions):
+            role = "target " if name == self.dataset.target else ""
+            count = counted(len(positions), "value")
+            what = f"{count} of {role}'{name}' {'is' if len(positions) == 1 else 'are'} missing"
+            self.complain("missing", "dataset.missing", f"{what}: {listed(self.raw, positions)}", hint)
+
+    def usable_rows(self) -> IntArray:
+        """Positions of the rows that stay under the rule for missing values."""
+        usable = np.ones(len(self.raw.frame), dtype=bool)
+        if self.dataset.missing.kind == "drop":
+            for checked in self.checked.values():
+                usable[checked.missing] = False
+            for cells in (self.marks, self.groups):
+                usable &= True if cells is None else cells.present
+            if self.times is not None:
+                usable &= self.times.codes != NO_TIME
+        if not usable.any():
+            what = f"no row is left: each of the {len(usable)} rows has a missing value"
+            self.complain("no-rows", "dataset.missing", what, "leave sparse columns out of dataset.features")
+            self.stop_at_complaints()
+        return np.flatnonzero(usable)
+
+    def settle_copies(self, keep: IntArray) -> tuple[IntArray, IntArray | None, tuple[str, ...]]:
+        """The rows that stay under the rule for copies, their groups and the groups' names."""
+        groups, names = self._groups(keep)
+        cells = self._matrix(keep)
+        before = np.empty((0, cells.shape[1])) if self.like is None else _used_cells(self.like.table)
+        first = find_copies(before, cells)
+        own = np.flatnonzero((first >= 0) & (first < np.arange(len(keep))))
+        foreign = np.flatnonzero(first == -2)
+        if self.dataset.duplicates.kind == "drop":
+            stay = np.setdiff1d(np.arange(len(keep)), np.concatenate([own, foreign]))
+            if not len(stay):
+                what = f"no row is left: each of the {len(keep)} rows copies a row of the training table"
+                self.complain("no-rows", "dataset.duplicates", what)
+                self.stop_at_complaints()
+            return keep[stay], None if groups is None else groups[stay], names
+        tolerated = self.dataset.duplicates.kind == "keep"
+        timed = self.times is not None
+        self.complaints += copy_complaints(
+            self.raw, keep, own if not tolerated else own[:0], first, foreign, timed=timed
+        )
+        self.stop_at_complaints()
+        if groups is not None and len(own):
+            merged = merge_groups(groups, first)
+            self.joined = dict(zip(groups.tolist(), merged.tolist(), strict=True))
+            count = len(np.unique(groups)) - len(np.unique(merged))
+            if count:
+                self.notes.append(f"copies bind groups together: {counted(count, 'group')} joined another")
+            return keep, merged, names
+        if groups is None and len(own):
+            codes = copy_codes(first)
+            origins = keep[np.flatnonzero(first == np.arange(len(keep)))]
+            names = tuple(f"copies of row {origin + 1}" for origin in origins.tolist())
+            verb = "copies" if len(own) == 1 else "copy"
+            self.notes.append(f"{counted(len(own), 'row')} {verb} an earlier row; copies stay in one group")
+            return keep, codes, names
+        return keep, groups, names
+
+    def _groups(self, keep: IntArray) -> tuple[IntArray | None, tuple[str, ...]]:
+        """Group numbers by first appearance, those of the training table first, and the groups' names."""
+        if self.groups is None:
+            return None, ()
+        known, joined = ((), {}) if self.like is None else (self.like.group_names, self.like.joined)
+        numbers = {name: number for number, name in enumerate(known)}
+        labels = self.groups.labels()[keep].tolist()
+        codes = [numbers.setdefault(label_of(label), len(numbers)) for label in labels]
+        return np.array([joined.get(code, code) for code in codes], dtype=np.int64), tuple(numbers)
+
+    def _matrix(self, keep: IntArray) -> Array:
+        names = (*self.features, self.dataset.target)
+        columns = [self.checked[name].values[keep] for name in names]
+        if self.times is not None:  # the same values at another time are another observation, and no copy
+            columns.append(self.times.codes[keep].astype(np.float64))
+        return np.column_stack(columns)
+
+    def table(self, keep: IntArray, groups: IntArray | None) -> Table:
+        """The rows at these positions."""
+        x = np.column_stack([self.checked[name].values[keep] for name in self.features])
+        return Table(
+            features=tuple(self.checked[name].column for name in self.features),
+            target=self.checked[self.dataset.target].column,
+            row_ids=keep.astype(np.int64),
+            x=np.ascontiguousarray(x, dtype=np.float64),
+            y=self.checked[self.dataset.target].values[keep].astype(np.float64),
+            groups=groups,
+            weights=None if self.weights is None else self.weights[keep],
+            times=None if self.times is None else self.times.codes[keep],
+        )
+
+    def check_table(self, table: Table) -> None:
+        """The last look: enough rows, a target that varies, and a note on features that do not."""
+        if self.like is not None:
+            return
+        rows, target = len(table), table.target.name
+        if rows < 2:
+            what = f"{counted(rows, 'row')} of {len(self.raw.frame)} can be used, but at least 2 are needed"
+            self.complain("too-few-rows", "dataset.source", what, "a regression needs rows to learn from")
+        elif 0 < _spread(table.y) < _SMALLEST_SPREAD:
+            what = f"the target '{target}' varies by less than {_SMALLEST_SPREAD:g}: its squares are lost to rounding"
+            self.complain("tiny-spread", "dataset.target", what, "write it in a smaller unit")
+        elif table.y.min() == table.y.max():
+            value = label_of(float(table.y[0]))
+            what = f"the target '{target}' is constant: it is {value} in each of the {rows} rows used"
+            self.complain("constant-target", "dataset.target", what, "choose a column that varies")
+        self.stop_at_complaints()
+        for position, name in enumerate(table.names):
+            seen = np.unique(table.x[:, position][~np.isnan(table.x[:, position])])
+            if len(seen) < 2:
+                self.notes.append(f"feature '{name}' is constant in the rows used")
+
+
+def _spread(values: Array) -> float:
+    """The standard deviation, of values whose squares may vanish."""
+    size = float(np.abs(values).max())
+    return float(np.std(values / size)) * size if size > 0 else 0.0
+
+
+def _used_cells(table: Table) -> Array:
+    return np.column_stack([table.x, table.y[:, None]])
+
+
+def feature_columns(raw: RawTable, dataset: Dataset, like: Table | None) -> tuple[str, ...]:
     """The features in their order, or a DataError with every name that cannot stand.
 
-    wanted: the declared features; None for all columns that have no other part to play.
+    like: the training table, whose features the table has to have.
     """
     known = tuple(str(name) for name in raw.frame.columns)
     place = Place(file=raw.description)
+    named = dataset.column_names()
+    if like is not None and dataset.features is None:
+        named += [("dataset.split.source", name) for name in like.names]
     found = [
         Complaint(
             code="unknown-column",
@@ -36,87 +375,18 @@ def resolve_names(raw: RawTable, assembly: Assembly, wanted: tuple[str, ...] | N
             what=f"there is no column '{name}'",
             hint=did_you_mean(name, known, otherwise="columns"),
         )
-        for path, name in _named(assembly, wanted)
+        for path, name in named
         if name not in known
     ]
-    found += [
-        Complaint(code=code, path=path, place=place, what=what, hint=hint)
-        for code, path, what, hint in _conflicts(assembly, assembly.features or ())
-    ]
-    reserved = {assembly.target, assembly.groups, assembly.weights, assembly.time, *assembly.exclude}
-    features = wanted if wanted is not None else tuple(name for name in known if name not in reserved)
+    found += [one.at(place) for one in dataset.complaints()]
+    features = dataset.feature_names(known) if like is None else like.names
     if not features and not found:
         what = f"no feature is left: the table has only {', '.join(repr(name) for name in known)}"
-        found.append(
-            Complaint(
-                code="no-features", path="dataset.features", place=place, what=what, hint="it needs at least one more"
-            )
-        )
+        hint = "it needs at least one more"
+        found.append(Complaint(code="no-features", path="dataset.features", place=place, what=what, hint=hint))
     if found:
         raise DataError(found)
     return features
-
-
-def _named(assembly: Assembly, wanted: tuple[str, ...] | None) -> list[tuple[str, str]]:
-    """Every name that the spec uses, with the path at which it stands."""
-    named = [("dataset.target", assembly.target)]
-    if assembly.features is not None:
-        named += [(f"dataset.features.{position}", name) for position, name in enumerate(assembly.features)]
-    else:
-        named += [("dataset.split.source", name) for name in wanted or ()]
-    named += [(f"dataset.columns.{name}", name) for name in assembly.columns]
-    named += [("dataset.groups", assembly.groups)] if assembly.groups is not None else []
-    named += [("dataset.weights", assembly.weights)] if assembly.weights is not None else []
-    named += [("dataset.time", assembly.time)] if assembly.time is not None else []
-    return named + [("dataset.split.column", name) for name in assembly.exclude]
-
-
-def _conflicts(assembly: Assembly, features: tuple[str, ...]) -> list[tuple[str, str, str, str]]:
-    """Names that play two parts, each with a code, a path, what is wrong and a hint."""
-    found: list[tuple[str, str, str, str]] = []
-    path, target = "dataset.features", assembly.target
-    if target in features:
-        what = f"the target '{target}' is listed among the features"
-        found.append(("target-is-feature", path, what, "a model may not see what it predicts: remove it"))
-    found += [
-        ("split-is-feature", path, f"the split column '{name}' is listed among the features", "remove it")
-        for name in assembly.exclude
-        if name in features
-    ]
-    found += [
-        ("repeated-feature", path, f"'{name}' is listed {features.count(name)} times", "list each feature once")
-        for name in dict.fromkeys(name for name in features if features.count(name) > 1)
-    ]
-    if target in (assembly.groups, *assembly.exclude):
-        part = "groups" if target == assembly.groups else "split"
-        what = f"the target '{target}' is also the {part} column"
-        found.append(("target-has-two-parts", "dataset.target", what, "choose another column"))
-    others: tuple[tuple[tuple[str | None, ...], str], ...] = (
-        ((target,), "the target"),
-        ((assembly.groups,), "the groups column"),
-        (assembly.exclude, "the split column"),
-        (features, "listed among the features"),
-    )
-    if assembly.weights is not None:
-        found += [
-            (
-                "weights-have-two-parts",
-                "dataset.weights",
-                f"the weights column '{assembly.weights}' is also {part}",
-                "choose another column",
-            )
-            for names, part in others
-            if assembly.weights in names
-        ]
-    if assembly.time is not None and assembly.time in (target, assembly.groups, *assembly.exclude):
-        what = f"the time column '{assembly.time}' is also the target, the groups or the split column"
-        found.append(("time-has-two-parts", "dataset.time", what, "choose another column"))
-    return found
-
-
-_PATH = "dataset.weights"
-_SMALLEST, _LARGEST = 1e-100, 1e100  # beyond, sums and ratios of weights are lost to rounding
-_LEAVE_OUT = "a row that should not count is left out of the data"
 
 
 def read_weights(raw: RawTable, name: str) -> tuple[Array, list[Complaint]]:
@@ -126,12 +396,14 @@ def read_weights(raw: RawTable, name: str) -> tuple[Array, list[Complaint]]:
         cells = read_cells(raw.frame[name], raw.numbers.get(name))
     except UnsupportedCellsError as error:
         what = f"column '{name}' holds {error}, but weights are numbers"
-        complaint = Complaint(code="bad-weights", path=_PATH, place=place, what=what, hint="name a column of numbers")
+        complaint = Complaint(
+            code="bad-weights", path="dataset.weights", place=place, what=what, hint="name a column of numbers"
+        )
         return np.full(len(raw.frame), np.nan), [complaint]
     found = [
         Complaint(
             code="bad-weights",
-            path=_PATH,
+            path="dataset.weights",
             place=place,
             what=f"{counted(len(bad), 'weight')} of '{name}' {'is' if len(bad) == 1 else 'are'} {what}: {rows}",
             hint=hint,
@@ -145,10 +417,10 @@ def read_weights(raw: RawTable, name: str) -> tuple[Array, list[Complaint]]:
 
 def weight_column(name: str) -> Column:
     """The same rule as a contract, for rows that are read block by block."""
-    return Column(name=name, type="continuous", minimum=_SMALLEST, maximum=_LARGEST, inferred=False)
+    return Column(name=name, type="continuous", minimum=_SMALLEST_WEIGHT, maximum=_LARGEST_WEIGHT, inferred=False)
 
 
-def _faults(cells: Cells) -> list[tuple[str, npt.NDArray[np.bool_], str]]:
+def _faults(cells: Cells) -> list[tuple[str, Mask, str]]:
     """What may be wrong with a weight, which ones it is wrong with, and what to do."""
     weight, present = cells.numbers, cells.present
     word = np.full(len(weight), cells.kind == "boolean") | np.isnan(weight)
@@ -159,10 +431,14 @@ def _faults(cells: Cells) -> list[tuple[str, npt.NDArray[np.bool_], str]]:
         ("not numeric", present & word, "name a column of numbers, or repair the cells"),
         ("infinite", number & np.isinf(weight), "write a finite number"),
         ("negative", finite & (weight < 0.0), "a weight is a positive number"),
-        ("zero", finite & (weight == 0.0), f"a weight is a positive number; {_LEAVE_OUT}"),
         (
-            f"not between {_SMALLEST:g} and {_LARGEST:g}",
-            finite & (weight > 0.0) & ((weight < _SMALLEST) | (weight > _LARGEST)),
+            "zero",
+            finite & (weight == 0.0),
+            "a weight is a positive number; a row that should not count is left out of the data",
+        ),
+        (
+            f"not between {_SMALLEST_WEIGHT:g} and {_LARGEST_WEIGHT:g}",
+            finite & (weight > 0.0) & ((weight < _SMALLEST_WEIGHT) | (weight > _LARGEST_WEIGHT)),
             "only the proportions of weights count: write them in another unit",
         ),
     ]
@@ -223,297 +499,3 @@ def copy_complaints(
         what = f"{counted(len(foreign), 'test row')} {verb} a training row: {listed(raw, keep[foreign])}"
         hint = "a copy may not straddle the split: set dataset.duplicates to kind: drop"
         yield Complaint(code="copies-straddle", path=path, place=place, what=what, hint=hint)
-
-
-_SMALLEST_SPREAD = 1e-100  # squares of smaller numbers underflow
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Assembled:
-    """A table, what was done to get it, and what does not belong into it."""
-
-    table: Table
-    report: DataReport
-    extra: Mapping[str, ObjectArray]  # the excluded columns, one value per row of the table
-    group_names: tuple[str, ...] = ()  # of each group number, for messages
-    joined: Mapping[int, int] = field(default_factory=dict)  # where copies bind groups: number -> the one it has now
-    clock: Clock | None = None  # what the rows' times count in; None when they have no order
-
-
-def assemble(raw: RawTable, assembly: Assembly, *, seed: int, like: Assembled | None = None) -> Assembled:
-    """The table that the rules make of the raw one.
-
-    like: the training table, when this one holds the test rows. Its columns, types and labels then are the
-    contract, groups are numbered as there, a row that copies one of its rows counts as a copy, and `sample` does
-    not apply.
-    """
-    work = _Work(raw, assembly, like)
-    work.check_columns()
-    work.check_missing()
-    work.stop_at_complaints()
-    keep = work.usable_rows()
-    dropped_missing = len(raw.frame) - len(keep)
-    keep, groups, group_names = work.settle_copies(keep)
-    dropped_copies = len(raw.frame) - dropped_missing - len(keep)
-    if assembly.sample is not None and like is None:
-        chosen = _sample(len(keep), assembly.sample, seed, work.notes)
-        keep, groups = keep[chosen], None if groups is None else groups[chosen]
-    table = work.table(keep, groups)
-    work.check_table(table)
-    report = DataReport(
-        source=raw.description,
-        sha256=raw.sha256,
-        rows_read=len(raw.frame),
-        rows_used=len(table),
-        dropped_missing=dropped_missing,
-        dropped_duplicates=dropped_copies,
-        missing_cells=sum(work.missing.values()),
-        missing=work.missing,
-        notes=tuple(work.notes),
-        weights=assembly.weights,
-    )
-    extra = {name: cells.plain()[keep] for name, cells in work.excluded.items()}
-    return Assembled(
-        table=table, report=report, extra=extra, group_names=group_names, joined=work.joined, clock=work.clock
-    )
-
-
-def _sample(rows: int, size: int, seed: int, notes: list[str]) -> IntArray:
-    if size >= rows:
-        if size > rows:
-            notes.append(f"sample: {size} rows were asked for, all {rows} usable ones are used")
-        return np.arange(rows)
-    return np.sort(stream(seed, "sample").choice(rows, size=size, replace=False))
-
-
-class _Work:
-    """One assembly under way: the columns checked so far, and the complaints about them."""
-
-    def __init__(self, raw: RawTable, assembly: Assembly, like: Assembled | None) -> None:
-        """Settles the names; a name that does not exist ends the work here."""
-        self.raw, self.assembly, self.like = raw, assembly, like
-        wanted = assembly.features if like is None else like.table.names
-        self.features = resolve_names(raw, assembly, wanted)
-        self.notes: list[str] = []
-        self.complaints: list[Complaint] = []
-        self.checked: dict[str, CheckedColumn] = {}
-        self.excluded: dict[str, Cells] = {}
-        self.groups: Cells | None = None
-        self.weights: Array | None = None
-        self.times: Moments | None = None
-        self.joined: dict[int, int] = {}
-        self.missing: dict[str, int] = {}  # missing cells, by column
-
-    def complain(self, code: str, path: str, what: str, hint: str = "") -> None:
-        """Keeps a complaint about the data for the end of the checks."""
-        place = Place(file=self.raw.description)
-        self.complaints.append(Complaint(code=code, path=path, place=place, what=what, hint=hint))
-
-    def stop_at_complaints(self) -> None:
-        """Raises what was found so far, if anything was."""
-        if self.complaints:
-            raise DataError(self.complaints)
-
-    def check_columns(self) -> None:
-        """Reads every column in use, and every column that has a contract, and keeps what is wrong with it."""
-        declared = [name for name in self.assembly.columns if name not in (*self.features, self.assembly.target)]
-        for name in (*self.features, self.assembly.target, *declared):
-            rule, training = self._rule(name)
-            checked = ColumnCheck(self.raw, name, rule, training=training).run()
-            self.complaints.extend(checked.complaints)
-            if name not in declared:
-                self.checked[name] = checked
-        if self.like is None:
-            self.complaints += row_number_complaints(self.raw, [self.checked[name] for name in self.features])
-        target = self.checked[self.assembly.target]
-        if not target.complaints and not target.column.is_numeric:
-            what = f"the target '{target.column.name}' is a {target.column.type}, but only numbers can be predicted"
-            self.complain("target-not-numeric", "dataset.target", what, "choose a numeric column")
-        for name in self.assembly.exclude:
-            cells = self._plain_cells(name, "dataset.split.column")
-            if cells is not None:
-                self.excluded[name] = cells
-        if self.assembly.groups is not None:
-            self.groups = self._plain_cells(self.assembly.groups, "dataset.groups")
-        if self.assembly.weights is not None:
-            self.weights, wrong = read_weights(self.raw, self.assembly.weights)
-            self.complaints.extend(wrong)
-        if self.assembly.time is not None:
-            self._read_times(self.assembly.time)
-
-    def _read_times(self, name: str) -> None:
-        """The moment of each row. As a feature the column has to be of numbers: a label of a moment is no quantity."""
-        found = read_moments(self.raw, name)
-        if isinstance(found, Moments):
-            self.times = found
-        else:
-            self.complaints.append(found)
-        seen = self.checked.get(name)
-        if seen is not None and not seen.complaints and not seen.column.is_numeric:
-            what = f"the time column '{name}' is listed among the features, but is a {seen.column.type}"
-            self.complain("time-not-numeric", "dataset.features", what, "remove it from the list, or write numbers")
-
-    @property
-    def clock(self) -> Clock | None:
-        """The moments that times count in."""
-        return None if self.times is None else Clock(column=str(self.assembly.time), moments=self.times.labels)
-
-    def _rule(self, name: str) -> tuple[ColumnRule, bool]:
-        """The rule of a column and whether it comes from the training table."""
-        if self.like is not None:
-            for column in (*self.like.table.features, self.like.table.target):
-                if column.name == name:
-                    return rule_of(column), True
-        return self.assembly.columns.get(name, ColumnRule()), False
-
-    def _plain_cells(self, name: str, path: str) -> Cells | None:
-        try:
-            return read_cells(self.raw.frame[name])
-        except UnsupportedCellsError as error:
-            hint = "use numbers, booleans or text"
-            self.complain("unsupported-type", path, f"column '{name}' holds {error}", hint)
-            return None
-
-    def check_missing(self) -> None:
-        """Counts missing cells and complains where the rule does not cover them."""
-        self.missing = {name: len(checked.missing) for name, checked in self.checked.items() if len(checked.missing)}
-        rule, target = self.assembly.missing, self.assembly.target
-        if rule == "drop":
-            return
-        for name, checked in self.checked.items():
-            if rule == "error":
-                hint = "repair the cells, or set dataset.missing to kind: drop or kind: impute"
-                self._complain_missing(name, checked.missing, hint)
-            elif name == target:
-                hint = "a target is never imputed: set dataset.missing to kind: drop"
-                self._complain_missing(name, checked.missing, hint)
-        others = {**self.excluded, **({} if self.groups is None else {str(self.assembly.groups): self.groups})}
-        for name, cells in others.items():
-            if name not in self.checked:
-                hint = "repair the cells, or set dataset.missing to kind: drop"
-                self._complain_missing(name, np.flatnonzero(~cells.present), hint)
-        if self.times is not None and self.assembly.time not in self.checked:
-            hint = "a time is never imputed: repair the cells, or set dataset.missing to kind: drop"
-            self._complain_missing(str(self.assembly.time), np.flatnonzero(self.times.codes == NO_TIME), hint)
-
-    def _complain_missing(self, name: str, positions: IntArray, hint: str) -> None:
-        if len(positions):
-            role = "target " if name == self.assembly.target else ""
-            count = counted(len(positions), "value")
-            what = f"{count} of {role}'{name}' {'is' if len(positions) == 1 else 'are'} missing"
-            self.complain("missing", "dataset.missing", f"{what}: {listed(self.raw, positions)}", hint)
-
-    def usable_rows(self) -> IntArray:
-        """Positions of the rows that stay under the rule for missing values."""
-        usable = np.ones(len(self.raw.frame), dtype=bool)
-        if self.assembly.missing == "drop":
-            for checked in self.checked.values():
-                usable[checked.missing] = False
-            for cells in (*self.excluded.values(), *([] if self.groups is None else [self.groups])):
-                usable &= cells.present
-            if self.times is not None:
-                usable &= self.times.codes != NO_TIME
-        if not usable.any():
-            what = f"no row is left: each of the {len(usable)} rows has a missing value"
-            self.complain("no-rows", "dataset.missing", what, "leave sparse columns out of dataset.features")
-            self.stop_at_complaints()
-        return np.flatnonzero(usable)
-
-    def settle_copies(self, keep: IntArray) -> tuple[IntArray, IntArray | None, tuple[str, ...]]:
-        """The rows that stay under the rule for copies, their groups and the groups' names."""
-        groups, names = self._groups(keep)
-        cells = self._matrix(keep)
-        before = np.empty((0, cells.shape[1])) if self.like is None else _used_cells(self.like.table)
-        first = find_copies(before, cells)
-        own = np.flatnonzero((first >= 0) & (first < np.arange(len(keep))))
-        foreign = np.flatnonzero(first == -2)
-        if self.assembly.duplicates == "drop":
-            stay = np.setdiff1d(np.arange(len(keep)), np.concatenate([own, foreign]))
-            if not len(stay):
-                what = f"no row is left: each of the {len(keep)} rows copies a row of the training table"
-                self.complain("no-rows", "dataset.duplicates", what)
-                self.stop_at_complaints()
-            return keep[stay], None if groups is None else groups[stay], names
-        tolerated = self.assembly.duplicates == "keep"
-        timed = self.times is not None
-        self.complaints += copy_complaints(
-            self.raw, keep, own if not tolerated else own[:0], first, foreign, timed=timed
-        )
-        self.stop_at_complaints()
-        if groups is not None and len(own):
-            merged = merge_groups(groups, first)
-            self.joined = dict(zip(groups.tolist(), merged.tolist(), strict=True))
-            count = len(np.unique(groups)) - len(np.unique(merged))
-            if count:
-                self.notes.append(f"copies bind groups together: {counted(count, 'group')} joined another")
-            return keep, merged, names
-        if groups is None and len(own):
-            codes = copy_codes(first)
-            origins = keep[np.flatnonzero(first == np.arange(len(keep)))]
-            names = tuple(f"copies of row {origin + 1}" for origin in origins.tolist())
-            verb = "copies" if len(own) == 1 else "copy"
-            self.notes.append(f"{counted(len(own), 'row')} {verb} an earlier row; copies stay in one group")
-            return keep, codes, names
-        return keep, groups, names
-
-    def _groups(self, keep: IntArray) -> tuple[IntArray | None, tuple[str, ...]]:
-        """Group numbers by first appearance, those of the training table first, and the groups' names."""
-        if self.groups is None:
-            return None, ()
-        known, joined = ((), {}) if self.like is None else (self.like.group_names, self.like.joined)
-        numbers = {name: number for number, name in enumerate(known)}
-        labels = self.groups.labels()[keep].tolist()
-        codes = [numbers.setdefault(label_of(label), len(numbers)) for label in labels]
-        return np.array([joined.get(code, code) for code in codes], dtype=np.int64), tuple(numbers)
-
-    def _matrix(self, keep: IntArray) -> Array:
-        names = (*self.features, self.assembly.target)
-        columns = [self.checked[name].values[keep] for name in names]
-        if self.times is not None:  # the same values at another time are another observation, and no copy
-            columns.append(self.times.codes[keep].astype(np.float64))
-        return np.column_stack(columns)
-
-    def table(self, keep: IntArray, groups: IntArray | None) -> Table:
-        """The rows at these positions."""
-        x = np.column_stack([self.checked[name].values[keep] for name in self.features])
-        return Table(
-            features=tuple(self.checked[name].column for name in self.features),
-            target=self.checked[self.assembly.target].column,
-            row_ids=keep.astype(np.int64),
-            x=np.ascontiguousarray(x, dtype=np.float64),
-            y=self.checked[self.assembly.target].values[keep].astype(np.float64),
-            groups=groups,
-            weights=None if self.weights is None else self.weights[keep],
-            times=None if self.times is None else self.times.codes[keep],
-        )
-
-    def check_table(self, table: Table) -> None:
-        """The last look: enough rows, a target that varies, and a note on features that do not."""
-        if self.like is not None:
-            return
-        rows, target = len(table), table.target.name
-        if rows < 2:
-            what = f"{counted(rows, 'row')} of {len(self.raw.frame)} can be used, but at least 2 are needed"
-            self.complain("too-few-rows", "dataset.source", what, "a regression needs rows to learn from")
-        elif 0 < _spread(table.y) < _SMALLEST_SPREAD:
-            what = f"the target '{target}' varies by less than {_SMALLEST_SPREAD:g}: its squares are lost to rounding"
-            self.complain("tiny-spread", "dataset.target", what, "write it in a smaller unit")
-        elif table.y.min() == table.y.max():
-            value = label_of(float(table.y[0]))
-            what = f"the target '{target}' is constant: it is {value} in each of the {rows} rows used"
-            self.complain("constant-target", "dataset.target", what, "choose a column that varies")
-        self.stop_at_complaints()
-        for position, name in enumerate(table.names):
-            seen = np.unique(table.x[:, position][~np.isnan(table.x[:, position])])
-            if len(seen) < 2:
-                self.notes.append(f"feature '{name}' is constant in the rows used")
-
-
-def _spread(values: Array) -> float:
-    """The standard deviation, of values whose squares may vanish."""
-    size = float(np.abs(values).max())
-    return float(np.std(values / size)) * size if size > 0 else 0.0
-
-
-def _used_cells(table: Table) -> Array:
-    return np.column_stack([table.x, table.y[:, None]])

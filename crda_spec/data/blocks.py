@@ -11,38 +11,27 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from crda_spec.data import parquetfile, textfile, workbook
-from crda_spec.data.cells import LARGEST_EXACT
-from crda_spec.data.files import require_file
+from crda_spec.data.cells import label_of
+from crda_spec.data.raw import read_bytes, require_file
+from crda_spec.data.sources import Csv, Excel, Parquet, Source
 from crda_spec.data.sources.csv import MISSING
 from crda_spec.errors import Complaint, DataError, Place, did_you_mean, show
 
-_Kind = Literal["parquet", "csv", "excel"]
-_ENDINGS: dict[str, _Kind] = {
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".txt": "csv",
-    ".xlsx": "excel",
-    ".xlsm": "excel",
+_KINDS: dict[str, type[Csv | Parquet | Excel]] = {
+    ".parquet": Parquet,
+    ".pq": Parquet,
+    ".csv": Csv,
+    ".tsv": Csv,
+    ".txt": Csv,
+    ".xlsx": Excel,
+    ".xlsm": Excel,
 }
 _CHUNK = 1 << 22  # bytes of a file, or of each column of one, that are read at a time
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextStyle:
-    """How a text file is written."""
-
-    delimiter: str = ","
-    encoding: str = "utf-8"
-    decimal: str = "."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,11 +39,15 @@ class RowFile:
     """A table on disk, of known length."""
 
     path: Path
-    kind: _Kind
-    style: TextStyle
+    source: Csv | Parquet | Excel
     names: tuple[str, ...]
     rows: int
     sheet: pa.Table | None = None  # of a workbook
+
+    @property
+    def decimal(self) -> str:
+        """The decimal mark of its text."""
+        return self.source.decimal if isinstance(self.source, Csv) else "."
 
     def blocks(self, size: int, names: Sequence[str]) -> Iterator[pa.Table]:
         """The rows in order, `size` at a time, only these columns."""
@@ -77,8 +70,8 @@ class RowFile:
             yield from self.sheet.select(names).to_batches(max_chunksize=size)
             return
         try:
-            if self.kind == "csv":
-                yield from _text_batches(self.path, self.style, self.names, names)
+            if isinstance(self.source, Csv):
+                yield from _text_batches(self.path, self.source, self.names, names)
             else:
                 # Not pyarrow's defaults, which read ahead by whole row groups and fill the memory with them.
                 with pq.ParquetFile(self.path, pre_buffer=False, buffer_size=_CHUNK) as file:
@@ -87,45 +80,39 @@ class RowFile:
             raise _unreadable(self.path, error) from error
 
 
-def open_rows(path: Path, *, style: TextStyle | None = None, sheet: str | int = 0) -> RowFile:
-    """Looks at the file's header and counts its rows; no row is kept, but of a sheet. The ending tells the kind."""
-    style = style or TextStyle()
-    kind = _ENDINGS.get(path.suffix.casefold())
+def open_rows(path: Path, *, like: Source | None = None) -> RowFile:
+    """Looks at the file's header and counts its rows; no row is kept, but of a sheet. The ending tells the kind.
+
+    like: a source of the same kind whose text is written alike, or whose workbook has the sheet.
+    """
+    kind = _KINDS.get(path.suffix.casefold())
     if kind is None:
         what = f"'{path.name}' ends in neither .parquet, .csv nor .xlsx"
         raise DataError(Complaint(code="unknown-kind", what=what, hint="write the rows as Parquet, CSV or Excel"))
     require_file(path, str(path), key="")
-    if kind == "excel":
-        return _open_sheet(path, sheet)
-    if kind == "parquet":
-        names = parquetfile.read_header(path)
+    source = like.model_copy(update={"path": path.name}) if isinstance(like, kind) else kind(path=path.name)
+    if isinstance(source, Excel):
+        names, cells = source.cells(read_bytes(path))
+        return RowFile(path=path, source=source, names=names, rows=len(cells), sheet=_text_table(names, cells))
+    names = source.header(path.parent)
+    if isinstance(source, Csv):
+        rows = _text_rows(path, source, names)
+    else:
         with pq.ParquetFile(path) as file:
             rows = int(file.metadata.num_rows)
-    else:
-        dialect = textfile.Dialect(description=path.name, delimiter=style.delimiter, encoding=style.encoding)
-        names = textfile.read_header(path, dialect)
-        rows = _text_rows(path, style, names)
     if rows == 0:
         raise DataError(Complaint(code="no-rows", place=Place(file=path.name), what="the file has columns but no row"))
-    return RowFile(path=path, kind=kind, style=style, names=names, rows=rows)
+    return RowFile(path=path, source=source, names=names, rows=rows)
 
 
-def _open_sheet(path: Path, sheet: str | int) -> RowFile:
+def _text_table(names: Sequence[str], rows: Sequence[Sequence[object]]) -> pa.Table:
     """Every cell as text, which keeps columns of mixed cells; what it means is the contract's business."""
-    _, names, rows = workbook.read_sheet(path, sheet)
-    cells = {name: pa.array([_text(row[at]) for row in rows], pa.string()) for at, name in enumerate(names)}
-    return RowFile(path=path, kind="excel", style=TextStyle(), names=names, rows=len(rows), sheet=pa.table(cells))
+    return pa.table({name: pa.array([_text(row[at]) for row in rows], pa.string()) for at, name in enumerate(names)})
 
 
 def _text(cell: object) -> str | None:
     """A cell as a text file has it: a whole number without a point, a truth in words."""
-    if cell is None or (isinstance(cell, str) and cell.strip() in MISSING):
-        return None
-    if isinstance(cell, bool):
-        return "true" if cell else "false"
-    if isinstance(cell, float):
-        return str(int(cell)) if cell.is_integer() and abs(cell) < LARGEST_EXACT else repr(cell)
-    return str(cell)
+    return None if cell is None or (isinstance(cell, str) and cell.strip() in MISSING) else label_of(cell)
 
 
 def missing_columns(file: RowFile, wanted: Sequence[str]) -> list[Complaint]:
@@ -142,26 +129,26 @@ def missing_columns(file: RowFile, wanted: Sequence[str]) -> list[Complaint]:
     ]
 
 
-def _text_rows(path: Path, style: TextStyle, names: Sequence[str]) -> int:
+def _text_rows(path: Path, source: Csv, names: Sequence[str]) -> int:
     try:
-        return sum(batch.num_rows for batch in _text_batches(path, style, names, [names[0]]))
+        return sum(batch.num_rows for batch in _text_batches(path, source, names, [names[0]]))
     except (pa.ArrowException, OSError, UnicodeError) as error:
         raise _unreadable(path, error) from error
 
 
-def _text_batches(path: Path, style: TextStyle, header: Sequence[str], names: list[str]) -> Iterator[pa.RecordBatch]:
+def _text_batches(path: Path, source: Csv, header: Sequence[str], names: list[str]) -> Iterator[pa.RecordBatch]:
     """Every cell as text: what it means is the contract's business."""
     text = pa.string()
     reader = pa_csv.open_csv(
         path,
         read_options=pa_csv.ReadOptions(
-            encoding=style.encoding,
+            encoding=source.encoding,
             block_size=_CHUNK,
             use_threads=False,
             column_names=list(header),
             skip_rows_after_names=1,  # a row, not a line: a name may hold a line break
         ),
-        parse_options=pa_csv.ParseOptions(delimiter=style.delimiter, newlines_in_values=True),
+        parse_options=pa_csv.ParseOptions(delimiter=source.delimiter, newlines_in_values=True),
         convert_options=pa_csv.ConvertOptions(
             column_types=dict.fromkeys(header, text),
             null_values=sorted(MISSING),

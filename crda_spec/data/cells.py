@@ -1,27 +1,34 @@
-"""What cells hold: the one place where the type of a column is inferred, and where blocks of a known type are read."""
+"""What cells hold: the one place where text becomes numbers, truths and labels.
+
+`read_cells` reads a whole column whose type is still to be inferred; `block_numbers` reads a block of a file whose
+columns are known. Both tell a number, a truth and a label by the same rules.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Integral, Real
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from crda_spec.errors import Complaint, DataError, Place, show
 from crda_spec.records import Array, Column, IntArray
 
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
 ObjectArray = npt.NDArray[np.object_]
+Mask = npt.NDArray[np.bool_]
 CellKind = Literal["boolean", "integer", "number", "text"]
 
 LARGEST_EXACT = 2**53  # beyond it, neighbouring integers share one float64
+LARGEST = 1e100  # squares of larger numbers, and sums of them, overflow
 
 _SPACE = r"[^\S\x1c-\x1f]*"  # what float() passes over: not the four separators that a regular expression calls space
 _NUMBER = re.compile(rf"{_SPACE}[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|inf(?:inity)?){_SPACE}", re.IGNORECASE)
@@ -48,15 +55,15 @@ class Cells:
     kind: CellKind
     numbers: Array  # (n,)
     shown: ObjectArray  # (n,)
-    present: npt.NDArray[np.bool_]  # (n,)
+    present: Mask  # (n,)
 
-    def inexact(self) -> IntArray:
-        """Positions of whole numbers that a float64 cannot tell from their neighbours."""
-        large = np.flatnonzero(np.abs(self.numbers) >= LARGEST_EXACT)
-        if self.kind != "integer":
-            return large[np.abs(self.numbers[large]) > LARGEST_EXACT]
-        beyond = [position for position in large.tolist() if abs(int(self.shown[position])) > LARGEST_EXACT]
-        return np.array(beyond, dtype=np.int64)
+    def inexact(self) -> Mask:
+        """Which whole numbers a float64 cannot tell from their neighbours."""
+        beyond: Mask = np.abs(self.numbers) > LARGEST_EXACT
+        if self.kind == "integer":  # exact in `shown`, where 2**53 + 1 is not yet 2**53
+            for position in np.flatnonzero(np.abs(self.numbers) == LARGEST_EXACT).tolist():
+                beyond[position] = abs(int(self.shown[position])) > LARGEST_EXACT
+        return beyond
 
     def labels(self) -> ObjectArray:
         """Each cell as the label of a category, None where it is missing.
@@ -83,10 +90,7 @@ class Cells:
         """1 for true, yes and 1; 0 for false, no and 0; NaN for anything else."""
         if self.kind != "text":
             return np.where(np.isin(self.numbers, (0.0, 1.0)), self.numbers, np.nan)
-        known = [
-            np.nan if cell is None else _TRUTH.get(label_of(cell).strip().casefold(), np.nan) for cell in self.shown
-        ]
-        return np.array(known, dtype=np.float64)
+        return np.array([np.nan if cell is None else _truth(cell) for cell in self.shown], dtype=np.float64)
 
     def is_truth_pair(self) -> bool:
         """Whether the text consists of exactly true and false, or exactly yes and no."""
@@ -121,6 +125,15 @@ def label_of(value: object) -> str:
     return str(value)
 
 
+def fold_truth(label: str) -> str:
+    """TRUE and True are the label true, and so for false; any other label stays as it is written."""
+    return label.casefold() if label.casefold() in _TRUTH_PAIRS[0] else label
+
+
+def _truth(cell: object) -> float:
+    return _TRUTH.get(label_of(cell).strip().casefold(), np.nan)
+
+
 def quoted(cell: object) -> str:
     """A cell as a message shows it: a number bare, even where the source holds its text, other text in quotes."""
     return cell.strip() if isinstance(cell, str) and _NUMBER.fullmatch(cell) else show(cell)
@@ -135,6 +148,8 @@ def read_cells(series: pd.Series[Any], numbers: Array | None = None) -> Cells:
         texts = series.to_numpy(dtype=object)
         present = np.ones(len(texts), dtype=bool)
         return Cells(kind=_kind_of_numbers(texts.tolist()), numbers=numbers, shown=texts, present=present)
+    import pandas as pd
+
     present = series.notna().to_numpy(dtype=bool)
     kind = series.dtype
     if (
@@ -156,7 +171,7 @@ def read_cells(series: pd.Series[Any], numbers: Array | None = None) -> Cells:
     return Cells(kind=found, numbers=values, shown=_shown(series.tolist(), present), present=present)
 
 
-def _read_objects(cells: ObjectArray, present: npt.NDArray[np.bool_]) -> Cells:
+def _read_objects(cells: ObjectArray, present: Mask) -> Cells:
     shown = _shown(cells.tolist(), present)
     kinds = {_kind_of(cell) for cell in shown[present]}
     if not kinds:
@@ -174,7 +189,7 @@ def _read_objects(cells: ObjectArray, present: npt.NDArray[np.bool_]) -> Cells:
     return Cells(kind="text", numbers=parsed, shown=shown, present=present)
 
 
-def _read_text(shown: ObjectArray, present: npt.NDArray[np.bool_]) -> Cells:
+def _read_text(shown: ObjectArray, present: Mask) -> Cells:
     texts: list[str] = shown[present].tolist()
     values = np.full(len(shown), np.nan)
     values[present] = _parse(texts)
@@ -195,6 +210,8 @@ def all_numbers(texts: Sequence[str]) -> Array | None:
     Arrow rounds as Python does, to the nearest float64, and is several times as fast; it knows fewer spellings (no
     spaces around a number), so Python has the last word.
     """
+    import pyarrow as pa
+
     try:
         values = pa.array(texts, pa.string()).cast(pa.float64()).to_numpy()
     except (pa.ArrowException, UnicodeEncodeError):  # a lone surrogate cannot be sent to Arrow
@@ -211,7 +228,11 @@ def _parse(texts: Sequence[str]) -> Array:
     values = all_numbers(texts)
     if values is not None:
         return values  # the usual case, without a regular expression per cell
-    return np.array([float(text) if _NUMBER.fullmatch(text) else np.nan for text in texts], dtype=np.float64)
+    return np.array([_number(text) for text in texts], dtype=np.float64)
+
+
+def _number(text: str) -> float:
+    return float(text) if _NUMBER.fullmatch(text) else np.nan
 
 
 def _kind_of(cell: object) -> CellKind:
@@ -231,7 +252,7 @@ def _plain_name(name: str) -> str:
     return "dates" if re.match(r"date|time|period", name, re.IGNORECASE) else f"values of type {name}"
 
 
-def _shown(cells: Sequence[object], present: npt.NDArray[np.bool_]) -> ObjectArray:
+def _shown(cells: Sequence[object], present: Mask) -> ObjectArray:
     shown = np.empty(len(cells), dtype=object)
     shown[:] = [cell if there else None for cell, there in zip(cells, present.tolist(), strict=True)]
     return shown
@@ -243,8 +264,29 @@ def _per_cell(cells: ObjectArray, function: Any) -> ObjectArray:  # noqa: ANN401
     return out
 
 
-_LARGEST = 1e100  # as in a run's own contract: squares of larger numbers overflow
-_REPAIR = "repair the cells: the run's contract holds for the new rows too"
+def number_faults(
+    values: Array, *, whole: bool, inexact: Mask | None, low: float | None, high: float | None
+) -> Iterator[tuple[str, str, str, Mask]]:
+    """What may be wrong with the numbers of a column: a code, the words for it, what to try, and where it is so.
+
+    values: (n,) NaN where missing.  inexact: (n,) whole numbers that lost digits, where that matters.
+    """
+    finite = np.isfinite(values)
+    hint = "write a number, or leave the cell empty and set dataset.missing"
+    yield "not-finite", "infinite", hint, np.isinf(values)
+    large = finite & (np.abs(values) > LARGEST)
+    yield "too-large", f"beyond {LARGEST:g}, too large to square", "write the column in a larger unit", large
+    if whole:
+        hint = "round them, or declare the column's type: continuous"
+        yield "not-whole", "not whole", hint, finite & (values != np.round(values))
+    if inexact is not None:
+        hint = "an identifier is no feature: leave it out of dataset.features, or declare it a category"
+        yield "too-large", "beyond 2**53, where integers lose digits", hint, finite & inexact
+    repair = "repair the cells, or change the column's contract"
+    if low is not None:
+        yield "below-minimum", f"below the minimum {low:g}", repair, values < low
+    if high is not None:
+        yield "above-maximum", f"above the maximum {high:g}", repair, values > high
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,11 +304,10 @@ def block_numbers(block: pa.Table, columns: Sequence[Column], where: BlockPlace)
     read = np.empty((block.num_rows, len(columns)))
     for at, column in enumerate(columns):
         cells = block[column.name].combine_chunks()
-        values, broken = _numbers(cells, column, where)
-        for what, bad in broken:
-            positions = np.flatnonzero(bad)
-            if len(positions):
-                complaints.append(_complaint(column, what, positions, cells, where))
+        values, faults = _block_column(cells, column, decimal=where.decimal)
+        for what, bad in faults:
+            if bad.any():
+                complaints.append(_complaint(column, what, np.flatnonzero(bad), cells, where))
                 break
         read[:, at] = values
     if complaints:
@@ -274,94 +315,68 @@ def block_numbers(block: pa.Table, columns: Sequence[Column], where: BlockPlace)
     return read
 
 
-Broken = list[tuple[str, npt.NDArray[np.bool_]]]
-
-
-def _numbers(cells: pa.Array, column: Column, where: BlockPlace) -> tuple[Array, Broken]:
+def _block_column(cells: pa.Array, column: Column, *, decimal: str) -> tuple[Array, list[tuple[str, Mask]]]:
     """The values, and for each rule of the contract which cells break it."""
     present = ~np.asarray(cells.is_null(nan_is_null=True))
     if column.type == "category":
-        codes = _by_label(cells, {label: float(code) for code, label in enumerate(column.labels or ())})
-        return codes, [("not a label that the run has seen", present & np.isnan(codes))]
+        codes = {label: float(code) for code, label in enumerate(column.labels or ())}
+        values = _per_distinct(cells, lambda cell: _code(label_of(cell), codes))
+        return values, [("not a label that the run has seen", present & np.isnan(values))]
     if column.type == "boolean":
-        values = _by_label(cells, _TRUTH, folded=True)
+        values = _per_distinct(cells, _truth)
         return values, [("neither true/yes/1 nor false/no/0", present & np.isnan(values))]
-    values = _plain_numbers(cells, decimal=where.decimal)
-    known = np.where(np.isnan(values), 0.0, values)
-    broken: Broken = [
-        ("not a number", present & np.isnan(values)),
-        ("infinite", np.isinf(values)),
-        (f"beyond {_LARGEST:g}, too large to square", np.abs(known) > _LARGEST),
-    ]
-    if column.type == "integer":
-        broken.append(("not whole", known != np.round(known)))
-        broken.append(("beyond 2**53, where integers lose digits", np.abs(known) > LARGEST_EXACT))
-    if column.minimum is not None:
-        broken.append((f"below the minimum {column.minimum:g}", values < column.minimum))
-    if column.maximum is not None:
-        broken.append((f"above the maximum {column.maximum:g}", values > column.maximum))
+    values = _block_values(cells, decimal=decimal)
+    whole = column.type == "integer"
+    inexact = np.abs(values) > LARGEST_EXACT if whole else None
+    faults = number_faults(values, whole=whole, inexact=inexact, low=column.minimum, high=column.maximum)
+    broken = [("not a number", present & np.isnan(values)), *((what, bad) for _, what, _, bad in faults)]
     if column.allowed is not None:
         broken.append(("not among the allowed values", present & ~np.isin(values, column.allowed)))
     return values, broken
 
 
-def _plain_numbers(cells: pa.Array, *, decimal: str) -> Array:
+def _code(label: str, codes: dict[str, float]) -> float:
+    """A run's own reader folds True and TRUE where a category has no other label; here its labels tell."""
+    return codes.get(label, codes.get(fold_truth(label), np.nan))
+
+
+def _block_values(cells: pa.Array, *, decimal: str) -> Array:
     """Numbers as float64; NaN where a cell is missing or is no number."""
-    kind = cells.type
-    if pa.types.is_dictionary(kind):
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_dictionary(cells.type):
         cells = cells.dictionary_decode()
-        kind = cells.type
-    if pa.types.is_boolean(kind) or not (
-        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind) or _is_text(kind)
-    ):
-        return np.full(len(cells), np.nan)
-    if _is_text(kind):
+    kind = cells.type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         cells = pc.utf8_trim_whitespace(cells.cast(pa.string()))
         if decimal != ".":
             cells = pc.replace_substring(cells, pattern=decimal, replacement=".")
         try:
             cells = cells.cast(pa.float64())
-        except pa.ArrowInvalid:
-            return np.array([_number(text) for text in cells.to_pylist()], dtype=np.float64)
+        except pa.ArrowInvalid:  # which of them is no number?
+            return np.array([np.nan if text is None else _number(text) for text in cells.to_pylist()], dtype=np.float64)
+    elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+        return np.full(len(cells), np.nan)
     return np.asarray(cells.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
-def _number(text: str | None) -> float:
-    """Only after the fast way failed: which of the cells is no number?"""
-    try:
-        return np.nan if text is None or "_" in text else float(text)
-    except ValueError:
-        return np.nan
+def _per_distinct(cells: pa.Array, function: Callable[[object], float]) -> Array:
+    """The number that a function gives each cell, asked once for each distinct one; NaN where it is missing."""
+    import pyarrow as pa
 
-
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
-
-
-def _by_label(cells: pa.Array, codes: dict[str, float], *, folded: bool = False) -> Array:
-    """The code of each cell's label, by way of the distinct ones; NaN where it is missing or unknown."""
     encoded = cells if pa.types.is_dictionary(cells.type) else cells.dictionary_encode()
-    distinct = [None if value is None else label_of(value) for value in encoded.dictionary.to_pylist()]
-    if folded:
-        distinct = [None if label is None else label.strip().casefold() for label in distinct]
-    found = [np.nan if label is None else codes.get(label, codes.get(_truth(label), np.nan)) for label in distinct]
-    indices = encoded.indices.fill_null(len(distinct)).to_numpy(zero_copy_only=False).astype(np.int64)
-    coded: Array = np.array([*found, np.nan], dtype=np.float64)[indices]
-    return coded
+    known = [np.nan if cell is None else function(cell) for cell in encoded.dictionary.to_pylist()]
+    indices = encoded.indices.fill_null(len(known)).to_numpy(zero_copy_only=False).astype(np.int64)
+    values: Array = np.array([*known, np.nan], dtype=np.float64)[indices]
+    return values
 
 
-def _truth(label: str) -> str:
-    """TRUE and True are read as true, as a run's own reader does where a category has no other label."""
-    return label.casefold() if label.casefold() in ("true", "false") else label
-
-
-def _complaint(
-    column: Column, what: str, positions: npt.NDArray[np.int64], cells: pa.Array, where: BlockPlace
-) -> Complaint:
-    first = int(positions[0])
-    count = "1 value" if len(positions) == 1 else f"{len(positions)} values"
-    verb = "is" if len(positions) == 1 else "are"
+def _complaint(column: Column, what: str, positions: IntArray, cells: pa.Array, where: BlockPlace) -> Complaint:
+    first, count = int(positions[0]), len(positions)
+    values = "1 value" if count == 1 else f"{count} values"
     row = f"row {where.first + first + 1}: {quoted(cells[first].as_py())}"
-    more = f" and {len(positions) - 1} more among the rows read with it" if len(positions) > 1 else ""
-    said = f"{count} of '{column.name}' {verb} {what}: {row}{more}"
-    return Complaint(code="broken-contract", place=Place(file=where.file), what=said, hint=_REPAIR)
+    more = f" and {count - 1} more among the rows read with it" if count > 1 else ""
+    told = f"{values} of '{column.name}' {'is' if count == 1 else 'are'} {what}: {row}{more}"
+    hint = "repair the cells: the run's contract holds for the new rows too"
+    return Complaint(code="broken-contract", place=Place(file=where.file), what=told, hint=hint)

@@ -3,18 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated, Literal
 
 import numpy as np
-import numpy.typing as npt
+from pydantic import Field
 
-from crda_spec.data.cells import ObjectArray, label_of
+from crda_spec.data.cells import Mask, ObjectArray, fold_truth, label_of
 from crda_spec.data.folds import count_pieces, latest
 from crda_spec.data.raw import counted
+from crda_spec.data.sources import Source
 from crda_spec.errors import Complaint, DataError, did_you_mean, show
 from crda_spec.records import HeldOut, IntArray, Split, Table
 from crda_spec.seeds import integer_seed, stream
+from crda_spec.strict import ColumnName, Fraction, Strict
 
 _LEAST_TRAIN = 2
+
+
+class FractionSplit(Strict):
+    """A random part of the rows (or groups) is the test set; with `dataset.time`, the latest part."""
+
+    kind: Literal["fraction"] = Field(
+        "fraction",
+        description="A seeded random part of the rows (or groups) is the test set; with dataset.time, the latest part.",
+    )
+    test: Fraction = Field(0.2, description="The part of the rows that is held out.")
+
+
+class ColumnSplit(Strict):
+    """A column says which rows are the test set."""
+
+    kind: Literal["column"] = Field(
+        "column", description="A column says which rows are the test set; it is no feature."
+    )
+    column: ColumnName = Field(description="The column that tells training rows from test rows.")
+    test: tuple[bool | int | float | str, ...] = Field(min_length=1, description="The values that mark a test row.")
+
+
+class SourceSplit(Strict):
+    """The test rows are another table."""
+
+    kind: Literal["source"] = Field(
+        "source", description="The test rows come from a second source with the same columns."
+    )
+    source: Source = Field(description="Where the test rows come from.")
+
+
+SplitRule = Annotated[FractionSplit | ColumnSplit | SourceSplit, Field(discriminator="kind")]
 
 
 def split_fraction(table: Table, test: float, *, seed: int) -> Split:
@@ -142,11 +177,10 @@ def split_by_tables(train: Table, test: Table, *, group_names: Sequence[str] = (
 
 def _key(value: object) -> str:
     """One spelling for values that YAML and the data may write differently: 1 and 1.0, true and True."""
-    text = label_of(value)
-    return text.lower() if text.lower() in ("true", "false") else text
+    return fold_truth(label_of(value))
 
 
-def _split(table: Table, marked: npt.NDArray[np.bool_], why: str) -> Split:
+def _split(table: Table, marked: Mask, why: str) -> Split:
     train, test = np.flatnonzero(~marked), np.flatnonzero(marked)
     if len(train) < _LEAST_TRAIN or not len(test):
         raise DataError(_too_small(len(train), len(test), why))
@@ -168,7 +202,7 @@ def _bad_fraction(n: int, test: float, wanted: int) -> Complaint:
     return Complaint(code="empty-split", path="dataset.split.test", what=what, hint=hint)
 
 
-def _forbid_straddling(groups: IntArray | None, marked: npt.NDArray[np.bool_], names: Sequence[str]) -> None:
+def _forbid_straddling(groups: IntArray | None, marked: Mask, names: Sequence[str]) -> None:
     if groups is None:
         return
     torn = np.intersect1d(groups[marked], groups[~marked]).tolist()

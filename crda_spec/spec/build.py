@@ -26,16 +26,15 @@ from crda_spec.counterfactual.partition import (
 from crda_spec.counterfactual.policies import POLICIES, Policy, cell
 from crda_spec.counterfactual.procedure import Procedure, Tuner
 from crda_spec.counterfactual.support import Guard
-from crda_spec.data.assemble import Assembled, assemble
-from crda_spec.data.contract import Assembly, ColumnRule
+from crda_spec.data.assemble import load
+from crda_spec.data.dataset import MissingImpute
 from crda_spec.data.folds import count_pieces, time_blocks
 from crda_spec.data.raw import counted
-from crda_spec.data.sources import Benchmark, Csv, Excel, Parquet, Sklearn, Source, Sql, Synthetic
-from crda_spec.data.split import set_aside, split_by_tables, split_by_values, split_fraction
-from crda_spec.data.worlds import WORLDS, declare
+from crda_spec.data.sources import header_of
+from crda_spec.data.split import set_aside
 from crda_spec.discovery.columns import Search
 from crda_spec.discovery.pc import SearchSettings
-from crda_spec.errors import Complaint, DataError, SpecError, did_you_mean, show
+from crda_spec.errors import Complaint, SpecError, did_you_mean, show
 from crda_spec.independence import SCREENS, JointCheck, Screen
 from crda_spec.pipeline import Plan
 from crda_spec.records import Column, DataReport, Falsification, Split, Table
@@ -50,18 +49,17 @@ from crda_spec.regressors.teachers import (
 from crda_spec.regressors.tune import RandomSearch
 from crda_spec.scm.falsify import falsify
 from crda_spec.scm.graph import CausalGraph
-from crda_spec.seeds import integer_seed, stream
+from crda_spec.seeds import stream
 from crda_spec.spec.candidates import candidate_specs
 from crda_spec.spec.causal import PcDiscovery
-from crda_spec.spec.check import declared_graph, header_of, known_edges, searched_space
+from crda_spec.spec.check import declared_graph, known_edges, searched_space
 from crda_spec.spec.counterfactual import CommitteeTeacher as CommitteeSpec
 from crda_spec.spec.counterfactual import Teacher
-from crda_spec.spec.dataset import ColumnSplit, Dataset, FractionSplit, MissingImpute, SourceSplit
 from crda_spec.spec.load import Draft
 from crda_spec.spec.run import RunSpec
 from crda_spec.strict import Strict
 
-__all__ = ["build_finder", "build_loader", "build_plan", "build_regressor", "build_source"]
+__all__ = ["build_finder", "build_loader", "build_plan", "build_regressor"]
 
 
 def settings_of(model: Strict, *without: str) -> dict[str, Any]:
@@ -382,50 +380,11 @@ def _too_few(who: str, needed: int, part: _Part, path: str, hint: str) -> Compla
     return Complaint(code="too-few-times", path=path, what=what, hint=hint)
 
 
-def with_time_notes(split: Split, report: DataReport) -> DataReport:
-    """A note when a declared split tests on rows that are not later than all training rows. Nobody forbids it."""
-    train, test = split.train.times, split.test.times
-    if train is None or test is None:
-        return report
-    early = int(np.count_nonzero(test <= train.max()))
-    if not early:
-        return report
-    verb = "is" if early == 1 else "are"
-    note = f"{early} of {counted(len(test), 'test row')} {verb} not later than every training row"
-    return replace(report, notes=(*report.notes, note))
-
-
-def build_source(source: Any, folder: Path, *, target: str, seed: int) -> Source:  # noqa: ANN401 - the spec's union
-    """The source of a spec; relative paths start at `folder`."""
-    match source.kind:
-        case "csv":
-            settings = settings_of(source, "path")
-            return Csv(path=folder / source.path, written=source.path, **settings)
-        case "parquet":
-            return Parquet(path=folder / source.path, written=source.path)
-        case "excel":
-            return Excel(path=folder / source.path, sheet=source.sheet, written=source.path)
-        case "sql":
-            return Sql(url=source.url, query=source.query, folder=folder)
-        case "sklearn":
-            return Sklearn(name=source.name)
-        case "benchmark":
-            return Benchmark(name=source.name)
-        case _:
-            if source.world is not None:
-                return Synthetic(world=WORLDS[source.world], rows=source.rows, seed=seed)
-            world = declare(name="equations", equations=source.equations, target=target, hidden=source.hidden)
-            return Synthetic(world=world, rows=source.rows, seed=seed)
-
-
-def build_loader(spec: RunSpec, source: Source, folder: Path) -> Callable[[], tuple[Split, DataReport]]:
+def build_loader(spec: RunSpec, folder: Path) -> Callable[[], tuple[Split, DataReport]]:
     """Reads, checks and splits the rows, when it is called and not before."""
 
-    def load() -> tuple[Split, DataReport]:
-        assembly = _assembly(spec.dataset)
-        assembled = assemble(source.read(), assembly, seed=spec.seed)
-        split, report = _split(spec, assembled, assembly, folder)
-        split, report = replace(split, clock=assembled.clock), with_time_notes(split, report)
+    def load_rows() -> tuple[Split, DataReport]:
+        split, report = load(spec.dataset, folder, seed=spec.seed)
         if spec.tune.on.kind == "split":
             split = replace(set_aside(split, spec.tune.on.fraction, seed=spec.seed), clock=split.clock)
         complaints = [
@@ -437,56 +396,7 @@ def build_loader(spec: RunSpec, source: Source, folder: Path) -> Callable[[], tu
             raise SpecError(complaints)
         return split, report
 
-    return load
-
-
-def _assembly(dataset: Dataset) -> Assembly:
-    return Assembly(
-        target=dataset.target,
-        features=dataset.features,
-        columns={
-            name: ColumnRule(
-                type=contract.type,
-                unit=contract.unit,
-                minimum=contract.min,
-                maximum=contract.max,
-                values=contract.values,
-            )
-            for name, contract in dataset.columns.items()
-        },
-        missing=dataset.missing.kind,
-        duplicates=dataset.duplicates.kind,
-        groups=dataset.groups,
-        weights=dataset.weights,
-        time=dataset.time,
-        sample=dataset.sample,
-        exclude=(dataset.split.column,) if isinstance(dataset.split, ColumnSplit) else (),
-    )
-
-
-def _split(spec: RunSpec, assembled: Assembled, assembly: Assembly, folder: Path) -> tuple[Split, DataReport]:
-    rule, table = spec.dataset.split, assembled.table
-    if isinstance(rule, FractionSplit):
-        return split_fraction(table, rule.test, seed=spec.seed), assembled.report
-    if isinstance(rule, ColumnSplit):
-        marks = assembled.extra[rule.column]
-        return split_by_values(table, marks, rule.test, group_names=assembled.group_names), assembled.report
-    assert isinstance(rule, SourceSplit)  # noqa: S101 - the union has three members
-    seed = integer_seed(spec.seed, "dataset-test")
-    second = build_source(rule.source, folder, target=spec.dataset.target, seed=seed)
-    try:
-        raw = second.read()
-    except DataError as error:
-        raise DataError(one.moved("dataset.source", "dataset.split.source") for one in error.complaints) from error
-    # Nothing is ordered by the test rows' time, so a second source need not tell it.
-    test = assemble(raw, replace(assembly, time=None), seed=spec.seed, like=assembled)
-    report = replace(
-        assembled.report,
-        test_source=test.report.source,
-        test_sha256=test.report.sha256,
-        notes=(*assembled.report.notes, *(f"test rows: {note}" for note in test.report.notes)),
-    )
-    return split_by_tables(table, test.table, group_names=test.group_names), report
+    return load_rows
 
 
 def _units(rows: Table) -> int:
@@ -556,10 +466,9 @@ def build_plan(spec: RunSpec, draft: Draft) -> Plan:
     dataset, folder = spec.dataset, draft.file.parent
     header = header_of(dataset.source, folder, target=dataset.target)
     graph = declared_graph(spec.causal, dataset, header, folder)
-    source = build_source(dataset.source, folder, target=dataset.target, seed=integer_seed(spec.seed, "dataset"))
     jobs = spec.execution.jobs
     return Plan(
-        load=build_loader(spec, source, folder),
+        load=build_loader(spec, folder),
         procedure=build_candidates(spec, draft, graph),
         gate=spec.gate,
         seed=spec.seed,

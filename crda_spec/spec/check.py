@@ -12,14 +12,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from crda_spec.data.dataset import Dataset
+from crda_spec.data.split import SourceSplit
 from crda_spec.errors import Complaint, SpecError
 from crda_spec.spec.candidates import candidate_specs
 from crda_spec.spec.check_data import (
     LEDGER_PREFIX,
     check_second_source,
     feature_complaints,
-    feature_names,
-    header_of,
     header_or_complaints,
     name_complaints,
 )
@@ -41,7 +41,6 @@ from crda_spec.spec.check_models import (
     teacher_complaints,
     tuning_complaints,
 )
-from crda_spec.spec.dataset import Dataset, SourceSplit
 from crda_spec.spec.load import Draft, read_draft
 from crda_spec.spec.run import RunSpec
 
@@ -49,8 +48,6 @@ __all__ = [
     "LEDGER_PREFIX",
     "KnownGraph",
     "declared_graph",
-    "feature_names",
-    "header_of",
     "known_edges",
     "known_graph",
     "load_spec",
@@ -119,7 +116,7 @@ def _check_data(draft: Draft, dataset: Dataset, parts: Mapping[str, Any]) -> Non
         return
     for complaint in name_complaints(dataset, header):
         draft.complain(complaint)
-    features = feature_names(dataset, header)
+    features = dataset.feature_names(header)
     if dataset.target not in header:
         return  # every further complaint would only repeat this one
     if not features:

@@ -3,54 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from crda_spec.data import headers
-from crda_spec.data.equations import read_equations
-from crda_spec.data.worlds import WORLDS, check_hidden
-from crda_spec.errors import Complaint, CrdaError, SpecError, did_you_mean, show
-from crda_spec.spec.dataset import ColumnSplit, Dataset, Source, SourceSplit
+from crda_spec.data.dataset import Dataset
+from crda_spec.data.sources import Source, header_of
+from crda_spec.data.split import SourceSplit
+from crda_spec.errors import Complaint, CrdaError, did_you_mean, show
 from crda_spec.spec.load import Draft
 from crda_spec.spec.partition import Partition
 from crda_spec.spec.perturbation import Perturbation
 
 LEDGER_PREFIX = "_crda_"  # of the columns that augmented.parquet adds; audit/tables.py writes them
-
-
-def feature_names(dataset: Dataset, header: Sequence[str]) -> tuple[str, ...]:
-    """The declared features, or all columns that have no other role."""
-    if dataset.features is not None:
-        return dataset.features
-    other = {dataset.target, dataset.groups, dataset.weights, dataset.time, split_column(dataset)}
-    return tuple(name for name in header if name not in other)
-
-
-def header_of(source: Source, folder: Path, *, target: str) -> tuple[str, ...]:
-    """The columns of a source, without reading its rows."""
-    match source.kind:
-        case "csv":
-            where = folder / source.path
-            return headers.csv_header(where, delimiter=source.delimiter, encoding=source.encoding, written=source.path)
-        case "parquet":
-            return headers.parquet_header(folder / source.path, written=source.path)
-        case "excel":
-            return headers.excel_header(folder / source.path, sheet=source.sheet, written=source.path)
-        case "sql":
-            return headers.sql_header(source.url, source.query, folder=folder)
-        case "sklearn":
-            return headers.sklearn_header(source.name)
-        case "benchmark":
-            return headers.benchmark_header(source.name)
-        case "synthetic":
-            if source.world is not None:
-                return WORLDS[source.world].columns()
-            equations = source.equations or {}
-            _, complaints = read_equations(equations)
-            complaints += check_hidden(tuple(equations), source.hidden, target=target)
-            if complaints:
-                raise SpecError(complaints)
-            return tuple(name for name in equations if name not in source.hidden)
 
 
 def header_or_complaints(draft: Draft, source: Source, target: str, path: str) -> tuple[str, ...] | None:
@@ -77,29 +40,12 @@ def check_second_source(draft: Draft, dataset: Dataset, features: Sequence[str])
         )
 
 
-def split_column(dataset: Dataset) -> str | None:
-    """The column that tells test rows from training rows, where there is one."""
-    return dataset.split.column if isinstance(dataset.split, ColumnSplit) else None
-
-
 def name_complaints(dataset: Dataset, header: Sequence[str]) -> Iterator[Complaint]:
     """Names in `dataset` that are no columns, and columns that we wrote ourselves."""
-    named = [("dataset.target", dataset.target)]
-    named += [(f"dataset.features.{position}", name) for position, name in enumerate(dataset.features or ())]
-    named += [(f"dataset.columns.{name}", name) for name in dataset.columns]
-    if dataset.groups is not None:
-        named.append(("dataset.groups", dataset.groups))
-    if dataset.weights is not None:
-        named.append(("dataset.weights", dataset.weights))
-    if dataset.time is not None:
-        named.append(("dataset.time", dataset.time))
-    column = split_column(dataset)
-    if column is not None:
-        named.append(("dataset.split.column", column))
-    for path, name in named:
+    for path, name in dataset.column_names():
         if name not in header:
             yield _unknown(path, name, header, "the data have no column", "columns")
-    ledger = [name for name in (*feature_names(dataset, header), dataset.target) if name.startswith(LEDGER_PREFIX)]
+    ledger = [name for name in (*dataset.feature_names(header), dataset.target) if name.startswith(LEDGER_PREFIX)]
     if ledger:
         what = f"{show(ledger[0])} is a column of our own ledger, so this table was augmented before"
         hint = f"list dataset.features without {LEDGER_PREFIX} columns, or rename them"

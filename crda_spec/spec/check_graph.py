@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from crda_spec.data.files import read_bytes
+from crda_spec.data.dataset import Dataset
+from crda_spec.data.raw import read_bytes
+from crda_spec.data.sources import header_of
 from crda_spec.discovery.knowledge import PATH, Knowledge, complaints_about
 from crda_spec.errors import Complaint, CrdaError, GraphError, SpecError, show
 from crda_spec.records import DrawnGraph, FeatureVerdict
@@ -20,8 +22,6 @@ from crda_spec.scm.propagation import followers as known_followers
 from crda_spec.scm.propagation import propagable
 from crda_spec.spec.causal import Causal, EdgesGraph, Falsify
 from crda_spec.spec.causal import Knowledge as WrittenKnowledge
-from crda_spec.spec.check_data import feature_names, header_of
-from crda_spec.spec.dataset import Dataset
 from crda_spec.spec.load import Draft
 from crda_spec.spec.run import RunSpec
 
@@ -90,7 +90,7 @@ def declared_graph(causal: Causal, dataset: Dataset, header: Sequence[str], fold
     graph = causal.graph
     if graph is None:
         return None
-    columns, features = tuple(header), feature_names(dataset, header)
+    columns, features = tuple(header), dataset.feature_names(header)
     if isinstance(graph, EdgesGraph):
         return from_edges(
             graph.edges,
@@ -152,7 +152,7 @@ def known_graph(spec: RunSpec, draft: Draft) -> KnownGraph:
         hint = f"declare one under causal.graph, or let one be found: crda-spec discover {draft.file.name}"
         complaint = Complaint(code="no-graph", path="causal", what="the spec declares no graph", hint=hint)
         raise SpecError(draft.placed(complaint))
-    features = feature_names(spec.dataset, header)
+    features = spec.dataset.feature_names(header)
     return KnownGraph(graph, _as_the_spec_asks(graph, features, spec), drawn(graph, features))
 
 
@@ -216,7 +216,7 @@ def check_graph(draft: Draft, dataset: Dataset, parts: Mapping[str, Any], header
     wanted = [(f"partition.perturb.{at}", name) for at, name in enumerate(_perturb(parts))]
     if "perturbation" in parts:
         wanted += [(f"perturbation.features.{name}", name) for name in parts["perturbation"].features]
-    features = feature_names(dataset, header)
+    features = dataset.feature_names(header)
     if graph is None or not wanted or any(name not in header for name in features):
         return
     verdicts = {verdict.name: verdict for verdict in certify_named(graph, features)}

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from crda_spec.data.assemble import Assembled, assemble
-from crda_spec.data.contract import Assembly
+from crda_spec.data.dataset import Dataset, DuplicatesKeep, MissingDrop, MissingImpute
 from crda_spec.data.raw import RawTable
+from crda_spec.data.sources import Csv, Excel, Parquet
 from crda_spec.errors import Complaint, DataError, GraphError, printable
 from crda_spec.gate.tests import folds_needed
-from crda_spec.records import Array, Column
+from crda_spec.records import Array, Column, Table
 from crda_spec.scm.formats import parse_edges, read_graph
-from crda_spec.spec.build import build_source
 from crda_spec.spec.check import LEDGER_PREFIX
-from crda_spec.spec.dataset import CsvSource, ExcelSource, ParquetSource
 from crda_spec.spec.render import scalar_text
 
 
@@ -42,83 +41,64 @@ def graph_nodes(
     return unknown, tuple(name for name in unknown if name not in latents)
 
 
-SourceSpec = CsvSource | ParquetSource | ExcelSource
-_ENDINGS: dict[str, Literal["csv", "parquet", "excel"]] = {
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".txt": "csv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".xlsx": "excel",
-}
 _MOST_LABELS = 20  # of a category, that are listed in the spec
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Contract:
-    """The contract of one column, and what a reader should know of it."""
-
-    name: str
-    settings: dict[str, Any]
-    note: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scaffold:
     """What a first spec says of a table."""
 
-    source: dict[str, Any]
-    target: Contract
-    features: tuple[Contract, ...]
-    left_out: dict[str, str] = field(default_factory=dict)  # columns that cannot be features, and why
-    missing: str = "error"
-    missing_cells: int = 0
-    duplicates: str = "error"
-    rows: int = 0  # that can be used
-    units: int = 0  # rows, or sets of copies, that a fold cannot tear apart
+    table: Table
+    dataset: Dataset  # the rules under which the table can be used
+    left_out: dict[str, str]  # columns that cannot be features, and why
+    missing_cells: int
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The features and the target."""
+        return (*self.table.features, self.table.target)
+
+    @property
+    def units(self) -> int:
+        """Rows, or sets of copies, that a fold cannot tear apart."""
+        groups = self.table.groups
+        return len(self.table) if groups is None else len(np.unique(groups))
 
 
 def scaffold(data: Path, target: str, *, written: str) -> Scaffold:
     """Reads the whole table once. written: the file's path as the spec will write it."""
     source = _source(data)
-    raw = build_source(source, data.parent, target=target, seed=0).read()
+    raw = source.read(data.parent)
     names = [str(name) for name in raw.frame.columns]
     ours = {name: "a column of our own ledger" for name in names if name.startswith(LEDGER_PREFIX)}
-    start = Assembly(target=target, features=None)
-    if ours:
-        start = replace(start, features=tuple(name for name in names if name != target and name not in ours))
-    assembled, assembly, left_out = _settled(raw, start, names)
-    table = assembled.table
-    settings = source.model_dump(exclude_defaults=True) | {"kind": source.kind, "path": written}
+    features = tuple(name for name in names if name != target and name not in ours) if ours else None
+    # Constructed, not validated: whatever was asked for as the target, the header answers.
+    start = Dataset.model_construct(source=source, target=target, features=features)
+    assembled, dataset, left_out = _usable(raw, start, names)
     return Scaffold(
-        source={"kind": settings.pop("kind"), "path": settings.pop("path"), **settings},
-        target=_contract(table.target, table.y),
-        features=tuple(_contract(one, values) for one, values in zip(table.features, table.x.T, strict=True)),
+        table=assembled.table,
+        dataset=dataset.model_copy(update={"source": source.model_copy(update={"path": written})}),
         left_out={**ours, **left_out},
-        missing=assembly.missing,
         missing_cells=assembled.report.missing_cells,
-        duplicates=assembly.duplicates,
-        rows=len(table),
-        units=len(table) if table.groups is None else len(np.unique(table.groups)),
     )
 
 
-def _source(data: Path) -> SourceSpec:
-    kind = _ENDINGS.get(data.suffix.casefold())
-    if kind == "parquet":
-        return ParquetSource(kind="parquet", path=data.name)
-    if kind == "excel":
-        return ExcelSource(kind="excel", path=data.name)
-    if kind == "csv":
-        return _text_source(data)
+def _source(data: Path) -> Csv | Parquet | Excel:
+    match data.suffix.casefold():
+        case ".parquet" | ".pq":
+            return Parquet(path=data.name)
+        case ".xlsx":
+            return Excel(path=data.name)
+        case ".csv" | ".tsv" | ".txt":
+            return _text_source(data)
     what = f"the ending of '{data.name}' tells no kind of table"
     raise DataError(Complaint(code="unknown-kind", what=what, hint="use .csv, .tsv, .parquet or .xlsx"))
 
 
-def _text_source(data: Path) -> CsvSource:
+def _text_source(data: Path) -> Csv:
     """How a text file is written, as far as its first lines tell."""
     if not data.is_file():
-        return CsvSource(kind="csv", path=data.name)  # the reader says what is wrong, and what is near
+        return Csv(path=data.name)  # the reader says what is wrong, and what is near
     with data.open("rb") as file:
         head = file.read(1 << 16)
     encoding = "utf-8"
@@ -129,7 +109,7 @@ def _text_source(data: Path) -> CsvSource:
     first, _, rest = text.partition("\n")
     delimiter = max((",", ";", "\t", "|"), key=lambda mark: (first.count(mark), mark == ","))
     comma = delimiter != "," and _decimal_commas(rest, delimiter)
-    return CsvSource(kind="csv", path=data.name, delimiter=delimiter, encoding=encoding, decimal="," if comma else ".")
+    return Csv(path=data.name, delimiter=delimiter, encoding=encoding, decimal="," if comma else ".")
 
 
 def _decimal_commas(text: str, delimiter: str) -> bool:
@@ -144,57 +124,58 @@ def _is_number(cell: str, mark: str) -> bool:
     return bool(found) and whole.isdigit() and part.isdigit()
 
 
-def _settled(raw: RawTable, assembly: Assembly, names: Sequence[str]) -> tuple[Assembled, Assembly, dict[str, str]]:
+def _usable(raw: RawTable, dataset: Dataset, names: Sequence[str]) -> tuple[Assembled, Dataset, dict[str, str]]:
     """Answers what the data ask for, one rule at a time, until they can be used; what cannot be answered is raised."""
     left_out: dict[str, str] = {}
     while True:
         try:
-            return assemble(raw, assembly, seed=0), assembly, left_out
+            return assemble(raw, dataset, seed=0), dataset, left_out
         except DataError as error:
-            changed = _answered(error.complaints, assembly, names, left_out)
-            if changed == assembly:
+            changed = _answered(error.complaints, dataset, names, left_out)
+            if changed == dataset:
                 raise
-            assembly = changed
+            dataset = changed
 
 
 def _answered(
-    complaints: Sequence[Complaint], assembly: Assembly, names: Sequence[str], left_out: dict[str, str]
-) -> Assembly:
-    features = assembly.features or tuple(name for name in names if name != assembly.target)
+    complaints: Sequence[Complaint], dataset: Dataset, names: Sequence[str], left_out: dict[str, str]
+) -> Dataset:
+    features = dataset.features or tuple(name for name in names if name != dataset.target)
     for one in complaints:
         name = one.path.removeprefix("dataset.columns.")
         if one.path.startswith("dataset.columns.") and name in features:
             left_out[name] = one.what
-    missing, duplicates = assembly.missing, assembly.duplicates
+    missing, duplicates = dataset.missing, dataset.duplicates
     if any(one.code == "missing" for one in complaints):
-        of_target = any(f"target '{assembly.target}'" in one.what for one in complaints if one.code == "missing")
-        missing = "drop" if of_target else "impute"
+        of_target = any(f"target '{dataset.target}'" in one.what for one in complaints if one.code == "missing")
+        missing = MissingDrop() if of_target else MissingImpute()
     if any(one.code == "duplicates" for one in complaints):
-        duplicates = "keep"
+        duplicates = DuplicatesKeep()
     stay = tuple(name for name in features if name not in left_out)
     if not stay:
-        what = f"no column is left to predict '{assembly.target}' from: " + "; ".join(left_out.values())
+        what = f"no column is left to predict '{dataset.target}' from: " + "; ".join(left_out.values())
         raise DataError(Complaint(code="no-features", what=what, hint="repair the columns, or add others"))
-    chosen = assembly.features if not left_out and assembly.features is None else stay
-    return replace(assembly, features=chosen, missing=missing, duplicates=duplicates)
+    chosen = dataset.features if not left_out and dataset.features is None else stay
+    return dataset.model_copy(update={"features": chosen, "missing": missing, "duplicates": duplicates})
 
 
-def _contract(column: Column, values: Array) -> Contract:
+def _contract(column: Column, values: Array) -> tuple[dict[str, Any], str]:
+    """The contract of one column as the spec writes it, and what a reader should know of its values."""
     known = values[~np.isnan(values)]
     settings: dict[str, Any] = {"type": column.type}
     if column.type == "category":
         labels = list(column.labels or ())
         if len(labels) <= _MOST_LABELS:
             settings["values"] = labels
-        return Contract(name=column.name, settings=settings, note=f"{len(labels)} labels")
+        return settings, f"{len(labels)} labels"
     if column.type == "boolean":
-        return Contract(name=column.name, settings=settings, note=f"true in {float(known.mean()):.0%} of the rows")
+        return settings, f"true in {float(known.mean()):.0%} of the rows"
     low, high = float(known.min()), float(known.max())
     note = f"seen: {low:.6g} to {high:.6g}"
     if low >= 0:
         settings["min"] = 0
         note += "; min: 0 because nothing below was seen"
-    return Contract(name=column.name, settings=settings, note=note)
+    return settings, note
 
 
 _FOLDS = 10
@@ -224,28 +205,32 @@ def _head(table: Scaffold, name: str, schema: str) -> Iterator[str]:
     yield f"name: {name}"
     yield "seed: 0"
     yield "recipe: distilled  # <- a committee labels the new rows. paper: Algorithm 1, they keep their own row's noise"
-    if table.rows < 100:
-        yield f"# {table.rows} rows are few: the gate will accept only a large gain."
+    rows = len(table.table)
+    if rows < 100:
+        yield f"# {rows} rows are few: the gate will accept only a large gain."
 
 
 def _dataset(table: Scaffold) -> Iterator[str]:
+    rows, dataset = table.table, table.dataset
+    source = {"kind": dataset.source.kind, **dataset.source.model_dump(exclude_defaults=True)}
     yield "dataset:"
-    yield f"  source: {_flow(table.source)}"
-    yield f"  target: {scalar_text(table.target.name)}"
+    yield f"  source: {_flow(source)}"
+    yield f"  target: {scalar_text(rows.target.name)}"
     if table.left_out:
         for name, why in table.left_out.items():
             yield from _comment(f"left out: {name}: {why}", "  ")
         yield "  features:"
-        yield from (f"    - {scalar_text(one.name)}" for one in table.features)
+        yield from (f"    - {scalar_text(name)}" for name in rows.names)
     yield "  columns:  # <- correct what was inferred; a unit (unit: mg/day) makes reports readable"
-    for contract in (*table.features, table.target):
-        yield f"    {_key(contract.name)}: {_flow(contract.settings)}  # {printable(contract.note)}"
-    if table.missing != "error":
+    for column, values in zip(table.columns, (*rows.x.T, rows.y), strict=True):
+        settings, note = _contract(column, values)
+        yield f"    {_key(column.name)}: {_flow(settings)}  # {printable(note)}"
+    if dataset.missing.kind != "error":
         yield f"  # Missing cells: {table.missing_cells}. <- drop leaves their rows out, impute fills them in the model"
-        yield f"  missing: {{kind: {table.missing}}}"
-    if table.duplicates != "error":
+        yield f"  missing: {{kind: {dataset.missing.kind}}}"
+    if dataset.duplicates.kind != "error":
         yield "  # Some rows agree in every column. <- keep binds copies together, drop leaves them out"
-        yield f"  duplicates: {{kind: {table.duplicates}}}"
+        yield f"  duplicates: {{kind: {dataset.duplicates.kind}}}"
     yield "  # groups: patient_id  # <- if rows belong together, name the column that says so"
     yield f"  split: {{kind: fraction, test: {_TEST}}}"
 

@@ -9,7 +9,7 @@ from counterfactual_parts import INDEX, SCREENING, declared, discovered, numbers
 
 from crda_spec.counterfactual.partition import Choice, DeclaredPartitioner
 from crda_spec.data.assemble import assemble
-from crda_spec.data.contract import Assembly
+from crda_spec.data.dataset import Dataset, DuplicatesKeep
 from crda_spec.data.sources import Benchmark
 from crda_spec.discovery.skeleton import neighbours
 from crda_spec.independence import correlation_matrix
@@ -246,10 +246,11 @@ def test_collinear_features_do_not_explain_each_other_into_safety():
 
 @pytest.mark.skipif("CRDA_DATA_DIR" not in os.environ, reason="needs the benchmark tables in CRDA_DATA_DIR")
 def test_the_satellite_table_is_not_safe_for_a_regressor_that_sees_one_feature():
-    raw = Benchmark(name="satellite_image").read()
+    source = Benchmark(name="satellite_image")
+    raw = source.read()
     assert Path(os.environ["CRDA_DATA_DIR"]).is_dir()
     target = raw.frame.columns[-1]
-    train = assemble(raw, Assembly(target=target, duplicates="keep"), seed=0).table
+    train = assemble(raw, Dataset(source=source, target=target, duplicates=DuplicatesKeep()), seed=0).table
     z = residual_of_one_feature(train, 0)
     tied = [
         verdict

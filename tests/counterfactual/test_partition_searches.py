@@ -16,7 +16,7 @@ from crda_spec.counterfactual.partition import (
     Screening,
 )
 from crda_spec.data.assemble import assemble
-from crda_spec.data.contract import Assembly
+from crda_spec.data.dataset import Dataset, DuplicatesKeep
 from crda_spec.data.sources import Benchmark
 from crda_spec.discovery.knowledge import Knowledge
 from crda_spec.independence import Distance, JointCheck, Pearson
@@ -180,8 +180,11 @@ def test_with_a_declared_graph_the_joint_check_never_decides():
 
 @pytest.mark.skipif("CRDA_DATA_DIR" not in os.environ, reason="needs the benchmark tables in CRDA_DATA_DIR")
 def test_on_the_satellite_table_few_features_are_left_for_a_regressor_that_sees_one():
-    raw = Benchmark(name="satellite_image").read()
-    rows = assemble(raw, Assembly(target=raw.frame.columns[-1], duplicates="keep"), seed=0).table
+    source = Benchmark(name="satellite_image")
+    raw = source.read()
+    rows = assemble(
+        raw, Dataset(source=source, target=raw.frame.columns[-1], duplicates=DuplicatesKeep()), seed=0
+    ).table
     train = rows.take(np.arange(1500))
     slope = np.polyfit(train.x[:, 0], train.y, 1)
     z = train.y - np.polyval(slope, train.x[:, 0])

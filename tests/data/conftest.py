@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from crda_spec.data.catalogue import BENCHMARKS
+from crda_spec.data.sources.benchmark import BENCHMARKS
 
 
 @pytest.fixture

@@ -8,8 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from crda_spec.data.cells import all_numbers, read_cells
-from crda_spec.data.sources.csv import text_to_raw
-from crda_spec.data.textfile import Dialect, _all_records, _records
+from crda_spec.data.sources import Csv
 from crda_spec.errors import DataError
 
 NUMBERS = st.one_of(
@@ -54,7 +53,7 @@ def test_columns_mean_the_same_whether_their_numbers_were_kept_or_not(rows):
     ]
     text = "a,b\n" + "".join(",".join(f'"{cell}"' for cell in row) + "\n" for row in clean)
     try:
-        raw = text_to_raw(text.encode("utf-8", "surrogatepass"), Dialect(description="rows.csv"))
+        raw = Csv(path="rows.csv").table(text.encode("utf-8", "surrogatepass"))
     except DataError:
         return  # not UTF-8
     for name in ("a", "b"):
@@ -76,8 +75,8 @@ def test_columns_mean_the_same_whether_their_numbers_were_kept_or_not(rows):
     ],
 )
 def test_records_are_the_same_by_both_ways(text, plain):
-    dialect = Dialect(description="rows.csv")
-    short = _all_records(text, dialect)
+    source = Csv(path="rows.csv")
+    short = source._all_records(text)
     assert (short is not None) == plain
     if short is not None:
-        assert short == list(_records(io.StringIO(text, newline=""), dialect))
+        assert short == list(source._records(io.StringIO(text, newline="")))

@@ -3,12 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
+from data_parts import dataset_of
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from crda_spec.data.assemble import assemble, copy_codes, find_copies
-from crda_spec.data.contract import Assembly, ColumnRule
+from crda_spec.data.contract import ColumnContract
 from crda_spec.data.raw import RawTable
 from crda_spec.errors import DataError
 
@@ -20,7 +21,7 @@ def raw_of(first_line: int | None = None, **columns) -> RawTable:
 
 def message(raw: RawTable, like=None, **settings) -> str:
     with pytest.raises(DataError) as caught:
-        assemble(raw, Assembly(**settings), seed=0, like=like)
+        assemble(raw, dataset_of(**settings), seed=0, like=like)
     return str(caught.value)
 
 
@@ -46,38 +47,37 @@ def houses(**changes) -> RawTable:
             id="groups",
         ),
         pytest.param(
-            {"target": "price", "exclude": ("fold",)},
+            {"target": "price", "split_column": "fold"},
             "t: dataset.split.column: there is no column 'fold'; columns: area, rooms, price",
             id="split",
         ),
         pytest.param(
-            {"target": "price", "columns": {"ara": ColumnRule()}},
+            {"target": "price", "columns": {"ara": ColumnContract()}},
             "t: dataset.columns.ara: there is no column 'ara'; did you mean 'area'?",
             id="contract",
         ),
         pytest.param(
             {"target": "price", "features": ("area", "price")},
-            "t: dataset.features: the target 'price' is listed among the features; "
-            "a model may not see what it predicts: remove it",
+            "t: dataset.features.1: the target 'price' is among the features; remove it from the list",
             id="target-among-features",
         ),
         pytest.param(
-            {"target": "price", "features": ("area", "rooms"), "exclude": ("rooms",)},
-            "t: dataset.features: the split column 'rooms' is listed among the features; remove it",
+            {"target": "price", "features": ("area", "rooms"), "split_column": "rooms"},
+            "t: dataset.split.column: 'rooms' is among the features; remove it from dataset.features",
             id="split-among-features",
         ),
         pytest.param(
             {"target": "price", "features": ("area", "area")},
-            "t: dataset.features: 'area' is listed 2 times; list each feature once",
+            "t: dataset.features: 'area' is listed 2 times; list it once",
             id="repeated",
         ),
         pytest.param(
             {"target": "price", "groups": "price"},
-            "t: dataset.target: the target 'price' is also the groups column; choose another column",
+            "t: dataset.groups: 'price' is the target; name another column",
             id="target-is-groups",
         ),
         pytest.param(
-            {"target": "price", "groups": "rooms", "exclude": ("area",)},
+            {"target": "price", "groups": "rooms", "split_column": "area"},
             "t: dataset.features: no feature is left: the table has only 'area', 'rooms', 'price'; "
             "it needs at least one more",
             id="no-feature",
@@ -97,28 +97,28 @@ def test_names_that_cannot_stand(settings, expected):
 
 def test_features_are_all_other_columns_in_the_order_of_the_data():
     raw = houses(clinic=["u", "u", "v", "v"], part=["train", "train", "train", "test"])
-    done = assemble(raw, Assembly(target="area", groups="clinic", exclude=("part",)), seed=0)
+    done = assemble(raw, dataset_of(target="area", groups="clinic", split_column="part"), seed=0)
     assert done.table.names == ("rooms", "price")
     assert done.table.groups.tolist() == [0, 0, 1, 1]
     assert done.group_names == ("u", "v")
-    assert done.extra["part"].tolist() == ["train", "train", "train", "test"]
+    assert done.marks.tolist() == ["train", "train", "train", "test"]
 
 
 def test_declared_features_keep_their_order():
-    assert assemble(houses(), Assembly(target="area", features=("price", "rooms")), seed=0).table.names == (
+    assert assemble(houses(), dataset_of(target="area", features=("price", "rooms")), seed=0).table.names == (
         "price",
         "rooms",
     )
 
 
 def test_marks_written_as_text_are_numbers():
-    done = assemble(houses(part=["0", "1", "1", "0"]), Assembly(target="price", exclude=("part",)), seed=0)
-    assert done.extra["part"].tolist() == [0.0, 1.0, 1.0, 0.0]
+    done = assemble(houses(part=["0", "1", "1", "0"]), dataset_of(target="price", split_column="part"), seed=0)
+    assert done.marks.tolist() == [0.0, 1.0, 1.0, 0.0]
 
 
 def test_the_report_counts():
     raw = houses(area=[1.0, None, 3.0, 3.0], rooms=[1, 2, 3, 3], price=[1.5, 2.5, 3.5, 3.5])
-    done = assemble(raw, Assembly(target="price", missing="drop", duplicates="drop"), seed=0)
+    done = assemble(raw, dataset_of(target="price", missing="drop", duplicates="drop"), seed=0)
     report = done.report
     assert (report.source, report.sha256) == ("t", "0" * 64)
     assert (report.rows_read, report.rows_used) == (4, 2)
@@ -128,7 +128,7 @@ def test_the_report_counts():
 
 
 def test_constant_features_are_noted():
-    done = assemble(houses(rooms=[2, 2, 2, 2]), Assembly(target="price"), seed=0)
+    done = assemble(houses(rooms=[2, 2, 2, 2]), dataset_of(target="price"), seed=0)
     assert done.report.notes == ("feature 'rooms' is constant in the rows used",)
 
 
@@ -161,7 +161,7 @@ def test_missing_values(missing, expected):
 
 def test_missing_groups_and_marks_are_errors_unless_dropped():
     raw = houses(clinic=["u", None, "v", "v"], part=[None, "a", "a", "b"])
-    settings = {"target": "price", "groups": "clinic", "exclude": ("part",)}
+    settings = {"target": "price", "groups": "clinic", "split_column": "part"}
     assert message(raw, missing="impute", **settings) == (
         "t: dataset.missing: 1 value of 'part' is missing: row 1; "
         "repair the cells, or set dataset.missing to kind: drop\n"
@@ -169,13 +169,13 @@ def test_missing_groups_and_marks_are_errors_unless_dropped():
         "repair the cells, or set dataset.missing to kind: drop\n"
         "2 problems"
     )
-    done = assemble(raw, Assembly(missing="drop", **settings), seed=0)
+    done = assemble(raw, dataset_of(missing="drop", **settings), seed=0)
     assert done.table.row_ids.tolist() == [2, 3]
-    assert (done.report.dropped_missing, done.extra["part"].tolist()) == (2, ["a", "b"])
+    assert (done.report.dropped_missing, done.marks.tolist()) == (2, ["a", "b"])
 
 
 def test_imputed_cells_stay_missing_in_the_table():
-    done = assemble(houses(area=[1.0, None, 3.0, 4.0]), Assembly(target="price", missing="impute"), seed=0)
+    done = assemble(houses(area=[1.0, None, 3.0, 4.0]), dataset_of(target="price", missing="impute"), seed=0)
     np.testing.assert_array_equal(done.table.x[:, 0], [1.0, np.nan, 3.0, 4.0])
     assert (done.report.missing_cells, done.report.rows_used) == (1, 4)
     assert done.report.missing == {"area": 1}
@@ -224,7 +224,7 @@ def test_copies_are_errors_by_default():
 
 
 def test_kept_copies_form_a_group():
-    done = assemble(raw_of(**COPIES), Assembly(target="y", missing="impute", duplicates="keep"), seed=0)
+    done = assemble(raw_of(**COPIES), dataset_of(target="y", missing="impute", duplicates="keep"), seed=0)
     assert done.table.groups.tolist() == [0, 0, 1, 0, 1]
     assert done.group_names == ("copies of row 1", "copies of row 3")
     assert done.report.notes == (
@@ -234,11 +234,11 @@ def test_kept_copies_form_a_group():
 
 
 def test_without_copies_there_are_no_groups():
-    assert assemble(houses(), Assembly(target="price", duplicates="keep"), seed=0).table.groups is None
+    assert assemble(houses(), dataset_of(target="price", duplicates="keep"), seed=0).table.groups is None
 
 
 def test_dropped_copies_leave_the_first():
-    done = assemble(raw_of(**COPIES), Assembly(target="y", missing="impute", duplicates="drop"), seed=0)
+    done = assemble(raw_of(**COPIES), dataset_of(target="y", missing="impute", duplicates="drop"), seed=0)
     assert done.table.row_ids.tolist() == [0, 2]
     assert done.report.dropped_duplicates == 3
 
@@ -260,7 +260,7 @@ def test_copies_are_found_as_by_comparing_every_pair(cells):
 
 def test_a_sample_is_seeded_and_keeps_the_order_of_the_source():
     raw = raw_of(a=np.arange(100.0), y=np.arange(100.0))
-    one, same, other = (assemble(raw, Assembly(target="y", sample=10), seed=seed).table for seed in (1, 1, 2))
+    one, same, other = (assemble(raw, dataset_of(target="y", sample=10), seed=seed).table for seed in (1, 1, 2))
     assert len(one) == 10
     assert one.row_ids.tolist() == sorted(one.row_ids.tolist()) == same.row_ids.tolist()
     assert one.row_ids.tolist() != other.row_ids.tolist()
@@ -269,27 +269,27 @@ def test_a_sample_is_seeded_and_keeps_the_order_of_the_source():
 
 def test_a_sample_counts_usable_rows_and_may_be_larger_than_the_table():
     raw = houses(area=[1.0, None, 3.0, 4.0])
-    assert len(assemble(raw, Assembly(target="price", missing="drop", sample=3), seed=0).table) == 3
-    done = assemble(raw, Assembly(target="price", missing="drop", sample=9), seed=0)
+    assert len(assemble(raw, dataset_of(target="price", missing="drop", sample=3), seed=0).table) == 3
+    done = assemble(raw, dataset_of(target="price", missing="drop", sample=9), seed=0)
     assert done.report.notes == ("sample: 9 rows were asked for, all 3 usable ones are used",)
 
 
 def test_arrays_are_read_only():
-    table = assemble(houses(), Assembly(target="price"), seed=0).table
+    table = assemble(houses(), dataset_of(target="price"), seed=0).table
     with pytest.raises(ValueError, match="read-only"):
         table.x[0, 0] = 1.0
 
 
 def training(**settings):
     raw = raw_of(a=[1.0, 2.0, 3.0], c=["u", "v", "w"], g=["p", "q", "p"], y=[1.0, 2.0, 3.0])
-    settings = Assembly(**{"target": "y", "groups": "g", **settings})
+    settings = dataset_of(**{"target": "y", "groups": "g", **settings})
     return settings, assemble(raw, settings, seed=0)
 
 
 def test_a_test_table_is_coded_like_the_training_table():
-    assembly, first = training()
+    dataset, first = training()
     raw = raw_of(y=[4.0], g=["r"], c=["w"], a=[4])
-    second = assemble(raw, assembly, seed=0, like=first)
+    second = assemble(raw, dataset, seed=0, like=first)
     assert second.table.names == ("a", "c")
     assert second.table.x.tolist() == [[4.0, 2.0]]
     assert second.table.groups.tolist() == [2]
@@ -298,18 +298,18 @@ def test_a_test_table_is_coded_like_the_training_table():
 
 
 def test_a_test_table_is_not_sampled():
-    assembly, first = training(sample=2)
+    dataset, first = training(sample=2)
     raw = raw_of(a=[4.0, 5.0, 6.0], c=["u", "u", "u"], g=["r", "s", "t"], y=[4.0, 5.0, 6.0])
-    assert (len(first.table), len(assemble(raw, assembly, seed=0, like=first).table)) == (2, 3)
+    assert (len(first.table), len(assemble(raw, dataset, seed=0, like=first).table)) == (2, 3)
 
 
 def test_a_label_that_training_has_not_seen_is_named():
-    assembly, first = training()
+    dataset, first = training()
     raw = raw_of(a=[4.0, 5.0], c=["x", "u"], g=["r", "r"], y=[4.0, 5.0])
     assert message(raw, first, target="y", groups="g") == (
         "t: dataset.columns.c: 1 value of 'c' is not among the labels of the training table: row 1: 'x'; known: u, v, w"
     )
-    assert assembly.target == "y"
+    assert dataset.target == "y"
 
 
 def test_a_column_that_the_test_table_lacks_is_named():
@@ -331,9 +331,9 @@ def test_a_test_row_may_not_copy_a_training_row(duplicates):
 
 
 def test_a_test_row_that_copies_a_training_row_can_be_dropped():
-    assembly, first = training(duplicates="drop")
+    dataset, first = training(duplicates="drop")
     raw = raw_of(a=[2.0, 9.0], c=["v", "v"], g=["q", "z"], y=[2.0, 9.0])
-    second = assemble(raw, assembly, seed=0, like=first)
+    second = assemble(raw, dataset, seed=0, like=first)
     assert (second.table.row_ids.tolist(), second.report.dropped_duplicates) == ([1], 1)
     assert message(raw_of(a=[2.0], c=["v"], g=["q"], y=[2.0]), first, target="y", groups="g", duplicates="drop") == (
         "t: dataset.duplicates: no row is left: each of the 1 rows copies a row of the training table"

@@ -6,8 +6,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from crda_spec.data.blocks import TextStyle, missing_columns, open_rows
+from crda_spec.data.blocks import missing_columns, open_rows
 from crda_spec.data.cells import BlockPlace, block_numbers
+from crda_spec.data.sources import Csv
 from crda_spec.errors import DataError
 from crda_spec.records import Column
 
@@ -52,7 +53,7 @@ def file(request, tmp_path):
 
 @pytest.mark.parametrize("size", [1, 8, 33, 100, 1000])
 def test_blocks_have_the_size_asked_for_and_hold_every_row_once(file, size):
-    rows = open_rows(file, style=TextStyle(delimiter="\t" if file.suffix == ".tsv" else ","))
+    rows = open_rows(file, like=Csv(path="other.csv", delimiter="\t" if file.suffix == ".tsv" else ","))
     assert (rows.rows, rows.names) == (100, ("area", "rooms", "size", "ward", "garage", "note"))
     blocks = list(rows.blocks(size, [column.name for column in COLUMNS]))
     assert [block.num_rows for block in blocks] == [min(size, 100 - at) for at in range(0, 100, size)]

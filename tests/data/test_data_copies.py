@@ -4,11 +4,11 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
+from data_parts import dataset_of
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from crda_spec.data.assemble import assemble, copy_codes, find_copies, merge_groups
-from crda_spec.data.contract import Assembly
 from crda_spec.data.folds import folds
 from crda_spec.data.raw import RawTable
 from crda_spec.data.split import split_by_tables, split_by_values, split_fraction
@@ -25,7 +25,7 @@ PATIENTS = {"a": [1.0, 2.0, 1.0, 3.0, 2.0], "y": [5.0, 6.0, 5.0, 7.0, 6.0], "g":
 
 
 def patients(duplicates):
-    return assemble(raw_of(**PATIENTS), Assembly(target="y", groups="g", duplicates=duplicates), seed=0)
+    return assemble(raw_of(**PATIENTS), dataset_of(target="y", groups="g", duplicates=duplicates), seed=0)
 
 
 def test_copies_of_different_groups_are_errors_by_default():
@@ -47,7 +47,7 @@ def test_kept_copies_bind_their_groups_together():
 
 def test_copies_inside_one_group_bind_nothing():
     raw = raw_of(a=[1.0, 1.0, 2.0], y=[2.0, 2.0, 3.0], g=[7, 7, 8])
-    done = assemble(raw, Assembly(target="y", groups="g", duplicates="keep"), seed=0)
+    done = assemble(raw, dataset_of(target="y", groups="g", duplicates="keep"), seed=0)
     assert done.table.groups.tolist() == [0, 0, 1]
     assert done.report.notes == ()
 
@@ -73,7 +73,7 @@ def test_a_test_table_knows_which_training_groups_were_bound_together():
     """Patient v's rows were counted to u's; more rows of v in the test table are still rows of a training patient."""
     first = patients("keep")
     raw = raw_of(a=[8.0, 9.0], y=[8.0, 9.0], g=["v", "new"])
-    second = assemble(raw, Assembly(target="y", groups="g", duplicates="keep"), seed=0, like=first)
+    second = assemble(raw, dataset_of(target="y", groups="g", duplicates="keep"), seed=0, like=first)
     assert second.table.groups.tolist() == [0, 4]
     with pytest.raises(DataError) as caught:
         split_by_tables(first.table, second.table, group_names=second.group_names)
@@ -109,9 +109,9 @@ def test_merged_groups_are_the_components_of_who_shares_a_group_or_a_copy(rows):
 def test_copies_never_straddle_a_split_or_a_fold(rows, seed, grouped):
     cells, groups = rows
     columns = {"a": cells[:, 0], "y": np.sqrt(cells[:, 0]), **({"g": groups} if grouped else {})}
-    assembly = Assembly(target="y", groups="g" if grouped else None, duplicates="keep")
+    dataset = dataset_of(target="y", groups="g" if grouped else None, duplicates="keep")
     assume(len(np.unique(cells)) > 1)  # a target that varies
-    table = assemble(raw_of(**columns), assembly, seed=0).table
+    table = assemble(raw_of(**columns), dataset, seed=0).table
     assume(len(table) > 2 and (table.groups is None or len(np.unique(table.groups)) > 1))
     sizes = np.bincount(table.groups) if table.groups is not None else np.ones(len(table))
     assume(sizes[sizes > 0].min() > 1 or sizes.max() < len(table) - 1)  # whatever is held out, two rows stay

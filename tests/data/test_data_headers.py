@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 from sklearn import datasets
 
-from crda_spec.data import headers
-from crda_spec.data.catalogue import BENCHMARKS, SKLEARN_COLUMNS
-from crda_spec.data.sources import Sklearn
+from crda_spec.data.sources import Benchmark, Csv, Excel, Parquet, Sklearn, Sql
+from crda_spec.data.sources.benchmark import BENCHMARKS
+from crda_spec.data.sources.sklearn import COLUMNS
 from crda_spec.errors import DataError
 
 
@@ -32,24 +32,23 @@ def files(tmp_path):
 
 def test_every_kind_has_a_header(files):
     expected = ("area", "Größe")
-    assert headers.csv_header(files / "a.csv") == expected
-    assert headers.parquet_header(files / "a.parquet") == expected
-    assert headers.excel_header(files / "a.xlsx") == expected
-    assert headers.sql_header("sqlite:///a.db", "SELECT * FROM t", folder=files) == expected
+    assert Csv(path="a.csv").header(files) == expected
+    assert Parquet(path="a.parquet").header(files) == expected
+    assert Excel(path="a.xlsx").header(files) == expected
+    assert Sql(url="sqlite:///a.db", query="SELECT * FROM t").header(files) == expected
 
 
 PROGRAM = """
 import sys
 from pathlib import Path
-from crda_spec.data.headers import *
-from crda_spec.data import headers
+from crda_spec.data.sources import *
 folder = Path(sys.argv[1])
-headers.csv_header(folder / "a.csv")
-headers.sklearn_header("iris"), headers.benchmark_header("wind_power")
-first = {"numpy", "pandas", "sklearn", "pyarrow", "openpyxl", "sqlalchemy"} & set(sys.modules)
-headers.parquet_header(folder / "a.parquet")
-headers.excel_header(folder / "a.xlsx")
-headers.sql_header("sqlite:///a.db", "SELECT * FROM t", folder=folder)
+Csv(path="a.csv").header(folder)
+Sklearn(name="iris").header(folder), Benchmark(name="wind_power").header(folder)
+first = {"pandas", "scipy", "sklearn", "pyarrow", "openpyxl", "sqlalchemy"} & set(sys.modules)
+Parquet(path="a.parquet").header(folder)
+Excel(path="a.xlsx").header(folder)
+Sql(url="sqlite:///a.db", query="SELECT * FROM t").header(folder)
 print(sorted(first), sorted({"pandas", "sklearn"} & set(sys.modules)))
 """
 
@@ -71,18 +70,18 @@ def test_headers_load_no_heavy_library(files):
 )
 def test_csv_headers(content, settings, expected, tmp_path):
     (tmp_path / "a.csv").write_bytes(content)
-    assert headers.csv_header(tmp_path / "a.csv", **settings) == expected
+    assert Csv(path="a.csv", **settings).header(tmp_path) == expected
 
 
 def test_only_the_beginning_of_a_csv_is_read(tmp_path):
     (tmp_path / "a.csv").write_bytes(b"a,b\n" + b"1,2\n" * 10_000 + b"\xff\n")
-    assert headers.csv_header(tmp_path / "a.csv") == ("a", "b")
+    assert Csv(path="a.csv").header(tmp_path) == ("a", "b")
 
 
 def test_a_bad_byte_near_the_header_is_named_by_its_offset(tmp_path):
     (tmp_path / "a.csv").write_bytes(b"a,b\n1,\xff\n")
     with pytest.raises(DataError) as caught:
-        headers.csv_header(tmp_path / "a.csv")
+        Csv(path="a.csv").header(tmp_path)
     assert str(caught.value) == (
         "a.csv:2:1: byte 6 (0xff) is not valid utf-8; "
         "save the file as UTF-8, or set the source's encoding, e.g. 'latin-1' or 'cp1252'"
@@ -91,24 +90,24 @@ def test_a_bad_byte_near_the_header_is_named_by_its_offset(tmp_path):
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "excel"])
 def test_a_missing_file_is_suggested(kind, files):
-    read = {"csv": headers.csv_header, "parquet": headers.parquet_header, "excel": headers.excel_header}[kind]
+    source = {"csv": Csv, "parquet": Parquet, "excel": Excel}[kind](path=f"{files.name}/aa.csv")
     with pytest.raises(DataError) as caught:
-        read(files / "aa.csv", written="data/aa.csv")
-    expected = "dataset.source.path: there is no file 'data/aa.csv'; did you mean 'a.csv'?"
+        source.header(files.parent)
+    expected = f"dataset.source.path: there is no file '{files.name}/aa.csv'; did you mean 'a.csv'?"
     assert str(caught.value) == expected
 
 
-@pytest.mark.parametrize("name", sorted(SKLEARN_COLUMNS))
+@pytest.mark.parametrize("name", sorted(COLUMNS))
 def test_the_catalogue_agrees_with_the_loaders(name):
     bunch = getattr(datasets, f"load_{name}")(as_frame=True)
     features = tuple(bunch.data.columns)
-    assert headers.sklearn_header(name)[: len(features)] == features
-    assert headers.sklearn_header(name) == tuple(Sklearn(name=name).read().frame.columns)
-    assert len(headers.sklearn_header(name)) == len(bunch.frame.columns)
+    assert Sklearn(name=name).header()[: len(features)] == features
+    assert Sklearn(name=name).header() == tuple(Sklearn(name=name).read().frame.columns)
+    assert len(Sklearn(name=name).header()) == len(bunch.frame.columns)
 
 
 @pytest.mark.parametrize("name", sorted(BENCHMARKS))
 def test_the_catalogue_agrees_with_the_files(name, benchmark_data):
     table = BENCHMARKS[name]
-    assert headers.benchmark_header(name) == headers.csv_header(benchmark_data / table.file)
-    assert headers.benchmark_header(name)[-1] == table.target
+    assert Benchmark(name=name).header() == Csv(path=table.file).header(benchmark_data)
+    assert Benchmark(name=name).header()[-1] == table.target

@@ -3,9 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+from data_parts import dataset_of
 
 from crda_spec.data.assemble import assemble
-from crda_spec.data.contract import Assembly, ColumnRule
+from crda_spec.data.contract import ColumnContract
 from crda_spec.data.raw import RawTable
 from crda_spec.errors import DataError
 
@@ -13,7 +14,7 @@ from crda_spec.errors import DataError
 def table_of(cells, **settings):
     frame = pd.DataFrame({name: pd.Series(values) for name, values in cells.items()})
     raw = RawTable(frame=frame, sha256="0" * 64, description="t", first_line=None)
-    return assemble(raw, Assembly(target="y", **settings), seed=0).table
+    return assemble(raw, dataset_of(target="y", **settings), seed=0).table
 
 
 def message(cells, **settings):
@@ -74,7 +75,7 @@ def test_a_column_that_counts_nineteen_rows_may_be_chance():
 
 
 def test_who_declares_the_type_or_leaves_the_column_out_is_believed():
-    assert table_of(numbered(20), columns={"id": ColumnRule(type="integer")}).names == ("id", "a")
+    assert table_of(numbered(20), columns={"id": ColumnContract(type="integer")}).names == ("id", "a")
     assert table_of(numbered(20), features=("a",)).names == ("a",)
     assert table_of(numbered(20) | {"y": np.arange(20)}, features=("a",)).y.tolist() == list(range(20))
 

@@ -10,11 +10,12 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from data_parts import dataset_of
 from hypothesis import given
 from hypothesis import strategies as st
 
 from crda_spec.data.assemble import assemble
-from crda_spec.data.contract import Assembly, ColumnRule
+from crda_spec.data.contract import ColumnContract
 from crda_spec.data.moments import Moments, read_moments, time_codes
 from crda_spec.data.raw import RawTable
 from crda_spec.data.sources import Csv, Excel, Parquet, Sql
@@ -164,13 +165,13 @@ def written(kind, folder):
     if kind == "csv":
         lines = [f"{day},{a},{b}" for day, a, b in zip(DAYS, x, y, strict=True)]
         (folder / "rows.csv").write_text("\n".join(["t,x,y", *lines]) + "\n")
-        return Csv(path=folder / "rows.csv")
+        return Csv(path="rows.csv")
     if kind == "excel":
         book = openpyxl.Workbook()
         for row in (["t", "x", "y"], *map(list, zip(DAYS, x, y, strict=True))):
             book.active.append(row)
         book.save(folder / "rows.xlsx")
-        return Excel(path=folder / "rows.xlsx")
+        return Excel(path="rows.xlsx")
     if kind == "sql":
         with sqlite3.connect(folder / "rows.db") as base:
             base.execute("CREATE TABLE r (t TEXT, x REAL, y REAL)")
@@ -178,16 +179,16 @@ def written(kind, folder):
                 "INSERT INTO r VALUES (?, ?, ?)", [(str(d), a, b) for d, a, b in zip(DAYS, x, y, strict=True)]
             )
         base.close()
-        return Sql(url="sqlite:///rows.db", query="SELECT * FROM r ORDER BY x", folder=folder)
+        return Sql(url="sqlite:///rows.db", query="SELECT * FROM r ORDER BY x")
     types = {"date32": pa.date32(), "seconds": pa.timestamp("s"), "nanoseconds": pa.timestamp("ns")}
     days = pa.array(DAYS, pa.date32()).cast(types[kind])
     pq.write_table(pa.table({"t": days, "x": x, "y": y}), folder / "rows.parquet")
-    return Parquet(path=folder / "rows.parquet")
+    return Parquet(path="rows.parquet")
 
 
 @pytest.mark.parametrize("kind", ["csv", "excel", "sql", "date32", "seconds", "nanoseconds"])
 def test_every_source_delivers_its_dates(kind, tmp_path):
-    found = assemble(written(kind, tmp_path).read(), Assembly(target="y", time="t"), seed=0)
+    found = assemble(written(kind, tmp_path).read(tmp_path), dataset_of(target="y", time="t"), seed=0)
     assert found.clock.moments == ("2024-01-31", "2024-02-29", "2024-03-01")
     assert found.clock.column == "t"
     assert found.table.times.tolist() == [2, 0, 1]
@@ -196,7 +197,7 @@ def test_every_source_delivers_its_dates(kind, tmp_path):
 
 def assembled(frame, **rules):
     raw = RawTable(frame=pd.DataFrame(frame), sha256="", description="rows")
-    return assemble(raw, Assembly(target="y", time="t", **rules), seed=0)
+    return assemble(raw, dataset_of(target="y", time="t", **rules), seed=0)
 
 
 FRAME = {"t": [3.0, 1.0, 2.0, 2.0], "x": [0.0, 0.0, 1.0, 2.0], "y": [1.0, 1.0, 3.0, 4.0]}
@@ -220,7 +221,7 @@ def test_a_time_may_be_a_feature_when_it_is_listed_and_numeric():
     assert found.table.x[:, 1].tolist() == [3.0, 1.0, 2.0, 2.0]
     words = {**FRAME, "t": ["2024-03-01", "2024-01-01", "2024-02-01", "2024-02-01"]}
     with pytest.raises(DataError) as caught:
-        assembled(words, features=("x", "t"), columns={"t": ColumnRule(type="category")})
+        assembled(words, features=("x", "t"), columns={"t": ColumnContract(type="category")})
     assert str(caught.value) == (
         "rows: dataset.features: the time column 't' is listed among the features, but is a category; "
         "remove it from the list, or write numbers"
@@ -246,11 +247,8 @@ def test_a_row_without_a_time_can_be_dropped():
 def test_a_time_that_plays_a_second_part_is_refused():
     raw = RawTable(frame=pd.DataFrame(FRAME), sha256="", description="rows")
     with pytest.raises(DataError) as caught:
-        assemble(raw, Assembly(target="y", time="y"), seed=0)
-    assert str(caught.value) == (
-        "rows: dataset.time: the time column 'y' is also the target, the groups or the split column; "
-        "choose another column"
-    )
+        assemble(raw, dataset_of(target="y", time="y"), seed=0)
+    assert str(caught.value) == ("rows: dataset.time: 'y' is the target; name another column")
     with pytest.raises(DataError) as caught:
-        assemble(raw, Assembly(target="y", time="tt"), seed=0)
+        assemble(raw, dataset_of(target="y", time="tt"), seed=0)
     assert str(caught.value) == "rows: dataset.time: there is no column 'tt'; did you mean 't'?"

@@ -2,6 +2,7 @@
 
 import contextlib
 import sqlite3
+from pathlib import Path
 
 import openpyxl
 import pandas as pd
@@ -10,16 +11,15 @@ import pyarrow.parquet as pq
 import pytest
 from sqlalchemy.exc import OperationalError
 
-from crda_spec.data.catalogue import BENCHMARKS
-from crda_spec.data.database import _engine
-from crda_spec.data.headers import sql_header
+from crda_spec.data.raw import require_file
 from crda_spec.data.sources import Benchmark, Csv, Excel, Parquet, Sql
+from crda_spec.data.sources.benchmark import BENCHMARKS
 from crda_spec.errors import DataError
 
 
-def message(source) -> str:
+def message(source, base: Path = Path()) -> str:
     with pytest.raises(DataError) as caught:
-        source.read()
+        source.read(base)
     return str(caught.value)
 
 
@@ -91,7 +91,7 @@ def message(source) -> str:
 )
 def test_broken_csv(content, expected, tmp_path):
     (tmp_path / "a.csv").write_bytes(content)
-    assert message(Csv(path=tmp_path / "a.csv")) == expected
+    assert message(Csv(path="a.csv"), tmp_path) == expected
 
 
 @pytest.mark.parametrize(
@@ -124,16 +124,17 @@ def test_broken_csv(content, expected, tmp_path):
 )
 def test_wrong_csv_settings(settings, expected, tmp_path):
     (tmp_path / "a.csv").write_bytes(b'x,y\n1,"2,5"\n2,1.234\n')
-    assert message(Csv(path=tmp_path / "a.csv", **settings)) == expected
+    assert message(Csv(path="a.csv", **settings), tmp_path) == expected
 
 
 def test_a_misspelt_file_is_suggested(tmp_path):
-    (tmp_path / "houses.csv").write_text("x,y\n1,2\n", encoding="utf-8")
-    (tmp_path / ".hidden").write_text("", encoding="utf-8")
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "houses.csv").write_text("x,y\n1,2\n", encoding="utf-8")
+    (tmp_path / "data" / ".hidden").write_text("", encoding="utf-8")
     expected = "dataset.source.path: there is no file 'data/house.csv'; did you mean 'houses.csv'?"
-    assert message(Csv(path=tmp_path / "house.csv", written="data/house.csv")) == expected
+    assert message(Csv(path="data/house.csv"), tmp_path) == expected
     expected = "dataset.source.path: there is no file 'data/zzz'; its folder holds: houses.csv"
-    assert message(Parquet(path=tmp_path / "zzz", written="data/zzz")) == expected
+    assert message(Parquet(path="data/zzz"), tmp_path) == expected
 
 
 def test_a_missing_folder_is_named(tmp_path):
@@ -141,11 +142,13 @@ def test_a_missing_folder_is_named(tmp_path):
         "dataset.source.path: there is no file 'data/a.xlsx'; its folder 'data' does not exist; "
         "a relative path starts at the spec's folder"
     )
-    assert message(Excel(path=tmp_path / "data" / "a.xlsx", written="data/a.xlsx")) == expected
+    assert message(Excel(path="data/a.xlsx"), tmp_path) == expected
 
 
 def test_a_missing_folder_is_named_where_the_spec_is_not_known(tmp_path):
-    assert message(Csv(path=tmp_path / "data" / "a.csv")) == (
+    with pytest.raises(DataError) as caught:
+        require_file(tmp_path / "data" / "a.csv")
+    assert str(caught.value) == (
         f"dataset.source.path: there is no file 'a.csv'; its folder '{tmp_path}/data' does not exist; "
         "a relative path starts at the spec's folder"
     )
@@ -153,17 +156,18 @@ def test_a_missing_folder_is_named_where_the_spec_is_not_known(tmp_path):
 
 def test_an_empty_folder_is_named(tmp_path):
     expected = "dataset.source.path: there is no file 'a.csv'; its folder holds no file"
-    assert message(Csv(path=tmp_path / "a.csv")) == expected
+    assert message(Csv(path="a.csv"), tmp_path) == expected
 
 
 def test_a_folder_is_not_a_file(tmp_path):
+    (tmp_path / "data").mkdir()
     expected = "dataset.source.path: 'data' is a folder, not a file; name a file in it"
-    assert message(Csv(path=tmp_path, written="data")) == expected
+    assert message(Csv(path="data"), tmp_path) == expected
 
 
 def test_a_complaint_about_a_path_leaves_the_place_to_the_spec(tmp_path):
     with pytest.raises(DataError) as caught:
-        Csv(path=tmp_path / "a.csv").read()
+        Csv(path="a.csv").read(tmp_path)
     (complaint,) = caught.value.complaints
     assert (complaint.code, complaint.place) == ("file-not-found", None)
 
@@ -171,7 +175,7 @@ def test_a_complaint_about_a_path_leaves_the_place_to_the_spec(tmp_path):
 @pytest.mark.parametrize("content", [pytest.param(b"x,y\n1,2\n", id="text"), pytest.param(b"", id="empty")])
 def test_corrupt_parquet(content, tmp_path):
     (tmp_path / "a.parquet").write_bytes(content)
-    text = message(Parquet(path=tmp_path / "a.parquet"))
+    text = message(Parquet(path="a.parquet"), tmp_path)
     # The reason in the middle is pyarrow's own and changes with its version.
     assert text.startswith("a.parquet: this is no Parquet file that can be read: Parquet ")
     assert text.endswith("; write it again, or choose the source kind that fits the file")
@@ -180,19 +184,19 @@ def test_corrupt_parquet(content, tmp_path):
 
 def test_parquet_without_rows(tmp_path):
     pd.DataFrame({"x": [1.0]}).iloc[:0].to_parquet(tmp_path / "a.parquet")
-    assert message(Parquet(path=tmp_path / "a.parquet")) == "a.parquet: the file has columns but no row"
+    assert message(Parquet(path="a.parquet"), tmp_path) == "a.parquet: the file has columns but no row"
 
 
 def test_parquet_with_repeated_names(tmp_path):
     pq.write_table(pa.table([[1], [2]], names=["x", "x"]), tmp_path / "a.parquet")
     expected = "a.parquet: the name 'x' heads 2 columns (1 and 2); give each column its own name"
-    assert message(Parquet(path=tmp_path / "a.parquet")) == expected
+    assert message(Parquet(path="a.parquet"), tmp_path) == expected
 
 
 def test_corrupt_excel(tmp_path):
     (tmp_path / "a.xlsx").write_bytes(b"PK not really")
     expected = "a.xlsx: this is no Excel workbook (.xlsx) that can be read; save it again as .xlsx"
-    assert message(Excel(path=tmp_path / "a.xlsx")) == expected
+    assert message(Excel(path="a.xlsx"), tmp_path) == expected
 
 
 @pytest.mark.parametrize(
@@ -231,7 +235,7 @@ def test_broken_sheets(sheet, expected, tmp_path):
     book.create_sheet("empty")
     book.create_sheet("header").append(["x", "y"])
     book.save(tmp_path / "a.xlsx")
-    assert message(Excel(path=tmp_path / "a.xlsx", sheet=sheet)) == expected
+    assert message(Excel(path="a.xlsx", sheet=sheet), tmp_path) == expected
 
 
 @pytest.mark.parametrize(
@@ -266,7 +270,7 @@ def test_broken_queries(query, expected, tmp_path):
     connection.execute("CREATE TABLE houses (x REAL)")
     connection.execute("INSERT INTO houses VALUES (1.5)")
     connection.commit()
-    assert message(Sql(url="sqlite:///a.db", query=query, folder=tmp_path)) == expected
+    assert message(Sql(url="sqlite:///a.db", query=query), tmp_path) == expected
     assert connection.execute("SELECT count(*) FROM houses").fetchone() == (1,)
     connection.close()
 
@@ -299,7 +303,7 @@ def test_broken_queries(query, expected, tmp_path):
 )
 def test_broken_urls(url, expected, tmp_path):
     sqlite3.connect(tmp_path / "a.db").close()
-    assert message(Sql(url=url, query="SELECT 1", folder=tmp_path)) == expected
+    assert message(Sql(url=url, query="SELECT 1"), tmp_path) == expected
     assert [file.name for file in tmp_path.iterdir()] == ["a.db"]
 
 
@@ -346,7 +350,7 @@ def test_a_changed_benchmark_is_refused(tmp_path, monkeypatch):
         ("/* select */ update houses set price = 0", "UPDATE"),
         ("pragma user_version = 7", ""),
         ("select 1; select 2", ""),
-        ("", ""),
+        (" ", ""),
     ],
 )
 def test_a_query_that_could_write_is_refused_and_writes_nothing(tmp_path, query, word):
@@ -356,9 +360,10 @@ def test_a_query_that_could_write_is_refused_and_writes_nothing(tmp_path, query,
         connection.execute("insert into houses values (1, 2)")
         connection.commit()
     before = database.read_bytes()
-    for read in (sql_header, lambda url, query, *, folder: Sql(url=url, query=query, folder=folder).read()):
+    source = Sql(url="sqlite:///houses.db", query=query)
+    for look in (source.header, source.read):
         with pytest.raises(DataError) as caught:
-            read("sqlite:///houses.db", query, folder=tmp_path)
+            look(tmp_path)
         assert str(caught.value) == (
             "sqlite:///houses.db: dataset.source.query: the query is not a single SELECT"
             + (f": it says {word}" if word else "")
@@ -374,7 +379,7 @@ def test_words_in_quotes_and_comments_are_not_taken_for_commands(tmp_path):
         connection.execute("insert into houses values (1, 2)")
         connection.commit()
     query = "select \"update\", price, 'drop; it' as note -- delete nothing\nfrom houses;"
-    assert sql_header("sqlite:///houses.db", query, folder=tmp_path) == ("update", "price", "note")
+    assert Sql(url="sqlite:///houses.db", query=query).header(tmp_path) == ("update", "price", "note")
 
 
 def test_sqlite_itself_refuses_what_we_might_miss(tmp_path):
@@ -382,7 +387,7 @@ def test_sqlite_itself_refuses_what_we_might_miss(tmp_path):
     database = tmp_path / "houses.db"
     with contextlib.closing(sqlite3.connect(database)) as connection:
         connection.execute("create table houses (price real)")
-    engine = _engine("sqlite:///houses.db", tmp_path)
+    engine = Sql(url="sqlite:///houses.db", query="select 1")._engine(tmp_path)
     with engine.connect() as connection, pytest.raises(OperationalError, match="readonly database"):
         connection.exec_driver_sql("drop table houses")
     engine.dispose()

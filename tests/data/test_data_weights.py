@@ -2,17 +2,17 @@
 
 import numpy as np
 import pytest
+from data_parts import dataset_of
 from test_data_assemble import houses, message, raw_of
 
 from crda_spec.data.assemble import assemble
-from crda_spec.data.contract import Assembly
 from crda_spec.data.split import set_aside, split_fraction
 
 PRICE = {"target": "price", "weights": "w"}
 
 
 def assembled(raw, **settings):
-    return assemble(raw, Assembly(**{**PRICE, **settings}), seed=0)
+    return assemble(raw, dataset_of(**{**PRICE, **settings}), seed=0)
 
 
 def test_weights_are_no_feature_and_stay_with_their_rows():
@@ -20,7 +20,7 @@ def test_weights_are_no_feature_and_stay_with_their_rows():
     assert found.table.names == ("area", "rooms")
     assert found.table.weights.tolist() == [1.0, 3.0, 4.0]
     assert found.report.weights == "w"
-    plain = assemble(houses(), Assembly(target="price"), seed=0)
+    plain = assemble(houses(), dataset_of(target="price"), seed=0)
     assert (plain.table.weights, plain.report.weights) == (None, None)
 
 
@@ -113,12 +113,12 @@ def test_dates_are_no_weights():
     ("settings", "expected"),
     [
         pytest.param({"weights": "v"}, "there is no column 'v'; columns: area, rooms, price, w", id="unknown"),
-        pytest.param({"weights": "price"}, "the weights column 'price' is also the target; choose another column"),
-        pytest.param({"groups": "w"}, "the weights column 'w' is also the groups column; choose another column"),
-        pytest.param({"exclude": ("w",)}, "the weights column 'w' is also the split column; choose another column"),
+        pytest.param({"weights": "price"}, "'price' is the target; name another column"),
+        pytest.param({"groups": "w"}, "'w' is also dataset.groups; name another column"),
+        pytest.param({"split_column": "w"}, "'w' is also dataset.split.column; name another column"),
         pytest.param(
             {"features": ("area", "w")},
-            "the weights column 'w' is also listed among the features; choose another column",
+            "'w' is among the features; remove it from dataset.features",
             id="feature",
         ),
     ],

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from crda_spec.data.sources.synthetic import WorldName
 from crda_spec.data.worlds import WORLDS, World, WorldSample, check_hidden, declare
 from crda_spec.errors import Complaint, SpecError
-from crda_spec.spec.dataset import WorldName
 
 ROWS = 300
 every_world = pytest.mark.parametrize("world", WORLDS.values(), ids=list(WORLDS))

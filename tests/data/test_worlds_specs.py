@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 import yaml
 
+from crda_spec.data.sources import Synthetic
 from crda_spec.data.worlds import WORLDS, World, declare
 from crda_spec.spec import RunSpec
-from crda_spec.spec.dataset import SyntheticSource
 
 SPECS = Path(__file__).parents[2] / "specs"
 OURS = (*WORLDS, "own_equations", "paper_synthetic_discovery")
@@ -28,7 +28,7 @@ def load(name: str) -> RunSpec:
 
 def world_of(spec: RunSpec) -> World:
     source = spec.dataset.source
-    assert isinstance(source, SyntheticSource)
+    assert isinstance(source, Synthetic)
     if source.world is not None:
         return WORLDS[source.world]
     assert source.equations is not None
@@ -72,7 +72,7 @@ def test_the_declared_columns_hold_for_the_rows_that_are_drawn(name: str) -> Non
     spec = load(name)
     world = world_of(spec)
     source = spec.dataset.source
-    assert isinstance(source, SyntheticSource)
+    assert isinstance(source, Synthetic)
     columns: dict[str, Any] = world.draw_columns(source.rows, seed=spec.seed)
     assert 400 <= source.rows <= 600
     for column, contract in spec.dataset.columns.items():

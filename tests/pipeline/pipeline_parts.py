@@ -7,7 +7,7 @@ import numpy as np
 
 from crda_spec.counterfactual.partition import Choice, DeclaredPartitioner, Screening
 from crda_spec.data.assemble import assemble
-from crda_spec.data.contract import Assembly
+from crda_spec.data.dataset import Dataset
 from crda_spec.data.sources import Synthetic
 from crda_spec.data.worlds import WORLDS
 from crda_spec.independence import Pearson
@@ -44,8 +44,9 @@ def run_spec(folder, text, *overrides, notes=None):
 def observed(name, rows, *, seed):
     """A world's table as a run would see it, and the sample that knows the truth about each row."""
     world = WORLDS[name]
-    raw = Synthetic(world=world, rows=rows, seed=seed).read()
-    return assemble(raw, Assembly(target=world.target), seed=0).table, world.draw(rows, seed=seed)
+    source = Synthetic(world=name, rows=rows)
+    dataset = Dataset(source=source, target=world.target)
+    return assemble(source.read(seed=seed), dataset, seed=0).table, world.draw(rows, seed=seed)
 
 
 def certified(name, feature):

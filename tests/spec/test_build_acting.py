@@ -7,9 +7,10 @@ import pytest
 from crda_spec.counterfactual.act import Acting
 from crda_spec.counterfactual.policies import POLICIES, Conditional, Flip, Grid, Interpolate, Scale
 from crda_spec.counterfactual.support import Guard
+from crda_spec.data.dataset import Dataset
+from crda_spec.data.sources import Csv
 from crda_spec.spec.build import build_acting
 from crda_spec.spec.counterfactual import Counterfactual
-from crda_spec.spec.dataset import CsvSource, Dataset
 from crda_spec.spec.perturbation import (
     ConditionalPolicy,
     FlipPolicy,
@@ -42,7 +43,7 @@ SPECS = {
 
 
 def acting(perturbation, **counterfactual):
-    dataset = Dataset(source=CsvSource(kind="csv", path="a.csv"), target="y")
+    dataset = Dataset(source=Csv(path="a.csv"), target="y")
     return build_acting(
         RunSpec(
             version=1,

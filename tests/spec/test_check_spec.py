@@ -6,9 +6,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from crda_spec.data.catalogue import BENCHMARKS, SKLEARN_COLUMNS
+from crda_spec.data.sources import header_of
+from crda_spec.data.sources.benchmark import BENCHMARKS
+from crda_spec.data.sources.sklearn import COLUMNS as SKLEARN_COLUMNS
 from crda_spec.errors import SpecError
-from crda_spec.spec.check import declared_graph, feature_names, header_of, load_spec
+from crda_spec.spec.check import declared_graph, load_spec
 
 FRAME = pd.DataFrame({"area": [50.0, 60.0], "rooms": [2, 3], "town": ["a", "b"], "price": [100.0, 120.0]})
 COLUMNS = ("area", "rooms", "town", "price")
@@ -91,7 +93,7 @@ def test_the_header_of_every_named_table_is_known(tmp_path, source, target, colu
 )
 def test_features_are_declared_or_all_columns_without_another_role(folder, more, features):
     spec = checked(folder, spec_text("{kind: csv, path: houses.csv}", more))
-    assert feature_names(spec.dataset, COLUMNS) == features
+    assert spec.dataset.feature_names(COLUMNS) == features
 
 
 def test_without_a_declared_graph_there_is_none(folder):

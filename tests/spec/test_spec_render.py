@@ -4,9 +4,14 @@ import json
 from pathlib import Path
 
 import pytest
+from crda_spec.spec.gate import WilcoxonGate
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from crda_spec.data.contract import ColumnContract
+from crda_spec.data.dataset import Dataset, MissingDrop
+from crda_spec.data.sources import Csv
+from crda_spec.data.split import ColumnSplit, FractionSplit
 from crda_spec.spec.causal import Causal, EdgesGraph, PcDiscovery
 from crda_spec.spec.counterfactual import (
     BaggedTeacher,
@@ -16,8 +21,6 @@ from crda_spec.spec.counterfactual import (
     SingleTeacher,
     StudentMember,
 )
-from crda_spec.spec.dataset import ColumnContract, ColumnSplit, CsvSource, Dataset, FractionSplit, MissingDrop
-from crda_spec.spec.gate import WilcoxonGate
 from crda_spec.spec.load import read_draft
 from crda_spec.spec.partition import Partition
 from crda_spec.spec.perturbation import JitterPolicy, Perturbation, ResamplePolicy, ScalePolicy
@@ -102,7 +105,7 @@ def specs(draw: st.DrawFn) -> RunSpec:
     split = FractionSplit(kind="fraction", test=draw(FRACTION))
     by_column = ColumnSplit(kind="column", column=mark, test=tuple(draw(st.lists(MARKS, min_size=1, max_size=3))))
     dataset = Dataset(
-        source=CsvSource(kind="csv", path=draw(NAMES), delimiter=draw(st.sampled_from([",", ";", "\t"]))),
+        source=Csv(path=draw(NAMES), delimiter=draw(st.sampled_from([",", ";", "\t"]))),
         target=target,
         features=draw(st.sampled_from([None, (first,), (first, second)])),
         columns={first: draw(CONTRACTS)},
@@ -145,7 +148,7 @@ def specs(draw: st.DrawFn) -> RunSpec:
         version=1,
         name="1e3",
         description="$${a} ${b} $",
-        dataset=Dataset(source=CsvSource(kind="csv", path="09"), target="1.0"),
+        dataset=Dataset(source=Csv(path="09"), target="1.0"),
     )
 )
 def test_what_is_rendered_loads_to_the_same_spec(tmp_path_factory: pytest.TempPathFactory, spec: RunSpec) -> None:

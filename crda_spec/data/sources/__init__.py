@@ -1,19 +1,44 @@
-"""The family of sources: each turns one kind of place into a `RawTable`."""
+"""The family of sources: each names one kind of place, and turns it into a `RawTable`.
+
+Every source has `describe()`, a short name for messages and records without folders and passwords; `header(base)`, its
+column names without reading its rows; and `read(base)`, the rows, or a DataError with all that is wrong with them.
+Relative paths start at `base`, the spec's folder. Reading twice gives the same table, unless the outside world changed.
+Libraries heavier than numpy are imported when a source is opened, so that a spec can be validated at once.
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
 
 from crda_spec.data.raw import RawTable
-from crda_spec.data.sources._protocol import Source
 from crda_spec.data.sources.benchmark import Benchmark
 from crda_spec.data.sources.csv import Csv
 from crda_spec.data.sources.excel import Excel
 from crda_spec.data.sources.parquet import Parquet
 from crda_spec.data.sources.sklearn import Sklearn
 from crda_spec.data.sources.sql import Sql
-from crda_spec.data.sources.synthetic import Drawable, Synthetic
+from crda_spec.data.sources.synthetic import Synthetic
+
+Source = Annotated[
+    Csv | Parquet | Excel | Sql | Sklearn | Benchmark | Synthetic,
+    Field(discriminator="kind"),
+]
+
+
+def header_of(source: Source, base: Path, *, target: str) -> tuple[str, ...]:
+    """The columns of a source, without reading its rows. target: which equations may not hide."""
+    return source.header(base, target=target) if isinstance(source, Synthetic) else source.header(base)
+
+
+def read_source(source: Source, base: Path, *, target: str, seed: int) -> RawTable:
+    """The rows of a source. target, seed: of one that draws them."""
+    return source.read(base, target=target, seed=seed) if isinstance(source, Synthetic) else source.read(base)
+
 
 __all__ = [
     "Benchmark",
     "Csv",
-    "Drawable",
     "Excel",
     "Parquet",
     "RawTable",
@@ -21,4 +46,6 @@ __all__ = [
     "Source",
     "Sql",
     "Synthetic",
+    "header_of",
+    "read_source",
 ]

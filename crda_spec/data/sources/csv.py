@@ -1,83 +1,203 @@
-"""A delimited text file."""
+"""A delimited text file, read strictly: what looks like a mistake in the file is an error, never a guess."""
 
 from __future__ import annotations
 
+import codecs
+import csv
+import io
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Literal, NamedTuple
 
 import numpy as np
-import pandas as pd
+from pydantic import Field
 
-from crda_spec.data.cells import all_numbers
-from crda_spec.data.files import read_bytes
-from crda_spec.data.raw import RawTable, sha256_of
-from crda_spec.data.textfile import Dialect, TextTable, decode, parse
+from crda_spec.data.raw import RawTable, check_names, read_bytes, require_file, sha256_of
+from crda_spec.errors import Complaint, DataError, Place, did_you_mean, show
+from crda_spec.strict import FilePath, Strict
 
 MISSING = frozenset({"", "NA", "N/A", "NaN", "nan", "null", "NULL", "Null"})  # not None: a garage may be "None"
 
+_ENCODINGS = ("utf-8", "utf-16", "latin-1", "cp1252", "cp1250", "iso-8859-15", "shift_jis", "gb18030", "ascii")
+_LIKELY_DELIMITERS = {";": "';'", "\t": r"'\t'", "|": "'|'", ",": "','"}
 _POINT_NUMBER = re.compile(r"\s*[+-]?\d*\.\d+(?:[eE][+-]?\d+)?\s*|\s*[+-]?\d+\.\s*")
 _COMMA_NUMBER = re.compile(r"\s*[+-]?(?:\d+,\d*|,\d+)(?:[eE][+-]?\d+)?\s*")
 
+Records = Iterator[tuple[int, list[str]]]  # the cells of each row, after the line on which it begins (from 1)
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Csv:
-    """A text table with a header line. `written` is the path as the spec writes it, for messages."""
 
-    path: Path
-    delimiter: str = ","
-    encoding: str = "utf-8"
-    decimal: str = "."
-    written: str = ""
+class _Text(NamedTuple):
+    """The cells of a file as they are written."""
+
+    header: tuple[str, ...]
+    rows: list[list[str]]
+    lines: list[int]  # on which each row begins
+
+
+class Csv(Strict):
+    """A text table with a header line."""
+
+    kind: Literal["csv"] = Field("csv", description="A delimited text file with a header line.")
+    path: FilePath = Field(description="The file; a relative path starts at the spec's folder.")
+    delimiter: str = Field(",", min_length=1, max_length=1, description="The character between two cells.")
+    encoding: str = Field("utf-8", description="The file's text encoding, as Python names it.")
+    decimal: Literal[".", ","] = Field(".", description="The decimal mark of numbers.")
 
     def describe(self) -> str:
         """The file's name."""
-        return self.path.name
+        return Path(self.path).name
 
-    def read(self) -> RawTable:
+    def header(self, base: Path) -> tuple[str, ...]:
+        """The column names alone: only the beginning of the file is read."""
+        file = base / self.path
+        require_file(file, self.path)
+        try:
+            with file.open(encoding=self.encoding, newline="") as text:
+                if text.read(1) != "\ufeff":
+                    text.seek(0)
+                return self._header(self._records(text))[1]
+        except (UnicodeError, LookupError, OSError):
+            # A decoder that reads in pieces does not know the offset in the file: read it whole to name the byte.
+            return self._parse(self._decode(read_bytes(file, self.path))).header
+
+    def read(self, base: Path) -> RawTable:
         """The cells as text; empty cells and NA, N/A, NaN, null are missing."""
-        dialect = Dialect(description=self.describe(), delimiter=self.delimiter, encoding=self.encoding)
-        return text_to_raw(read_bytes(self.path, self.written), dialect, decimal=self.decimal)
+        return self.table(read_bytes(base / self.path, self.path))
+
+    def table(self, data: bytes) -> RawTable:
+        """The table in the bytes of a file that is written this way."""
+        import pandas as pd
+
+        from crda_spec.data.cells import all_numbers  # which imports pyarrow to be fast
+
+        text = self._parse(self._decode(data))
+        written = dict(zip(text.header, zip(*text.rows, strict=True), strict=True))
+        parsed = {name: all_numbers(cells) for name, cells in written.items()} if self.decimal == "." else {}
+        numbers = {name: values for name, values in parsed.items() if values is not None}
+        columns = {name: list(cells) if name in numbers else _without_missing(cells) for name, cells in written.items()}
+        if self.decimal == ",":
+            self._translate_commas(columns, text.lines)
+        lines = np.array(text.lines, dtype=np.int64)
+        unbroken = bool(np.all(np.diff(lines) == 1))
+        return RawTable(
+            frame=pd.DataFrame({name: pd.Series(cells, dtype=object) for name, cells in columns.items()}),
+            sha256=sha256_of(data),
+            description=self.describe(),
+            first_line=text.lines[0],
+            lines=None if unbroken else lines,
+            numbers=numbers,
+        )
+
+    def _error(self, code: str, what: str, hint: str, *, line: int = 0, text: str = "") -> DataError:
+        """What is wrong at a line of the file (0: with the file as a whole)."""
+        place = Place(file=self.describe(), line=line, col=1 if line else 0, text=text)
+        return DataError(Complaint(code=code, place=place, what=what, hint=hint))
+
+    def _decode(self, data: bytes) -> str:
+        """The text of a file without its byte-order mark; a byte that does not fit is named with its offset."""
+        try:
+            codecs.lookup(self.encoding)
+            text = data.decode(self.encoding)
+        except UnicodeDecodeError as error:
+            what = f"byte {error.start} ({data[error.start]:#04x}) is not valid {self.encoding}"
+            hint = "save the file as UTF-8, or set the source's encoding, e.g. 'latin-1' or 'cp1252'"
+            line = data[: error.start].count(b"\n") + 1
+            raise self._error("bad-encoding", what, hint, line=line) from error
+        except (LookupError, UnicodeError) as error:
+            what = f"{show(self.encoding)} is not a text encoding"
+            hint = did_you_mean(self.encoding, _ENCODINGS, otherwise="for example")
+            raise self._error("unknown-encoding", what, hint) from error
+        return text.removeprefix("\ufeff")
+
+    def _parse(self, text: str) -> _Text:
+        """All rows of the text. Lines without any character are skipped, as every spreadsheet does."""
+        plain = self._all_records(text)
+        records = self._records(io.StringIO(text, newline="")) if plain is None else iter(plain)
+        line, header = self._header(records)
+        below = list(records)
+        lines, rows = [start for start, _ in below], [cells for _, cells in below]
+        if not rows:
+            hint = "add rows below the header"
+            raise self._error("no-rows", "the file has a header but no row", hint, line=line)
+        self._check_widths(text, len(header), rows, lines)
+        return _Text(header, rows, lines)
+
+    def _all_records(self, text: str) -> list[tuple[int, list[str]]] | None:
+        """The same as `_records`, faster, for a text that has nothing odd about it: one line a record; else None."""
+        if self.delimiter in '"\r\n':
+            return None
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=self.delimiter, strict=True)
+        try:
+            records = list(reader)
+        except csv.Error:
+            return None
+        if reader.line_num != len(records):
+            return None
+        return [(line, cells) for line, cells in enumerate(records, start=1) if cells]
+
+    def _records(self, file: io.TextIOBase) -> Records:
+        """The non-blank records, each with the line on which it begins (a quoted cell may span lines)."""
+        if self.delimiter in '"\r\n':
+            what = f"{show(self.delimiter)} cannot separate cells"
+            raise self._error("bad-delimiter", what, "use ',', ';', '|' or a tab")
+        reader = csv.reader(file, delimiter=self.delimiter, strict=True)
+        line = 1
+        try:
+            for cells in reader:
+                if cells:
+                    yield line, cells
+                line = reader.line_num + 1
+        except csv.Error as error:
+            hint = "check the quotes on this line; a quote inside a quoted cell is written twice"
+            raise self._error("bad-csv", f"the row cannot be read: {error}", hint, line=line) from error
+
+    def _header(self, records: Records) -> tuple[int, tuple[str, ...]]:
+        """The line of the header, and the names in it."""
+        line, cells = next(records, (0, []))
+        if not cells:
+            raise self._error("empty-file", "the file is empty", "it needs a header line and rows below it")
+        header = tuple(cells)
+        if any("\0" in name for name in header):
+            hint = "if it is text, set the source's encoding, e.g. 'utf-16-le'"
+            raise self._error("not-text", "the header contains NUL characters", hint, line=line)
+        if len(header) == 1:
+            for mark, shown in _LIKELY_DELIMITERS.items():
+                if mark in header[0] and mark != self.delimiter:
+                    what = f"the header is one column, {show(header[0])}"
+                    hint = f"if {shown} separates the cells, set the source's delimiter: {shown}"
+                    raise self._error("wrong-delimiter", what, hint, line=line)
+        check_names(header, self.describe(), line=line)
+        return line, header
+
+    def _check_widths(self, text: str, width: int, rows: list[list[str]], lines: list[int]) -> None:
+        if set(map(len, rows)) == {width}:
+            return
+        wrong = [(line, len(cells)) for line, cells in zip(lines, rows, strict=True) if len(cells) != width]
+        listed = ", ".join(f"line {line} has {count}" for line, count in wrong[:5])
+        more = f" and {len(wrong) - 5} more lines" if len(wrong) > 5 else ""
+        what = f"the header has {width} cells, but {listed}{more}"
+        hint = f"put a cell that contains {show(self.delimiter)} in double quotes"
+        first = wrong[0][0]
+        shown = next(row for number, row in enumerate(io.StringIO(text, newline=None), start=1) if number == first)
+        raise self._error("ragged-row", what, hint, line=first, text=shown)
+
+    def _translate_commas(self, columns: dict[str, list[str | None]], lines: Sequence[int]) -> None:
+        """Turns decimal commas into points, in place.
+
+        A number that already has a point is refused: under a decimal comma, 1.234 may well mean 1234.
+        """
+        for name, cells in columns.items():
+            for position, cell in enumerate(cells):
+                if cell is None:
+                    continue
+                if _POINT_NUMBER.fullmatch(cell):
+                    what = f"column '{name}' has {cell.strip()!r}, but the decimal mark is ','"
+                    hint = "write numbers without thousands separators, or set the source's decimal: '.'"
+                    raise self._error("mixed-decimals", what, hint, line=lines[position])
+                if _COMMA_NUMBER.fullmatch(cell):
+                    cells[position] = cell.replace(",", ".")
 
 
-def text_to_raw(data: bytes, dialect: Dialect, *, decimal: str = ".") -> RawTable:
-    """The table in the bytes of a delimited file."""
-    table = parse(decode(data, dialect), dialect)
-    written = dict(zip(table.header, zip(*table.rows, strict=True), strict=True))
-    found = {name: all_numbers(cells) for name, cells in written.items()} if decimal == "." else {}
-    numbers = {name: values for name, values in found.items() if values is not None}
-    columns = {name: list(cells) if name in numbers else _column(cells) for name, cells in written.items()}
-    if decimal == ",":
-        _translate_commas(columns, table, dialect)
-    lines = np.array(table.lines, dtype=np.int64)
-    unbroken = bool(np.all(np.diff(lines) == 1))
-    return RawTable(
-        frame=pd.DataFrame({name: pd.Series(cells, dtype=object) for name, cells in columns.items()}),
-        sha256=sha256_of(data),
-        description=dialect.description,
-        first_line=table.lines[0],
-        lines=None if unbroken else lines,
-        numbers=numbers,
-    )
-
-
-def _column(cells: Sequence[str]) -> list[str | None]:
+def _without_missing(cells: Sequence[str]) -> list[str | None]:
     return [None if cell.strip() in MISSING else cell for cell in cells]
-
-
-def _translate_commas(columns: dict[str, list[str | None]], table: TextTable, dialect: Dialect) -> None:
-    """Turns decimal commas into points, in place.
-
-    A number that already has a point is refused: under a decimal comma, 1.234 may well mean 1234.
-    """
-    for name, cells in columns.items():
-        for position, cell in enumerate(cells):
-            if cell is None:
-                continue
-            if _POINT_NUMBER.fullmatch(cell):
-                what = f"column '{name}' has {cell.strip()!r}, but the decimal mark is ','"
-                hint = "write numbers without thousands separators, or set the source's decimal: '.'"
-                raise dialect.complain("mixed-decimals", what, hint, line=table.lines[position])
-            if _COMMA_NUMBER.fullmatch(cell):
-                cells[position] = cell.replace(",", ".")

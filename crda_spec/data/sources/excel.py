@@ -2,31 +2,106 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import io
+import warnings
+import zipfile
+import zlib
+from itertools import islice
 from pathlib import Path
+from typing import Any, Literal
 
-import pandas as pd
+from pydantic import Field
 
-from crda_spec.data import workbook
-from crda_spec.data.raw import RawTable, sha256_of
+from crda_spec.data.raw import RawTable, check_names, counted, read_bytes, sha256_of, table_of_rows
+from crda_spec.errors import Complaint, DataError, Place, did_you_mean, show
+from crda_spec.strict import FilePath, Strict
+
+# What a damaged archive, or an archive that is no workbook, makes the libraries below raise.
+_BROKEN = (zipfile.BadZipFile, zlib.error, KeyError, ValueError, TypeError, SyntaxError, EOFError, OSError)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Excel:
-    """One sheet of a workbook, its first row the header. `written` is the path as the spec writes it."""
+class Excel(Strict):
+    """One sheet of a workbook, its first row the header."""
 
-    path: Path
-    sheet: str | int = 0
-    written: str = ""
+    kind: Literal["excel"] = Field("excel", description="One sheet of an Excel workbook (.xlsx), first row the header.")
+    path: FilePath = Field(description="The file; a relative path starts at the spec's folder.")
+    sheet: str | int = Field(0, description="The sheet's name, or its position counted from 0.")
 
     def describe(self) -> str:
         """The file's name."""
-        return self.path.name
+        return Path(self.path).name
 
-    def read(self) -> RawTable:
+    def header(self, base: Path) -> tuple[str, ...]:
+        """The names in the first row of the sheet."""
+        rows = self._sheet(read_bytes(base / self.path, self.path), limit=1)
+        return self._names(_trimmed(rows[0]) if rows else [])
+
+    def read(self, base: Path) -> RawTable:
         """The cells as the workbook types them; a formula counts as the value that was stored with it."""
-        data, names, rows = workbook.read_sheet(self.path, self.sheet, self.written)
-        columns = {
-            name: pd.Series([row[position] for row in rows], dtype=object) for position, name in enumerate(names)
-        }
-        return RawTable(frame=pd.DataFrame(columns), sha256=sha256_of(data), description=self.describe())
+        data = read_bytes(base / self.path, self.path)
+        return table_of_rows(*self.cells(data), sha256=sha256_of(data), description=self.describe())
+
+    def cells(self, data: bytes) -> tuple[tuple[str, ...], list[list[object]]]:
+        """The names in the first row, and the rows below it, all of the header's width."""
+        rows = self._sheet(data)
+        while rows and not _trimmed(rows[-1]):
+            rows.pop()
+        width = max((len(_trimmed(row)) for row in rows), default=0)
+        padded = [[*row[:width], *[None] * (width - len(row))] for row in rows]
+        names = self._names(padded[0] if padded else [])
+        if len(padded) == 1:
+            raise self._error("no-rows", "the sheet has a header but no row", "add rows below the header")
+        return names, padded[1:]
+
+    def _sheet(self, data: bytes, limit: int | None = None) -> list[list[object]]:
+        from openpyxl import load_workbook
+        from openpyxl.utils.exceptions import InvalidFileException
+
+        try:
+            with warnings.catch_warnings():
+                # openpyxl warns of styles and extensions that it does not keep; none of them is a value.
+                warnings.simplefilter("ignore", UserWarning)
+                book = load_workbook(io.BytesIO(data), read_only=True, data_only=True)
+                try:
+                    # Typed loosely because read-only sheets have their own class.
+                    page: Any = book.worksheets[self._position([page.title for page in book.worksheets])]
+                    page.reset_dimensions()  # the stored extent of a sheet may be stale
+                    return [list(row) for row in islice(page.iter_rows(values_only=True), limit)]
+                finally:
+                    book.close()
+        except (*_BROKEN, InvalidFileException) as error:
+            what = "this is no Excel workbook (.xlsx) that can be read"
+            raise self._error("corrupt-file", what, "save it again as .xlsx") from error
+
+    def _position(self, titles: list[str]) -> int:
+        """Where the sheet is among the workbook's sheets."""
+        if isinstance(self.sheet, int) and 0 <= self.sheet < len(titles):
+            return self.sheet
+        if isinstance(self.sheet, str) and self.sheet in titles:
+            return titles.index(self.sheet)
+        if isinstance(self.sheet, int):
+            count = counted(len(titles), "sheet")
+            what = f"there is no sheet {self.sheet}: the workbook has {count}, counted from 0"
+            hint = "sheets: " + ", ".join(titles)
+        else:
+            what = f"there is no sheet {show(self.sheet)}"
+            hint = did_you_mean(self.sheet, titles, otherwise="sheets")
+        raise self._error("unknown-sheet", what, hint, path="dataset.source.sheet")
+
+    def _names(self, cells: list[object]) -> tuple[str, ...]:
+        if not cells:
+            raise self._error("empty-file", "the sheet is empty", "it needs a header row and rows below it")
+        names = tuple("" if cell is None else str(cell) for cell in cells)
+        check_names(names, self.describe(), line=1)
+        return names
+
+    def _error(self, code: str, what: str, hint: str, *, path: str = "") -> DataError:
+        return DataError(Complaint(code=code, path=path, place=Place(file=self.describe()), what=what, hint=hint))
+
+
+def _trimmed(row: list[object]) -> list[object]:
+    """The row without the empty cells at its end."""
+    end = len(row)
+    while end and row[end - 1] is None:
+        end -= 1
+    return row[:end]

@@ -2,43 +2,79 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
-import pandas as pd
-import pyarrow as pa
+from pydantic import Field
 
-from crda_spec.data import parquetfile
-from crda_spec.data.raw import RawTable, sha256_of
+from crda_spec.data.raw import RawTable, check_names, read_bytes, require_file, sha256_of
 from crda_spec.errors import Complaint, DataError, Place
+from crda_spec.strict import FilePath, Strict
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parquet:
-    """A Parquet file. `written` is the path as the spec writes it, for messages."""
+class Parquet(Strict):
+    """A Parquet file."""
 
-    path: Path
-    written: str = ""
+    kind: Literal["parquet"] = Field("parquet", description="A Parquet file.")
+    path: FilePath = Field(description="The file; a relative path starts at the spec's folder.")
 
     def describe(self) -> str:
         """The file's name."""
-        return self.path.name
+        return Path(self.path).name
 
-    def read(self) -> RawTable:
+    def header(self, base: Path) -> tuple[str, ...]:
+        """The column names, from the file's footer alone."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        require_file(base / self.path, self.path)
+        try:
+            with pq.ParquetFile(base / self.path) as file:
+                names = tuple(str(name) for name in file.schema_arrow.names)
+        except (pa.ArrowException, OSError) as error:
+            raise self._corrupt(error) from error
+        check_names(names, self.describe())
+        return names
+
+    def read(self, base: Path) -> RawTable:
         """The columns with the types of the file; an integer column with gaps stays one of integers."""
-        data, table = parquetfile.read_table(self.path, self.written)
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        data = read_bytes(base / self.path, self.path)
+        try:
+            # From the bytes, not from the path: pyarrow would add columns out of folder names such as `year=2020`.
+            table = pq.ParquetFile(pa.BufferReader(data)).read()
+        except (pa.ArrowException, OSError) as error:
+            raise self._corrupt(error) from error
+        check_names(tuple(str(name) for name in table.schema.names), self.describe())
         if table.num_rows == 0:
-            complaint = Complaint(
-                code="no-rows", place=Place(file=self.describe()), what="the file has columns but no row"
-            )
-            raise DataError(complaint)
+            place = Place(file=self.describe())
+            raise DataError(Complaint(code="no-rows", place=place, what="the file has columns but no row"))
         # The pandas metadata is ignored, so that a stored index stays a column, as the file's schema says.
         frame: pd.DataFrame = table.to_pandas(ignore_metadata=True, types_mapper=_nullable)
         return RawTable(frame=frame, sha256=sha256_of(data), description=self.describe())
 
+    def _corrupt(self, error: Exception) -> DataError:
+        reason = str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else type(error).__name__
+        complaint = Complaint(
+            code="corrupt-file",
+            place=Place(file=self.describe()),
+            what=f"this is no Parquet file that can be read: {reason}",
+            hint="write it again, or choose the source kind that fits the file",
+        )
+        return DataError(complaint)
+
 
 def _nullable(kind: pa.DataType) -> object:
     """The pandas type that keeps whole numbers and booleans what they are when cells are missing."""
+    import pandas as pd
+    import pyarrow as pa
+
     if pa.types.is_boolean(kind):
         return pd.BooleanDtype()
     if pa.types.is_uint64(kind):

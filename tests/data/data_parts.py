@@ -1,0 +1,29 @@
+"""The `dataset` section about a table that is at hand already."""
+
+from crda_spec.data.dataset import (
+    Dataset,
+    DuplicatesDrop,
+    DuplicatesError,
+    DuplicatesKeep,
+    MissingDrop,
+    MissingError,
+    MissingImpute,
+)
+from crda_spec.data.sources import Csv
+from crda_spec.data.split import ColumnSplit
+
+MISSING = {"error": MissingError(), "drop": MissingDrop(), "impute": MissingImpute()}
+DUPLICATES = {"error": DuplicatesError(), "keep": DuplicatesKeep(), "drop": DuplicatesDrop()}
+
+
+def dataset_of(target="y", *, missing="error", duplicates="error", split_column=None, **settings) -> Dataset:
+    """Its source is never read."""
+    if split_column is not None:
+        settings["split"] = ColumnSplit(column=split_column, test=("test",))
+    return Dataset(
+        source=Csv(path="t"),
+        target=target,
+        missing=MISSING[missing],
+        duplicates=DUPLICATES[duplicates],
+        **settings,
+    )
