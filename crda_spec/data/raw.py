@@ -6,10 +6,12 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from crda_spec.records import Array, IntArray
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _SHOWN = 5
 
