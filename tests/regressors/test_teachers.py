@@ -103,7 +103,7 @@ def test_repeats_start_the_gates_folds_from_other_seeds_and_draw_folds_of_their_
 def test_a_teacher_that_follows_the_gate_must_be_told_its_folds():
     train = line(20)
     fitter = Fitter(Ridge())
-    with pytest.raises(ValueError, match=r"^a teacher whose folds are the gate's must be told the gate's folds$"):
+    with pytest.raises(ValueError, match=r"^a teacher whose folds are the gate's must know the gate's folds$"):
         CrossfitTeacher().teach(train, fitter, fitter.fit(train, seed=0), FoldContext(seed=0))
 
 

@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
-from crda_spec.spec.gate import WilcoxonGate
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from crda_spec.gate.tests import Wilcoxon
 from crda_spec.regressors import EarlyStopping, Linear, Mlp, Ridge, Xgboost
 from crda_spec.regressors.teachers import BaggedTeacher, CommitteeTeacher, CrossfitTeacher, SingleTeacher, Student
 from crda_spec.spec.causal import Causal, EdgesGraph, PcDiscovery
@@ -127,7 +127,7 @@ def specs(draw: st.DrawFn) -> RunSpec:
         regressor=draw(REGRESSORS),
         counterfactual=Counterfactual(teacher=teacher, retention=draw(FRACTION)),
         perturbation=Perturbation(default=draw(POLICIES), features=draw(st.dictionaries(NAMES, POLICIES, max_size=2))),
-        gate=WilcoxonGate(kind="wilcoxon", folds=draw(st.integers(12, 30)), alpha=draw(FRACTION)),
+        gate=Wilcoxon(folds=draw(st.integers(12, 30)), alpha=draw(FRACTION)),
         tune=draw(st.sampled_from([NoTuning(kind="none"), RandomizedTuning(trials=3)])),
     )
 
