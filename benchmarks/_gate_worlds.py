@@ -86,7 +86,7 @@ class HalfTree:
         return DecisionTreeRegressor(min_samples_leaf=5, random_state=0).fit(design.x[rows], design.y[rows])
 
 
-BOOSTED = Xgboost(n_estimators=40, learning_rate=0.2, min_child_weight=1.0, stopping=None)
+BOOSTED = Xgboost(n_estimators=40, learning_rate=0.2, min_child_weight=1.0, early_stopping=None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,7 +78,7 @@ def strata_distance(x: Array, y: Array, by: int = 1) -> float:
 def labelled(train: Table, seed: int) -> dict[str, tuple[Array, Array]]:
     """By rule, the new rows; of `plain`, the real ones. All rules label the same new x."""
     fitter = Fitter(HistGradientBoosting(max_iter=80))
-    teacher = CrossfitTeacher(5).teach(train, fitter, fitter.fit(train, seed=seed), FoldContext(seed=seed))
+    teacher = CrossfitTeacher(folds=5).teach(train, fitter, fitter.fit(train, seed=seed), FoldContext(seed=seed))
     action = act(train, ["a"], Acting(default=Resample(), factor=3.0), seed=seed, index=(0,))
     found = {"plain": (train.x, train.y)}
     for name, (retention, draw, noise) in RULES.items():

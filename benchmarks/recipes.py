@@ -103,7 +103,7 @@ def distilled(plan: Plan, *, gated: bool, starts: int) -> Figures:
 
     plain, taught = [cost(augmentation.plain)], [cost(fit_augmented(augmentation, train))]
     fitter = Fitter(procedure.regressor, procedure.fill)
-    ensemble = CrossfitTeacher(10).teach(train, fitter, augmentation.plain, FoldContext(seed=seed))
+    ensemble = CrossfitTeacher(folds=10).teach(train, fitter, augmentation.plain, FoldContext(seed=seed))
     found = {
         "distilled": 100 * (taught[0] / plain[0] - 1),
         "plain_ensemble": 100 * (cost(ensemble) / plain[0] - 1),

@@ -26,19 +26,7 @@ from crda_spec.regressors.gaussian_process import SHAPES, Process
 from crda_spec.regressors.mlp import Network
 from crda_spec.regressors.xgboost import Booster
 
-# Types of scikit-learn's own that a saved estimator of ours may contain, beside those that skops trusts by itself.
-_TRUSTED = (
-    "sklearn.tree._tree.Tree",
-    "sklearn.ensemble._hist_gradient_boosting.binning._BinMapper",
-    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
-    "sklearn.neighbors._kd_tree.KDTree",
-    "sklearn.neighbors._ball_tree.BallTree",
-    "sklearn.metrics._dist_metrics.EuclideanDistance64",
-    "sklearn._loss.loss.HalfSquaredError",
-    "sklearn._loss.link.IdentityLink",
-    "sklearn._loss.link.Interval",
-    "sklearn._loss._loss.CyHalfSquaredError",
-)
+_TRUSTED = [name for member in REGRESSORS.values() for name in member.saved_types]
 _ESTIMATORS = ("estimator.json", "estimator.skops")
 
 
@@ -125,7 +113,7 @@ def _load_estimator(folder: Path, head: dict[str, Any]) -> Any:  # noqa: ANN401 
     if foreign:
         what = f"{name} contains unexpected types: {', '.join(foreign)}"
         raise OutputError(Complaint(code="untrusted-model", what=what, hint="do not load this model"))
-    return skops.io.loads(data, trusted=list(_TRUSTED))
+    return skops.io.loads(data, trusted=_TRUSTED)
 
 
 def _sound(folder: Path, estimator: Estimator, *, sound: bool) -> Estimator:

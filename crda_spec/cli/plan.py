@@ -75,11 +75,11 @@ def _span(span: dict[str, str]) -> str:
 
 def tuning_content(spec: RunSpec, draft: Draft) -> dict[str, Any] | None:
     """The searches as data; None when nothing is searched."""
-    from crda_spec.spec.check import searched_knobs, searched_space
+    from crda_spec.spec.check import searched_knobs
 
     tune, found = spec.tune, {}
     if tune.kind != "none":
-        names = sorted(searched_space(spec.regressor.kind, draft))
+        names = sorted(spec.regressor.open_space())
         found["regressor"] = {"kind": tune.kind, "trials": tune.trials, "folds": tune.folds, "searched": names}
     if tune.augmentation is not None:
         parts = {name: getattr(spec, name) for name in type(spec).model_fields}

@@ -6,7 +6,7 @@ The gate calls it anew inside every fold, the pipeline once on all training rows
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from crda_spec.counterfactual.abduct import abduct
@@ -32,6 +32,7 @@ from crda_spec.records import (
     read_only,
 )
 from crda_spec.regressors import FittedModel, Fitter, Regressor
+from crda_spec.regressors._protocol import recorded_settings
 from crda_spec.regressors.fit import Fill, Watch, student_seed, watched_rows, watches_synthetic
 from crda_spec.regressors.teachers import CrossfitTeacher, FoldContext, Seat, TeacherRule
 from crda_spec.regressors.teachers.fold_models import laid_out
@@ -112,7 +113,7 @@ class Procedure:
     def _screening_teacher(self, folds: int | None = None) -> CrossfitTeacher | None:
         """Who predicts rows unseen for the screen, when the teacher itself cannot."""
         needed = self.screened == "out_of_fold" and not self.teacher.predicts_unseen
-        return CrossfitTeacher(folds) if needed else None
+        return CrossfitTeacher(folds="gate" if folds is None else folds) if needed else None
 
     def residuals_to_screen(
         self, train: Table, teacher: Teacher, fitter: Fitter, plain: FittedModel, context: FoldContext
@@ -179,8 +180,7 @@ class Augmentation:
     @property
     def settings(self) -> Mapping[str, object]:
         """The regressor's settings, tuned or declared."""
-        regressor = self.fitter.regressor
-        return {"kind": regressor.kind, **asdict(regressor)}  # type: ignore[call-overload]
+        return recorded_settings(self.fitter.regressor)
 
 
 def augment(

@@ -1,8 +1,11 @@
 """The base regressor g: a family, one member a file."""
 
 from collections.abc import Mapping
+from typing import Annotated, get_args
 
-from crda_spec.regressors._protocol import Design, Estimator, Regressor, Stopping
+from pydantic import Field
+
+from crda_spec.regressors._protocol import BaseRegressor, Design, EarlyStopping, Estimator, Regressor
 from crda_spec.regressors.catboost import Catboost
 from crda_spec.regressors.fit import FittedModel, Fitter
 from crda_spec.regressors.gaussian_process import GaussianProcess
@@ -11,33 +14,39 @@ from crda_spec.regressors.kernel_ridge import KernelRidge
 from crda_spec.regressors.knn import Knn
 from crda_spec.regressors.linear import Linear
 from crda_spec.regressors.mlp import Mlp
-from crda_spec.regressors.plugin import load_plugin
+from crda_spec.regressors.plugin import Plugin
 from crda_spec.regressors.random_forest import RandomForest
 from crda_spec.regressors.ridge import Ridge
 from crda_spec.regressors.svr import Svr
 from crda_spec.regressors.xgboost import Xgboost
 
-REGRESSORS: Mapping[str, type[Regressor]] = {
-    member.kind: member
-    for member in (
-        Catboost,
-        GaussianProcess,
-        HistGradientBoosting,
-        KernelRidge,
-        Knn,
-        Linear,
-        Mlp,
-        RandomForest,
-        Ridge,
-        Svr,
-        Xgboost,
-    )
-}
+AnyRegressor = Annotated[
+    Xgboost
+    | Mlp
+    | Linear
+    | Ridge
+    | KernelRidge
+    | GaussianProcess
+    | RandomForest
+    | HistGradientBoosting
+    | Svr
+    | Knn
+    | Catboost
+    | Plugin,
+    Field(discriminator="kind"),
+]
+
+# Ours, by kind.
+_OURS = (member for member in get_args(get_args(AnyRegressor)[0]) if member is not Plugin)
+REGRESSORS: Mapping[str, type[BaseRegressor]] = {member.model_fields["kind"].default: member for member in _OURS}
 
 __all__ = [
     "REGRESSORS",
+    "AnyRegressor",
+    "BaseRegressor",
     "Catboost",
     "Design",
+    "EarlyStopping",
     "Estimator",
     "FittedModel",
     "Fitter",
@@ -47,11 +56,10 @@ __all__ = [
     "Knn",
     "Linear",
     "Mlp",
+    "Plugin",
     "RandomForest",
     "Regressor",
     "Ridge",
-    "Stopping",
     "Svr",
     "Xgboost",
-    "load_plugin",
 ]

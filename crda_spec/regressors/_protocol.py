@@ -3,15 +3,21 @@
 A member only knows numbers: features encoded and standardised, target standardised. What surrounds it (encoding,
 imputation, scaling, early-stopping rows, threads, timing) is the same for all and lives in `fit.py`.
 
-A member that takes no weights is listed in `crda_spec.spaces.TAKES_NO_WEIGHTS`: a spec with weights is then refused.
+Ours are pydantic models, `BaseRegressor`. A plugin may be any frozen dataclass or pydantic model that follows
+`Regressor`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, Protocol
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar, Protocol
+
+from pydantic import BaseModel, Field
 
 from crda_spec.records import Array
+from crda_spec.strict import Strict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -27,12 +33,45 @@ class Design:
     looks: int = 1  # how often in one pass over the rows a model that learns in passes looks at those set aside
 
 
-@dataclass(frozen=True, slots=True)
-class Stopping:
-    """Early stopping: after how many rounds without improvement, on which part of the real rows."""
+class EarlyStopping(Strict):
+    """Stop when rows that training does not see stop improving; the same real rows in both arms of a comparison."""
 
-    rounds: int = 20
-    validation: float = 0.1
+    rounds: int = Field(20, ge=1, description="Stop after this many rounds (or epochs) without improvement.")
+    validation: float = Field(
+        0.1, gt=0, le=0.5, description="The part of the real training rows that training does not see."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of these values, each as likely."""
+
+    values: tuple[Any, ...]
+
+    def at(self, u: float) -> Any:  # noqa: ANN401 - a setting may be anything
+        """The value at the quantile u in [0, 1)."""
+        return self.values[int(u * len(self.values))]
+
+
+@dataclass(frozen=True, slots=True)
+class LogUniform:
+    """A number whose logarithm is uniform between those of low and high."""
+
+    low: float
+    high: float
+
+    def at(self, u: float) -> float:
+        """The value at the quantile u in [0, 1)."""
+        return self.low * math.exp(u * math.log(self.high / self.low))
+
+
+Space = Mapping[str, Choice | LogUniform]
+
+
+def log_points(low: float, high: float, points: int) -> Choice:
+    """`points` values from 10^low to 10^high, evenly spaced in the exponent."""
+    step = (high - low) / (points - 1)
+    return Choice(tuple(10.0 ** (low + position * step) for position in range(points)))
 
 
 class Estimator(Protocol):
@@ -44,15 +83,59 @@ class Estimator(Protocol):
 
 
 class Regressor(Protocol):
-    """A kind of model with its settings: a frozen dataclass whose fields are the settings."""
-
-    kind: ClassVar[str]
+    """A kind of model with its settings: a frozen dataclass or pydantic model whose fields are the settings."""
 
     @property
-    def stopping(self) -> Stopping | None:
+    def kind(self) -> str:
+        """Its name in records."""
+        ...
+
+    @property
+    def stopping(self) -> EarlyStopping | None:
         """The early-stopping rule, or None."""
         ...
 
     def train(self, design: Design, *, seed: int) -> Estimator:
         """Trains on the design. The same design and seed give the same model, bit for bit, on one thread."""
         ...
+
+
+class BaseRegressor(Strict):
+    """A regressor of the spec: its fields are the settings, its class variables say what kind of model it is."""
+
+    space: ClassVar[Space] = {}  # what tuning searches; empty: nothing
+    seedless: ClassVar[bool] = False  # fitted twice on the same rows, it is the same model
+    takes_weights: ClassVar[bool] = True  # whether a row, real or synthetic, can weigh less or more
+    grows_trees: ClassVar[bool] = False  # its predictions are steps; recipes treat it accordingly
+    # Types of the fitted estimator that may be read back from a run folder, beside those that skops trusts by itself.
+    saved_types: ClassVar[tuple[str, ...]] = ()
+
+    kind: str
+
+    @property
+    def stopping(self) -> EarlyStopping | None:
+        """The early-stopping rule, or None."""
+        rule: EarlyStopping | None = getattr(self, "early_stopping", None)
+        return rule
+
+    def open_space(self) -> Space:
+        """What tuning searches: the space without the settings that the user wrote."""
+        return {name: prior for name, prior in self.space.items() if name not in self.model_fields_set}
+
+    def load(self) -> Regressor:
+        """What trains: the model itself, or the class of another package that it names."""
+        return self
+
+    def train(self, design: Design, *, seed: int) -> Estimator:
+        """Trains on the design. The same design and seed give the same model, bit for bit, on one thread."""
+        raise NotImplementedError
+
+
+def recorded_settings(regressor: Regressor) -> dict[str, Any]:
+    """Kind and settings, as a run records them."""
+    # A plugin that is no pydantic model is a dataclass.
+    settings = regressor.model_dump() if isinstance(regressor, BaseModel) else asdict(regressor)  # type: ignore[call-overload]
+    if "early_stopping" in settings or "stopping" in settings:
+        settings.pop("early_stopping", None)
+        settings["stopping"] = None if regressor.stopping is None else regressor.stopping.model_dump()
+    return {"kind": regressor.kind, **settings}

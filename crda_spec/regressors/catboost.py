@@ -2,27 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
+from pydantic import Field
 
 from crda_spec.errors import Complaint, MissingExtraError
-from crda_spec.regressors._protocol import Design, Stopping
+from crda_spec.regressors._protocol import BaseRegressor, Choice, Design, EarlyStopping, Space, log_points
 from crda_spec.regressors.mlp import Network
+from crda_spec.strict import NonNegative
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Catboost:
-    """CatBoost. The paper prints no settings for it; these are CatBoost's own with the paper's early stopping."""
+class Catboost(BaseRegressor):
+    """CatBoost. The paper prints no settings for it: these are CatBoost's own with the paper's early stopping.
 
-    kind: ClassVar[str] = "catboost"
+    The space mirrors the paper's XGBoost table in CatBoost's terms.
+    """
 
-    iterations: int = 1000
-    learning_rate: float = 0.05
-    depth: int = 6
-    l2_leaf_reg: float = 3.0
-    stopping: Stopping | None = Stopping()
+    space: ClassVar[Space] = {
+        "learning_rate": log_points(-3, -1, 10),
+        "depth": Choice((3, 4, 6)),
+        "l2_leaf_reg": log_points(-1, 1, 6),
+    }
+    grows_trees: ClassVar[bool] = True
+
+    kind: Literal["catboost"] = Field(
+        "catboost", description="Gradient-boosted oblivious trees; needs crda-spec[catboost]."
+    )
+    iterations: int = Field(1000, ge=1, le=100_000, description="Boosting rounds at most.")
+    learning_rate: float = Field(0.05, gt=0, le=1, description="Shrinkage of each round.")
+    depth: int = Field(6, ge=1, le=16, description="Depth of the trees.")
+    l2_leaf_reg: NonNegative = Field(3.0, description="L2 penalty on leaf values.")
+    early_stopping: EarlyStopping | None = Field(EarlyStopping(), description="When to stop early; null: never.")
 
     def train(self, design: Design, *, seed: int) -> Any:  # noqa: ANN401 - CatBoost has no types
         """Boosts until the early-stopping rows stop improving; writes nothing to disk."""
@@ -40,7 +51,7 @@ class Catboost:
             allow_writing_files=False,
         )
         watch = None if design.validation_x is None else _watched(design)
-        rounds = self.stopping.rounds if self.stopping is not None and watch is not None else None
+        rounds = self.early_stopping.rounds if self.early_stopping is not None and watch is not None else None
         return model.fit(
             design.x, design.y, sample_weight=design.weight, eval_set=watch, early_stopping_rounds=rounds, verbose=False
         )

@@ -11,7 +11,7 @@ import numpy as np
 
 from crda_spec.data.folds import count_pieces, latest
 from crda_spec.records import Array, Column, Cost, Counterfactuals, IntArray, Table, relative
-from crda_spec.regressors._protocol import Design, Estimator, Regressor, Stopping
+from crda_spec.regressors._protocol import Design, EarlyStopping, Estimator, Regressor
 from crda_spec.seeds import integer_seed, stream
 
 Fill = Literal["median", "mean"]
@@ -171,7 +171,13 @@ def student_seed(seed: int, index: tuple[int, ...]) -> int:
 
 
 def _design(
-    train: Table, extra: Counterfactuals | None, encoder: Encoder, stopping: Stopping | None, *, seed: int, watch: Watch
+    train: Table,
+    extra: Counterfactuals | None,
+    encoder: Encoder,
+    stopping: EarlyStopping | None,
+    *,
+    seed: int,
+    watch: Watch,
 ) -> Design:
     """No row is trained on that stems from one that is watched, or (watching synthetic rows) the other way round.
 
@@ -220,7 +226,7 @@ def watches_synthetic(extra: Counterfactuals, held: IntArray, watch: Watch) -> b
     return watch == "synthetic" and bool(np.isin(extra.action.source, held).any())
 
 
-def watched_rows(train: Table, stopping: Stopping | None, *, seed: int) -> IntArray:
+def watched_rows(train: Table, stopping: EarlyStopping | None, *, seed: int) -> IntArray:
     """A seeded part of the rows, whole groups only; none when the model does not stop early or rows are too few.
 
     Where rows have an order it is their latest part: a model is stopped where it foretells best, not where it best

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky, solve_triangular
-from scipy.linalg.lapack import dpotri
-from scipy.optimize import minimize
+from numpy.linalg import LinAlgError
+from pydantic import Field
 
 from crda_spec.records import Array
-from crda_spec.regressors._protocol import Design
+from crda_spec.regressors._protocol import BaseRegressor, Choice, Design, Space
 from crda_spec.seeds import stream
 
 # A kernel's shape: the squared distance, in length scales, to its value and to -2 times its slope there.
@@ -95,6 +94,9 @@ def minus_log_evidence(logs: Array, x: Array, y: Array, shape: Shape) -> tuple[f
     the others, and shorten every scale. Weights are the posterior's matter. The gradient's sums over pairs of rows are
     matrix products, O(n^2 p), not a tensor of n x n x p numbers.
     """
+    from scipy.linalg import cho_solve, cholesky
+    from scipy.linalg.lapack import dpotri
+
     scales = Scales.of(logs)
     scaled = x / scales.lengths
     value, slope = shape(squared_distances(scaled, scaled))
@@ -129,6 +131,8 @@ def _believed(features: int) -> Array:
 
 def likeliest(x: Array, y: Array, shape: Shape, *, steps: int) -> Scales:
     """The scales of a local maximum of the evidence, found from a fixed start: no draw, no held-out row."""
+    from scipy.optimize import minimize
+
     start = np.concatenate([_START, _believed(x.shape[1])[3:]])
     bounds = [*_HEAD_BOUNDS, *[_LENGTH_BOUNDS] * x.shape[1]]
     found = minimize(
@@ -169,8 +173,7 @@ class Process:
         return np.asarray(predicted + self.level, dtype=np.float64)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GaussianProcess:
+class GaussianProcess(BaseRegressor):
     """Scales by maximum evidence on some rows, then the posterior of all rows.
 
     A row of weight 2 has half of the noise's variance in the posterior, as the mean of two rows has.
@@ -179,13 +182,24 @@ class GaussianProcess:
     rows weigh them (subset of regressors: Rasmussen and Williams 2006, section 8.3.1), O(rows * points^2).
     """
 
-    kind: ClassVar[str] = "gaussian_process"
-    stopping: ClassVar[None] = None
+    space: ClassVar[Space] = {"kernel": Choice(("rational_quadratic", "matern", "rbf"))}
+    seedless: ClassVar[bool] = True
 
-    kernel: Kernel = "rational_quadratic"
-    evidence_rows: int = 400
-    steps: int = 60
-    points: int = 1000
+    kind: Literal["gaussian_process"] = Field(
+        "gaussian_process",
+        description="A Gaussian process that settles a length scale for each feature by maximum evidence.",
+    )
+    kernel: Kernel = Field("rational_quadratic", description="How smooth: rbf most, matern (of order 5/2) least.")
+    evidence_rows: int = Field(
+        400, ge=10, le=5000, description="Scales are settled on at most this many rows; cost grows with the cube."
+    )
+    steps: int = Field(60, ge=1, le=10_000, description="Steps of the search for the scales at most.")
+    points: int = Field(
+        1000,
+        ge=10,
+        le=10_000,
+        description="Exact up to this many rows; with more, so many of them carry the function and all weigh it.",
+    )
 
     def train(self, design: Design, *, seed: int) -> Process:
         """The seed changes nothing: which rows stand for all is settled by their number alone."""
@@ -205,6 +219,8 @@ class GaussianProcess:
 
     def _exact(self, x: Array, y: Array, heft: Array, scales: Scales) -> tuple[Array, Array]:
         """Slopes and heights of the bumps at every row."""
+        from scipy.linalg import cho_solve
+
         total = covariance(x, scales, SHAPES[self.kernel])
         total[np.diag_indices_from(total)] += scales.noise / heft
         pulls = cho_solve((_factor(total), True), y, check_finite=False)
@@ -212,6 +228,8 @@ class GaussianProcess:
 
     def _at_points(self, x: Array, y: Array, heft: Array, scales: Scales) -> tuple[Array, Array]:
         """The same with bumps at the first `points` rows only: least squares with a unit penalty on whitened bumps."""
+        from scipy.linalg import cho_factor, cho_solve, solve_triangular
+
         shape = SHAPES[self.kernel]
         points = x[: self.points] / scales.lengths
         bumps, _ = shape(squared_distances(points, points))
@@ -236,6 +254,8 @@ def _blocks(rows: int) -> Iterator[slice]:
 
 def _factor(matrix: Array) -> Array:
     """The lower factor; a matrix that rounding has made indefinite is firmed up a little first."""
+    from scipy.linalg import cholesky
+
     # A very light row has a huge entry on the diagonal, which says nothing about the rounding of the others.
     size = min(float(np.trace(matrix)) / len(matrix), 1000.0 * float(np.diag(matrix).min()))
     for part in _FIRM:

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
-from sklearn.linear_model import LinearRegression
+from pydantic import Field
 
-from crda_spec.regressors._protocol import Design
+from crda_spec.regressors._protocol import BaseRegressor, Design, Estimator
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Linear:
+class Linear(BaseRegressor):
     """Ordinary least squares; collinear columns share their coefficient (minimum norm)."""
 
-    kind: ClassVar[str] = "linear"
-    stopping: ClassVar[None] = None
+    seedless: ClassVar[bool] = True
 
-    def train(self, design: Design, *, seed: int) -> LinearRegression:
+    kind: Literal["linear"] = Field("linear", description="Ordinary least squares.")
+
+    def train(self, design: Design, *, seed: int) -> Estimator:
         """Solves for the coefficients; the seed changes nothing."""
+        from sklearn.linear_model import LinearRegression
+
         del seed
-        return LinearRegression().fit(design.x, design.y, sample_weight=design.weight)
+        fitted: Estimator = LinearRegression().fit(design.x, design.y, sample_weight=design.weight)
+        return fitted

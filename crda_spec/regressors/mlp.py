@@ -11,13 +11,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
+from pydantic import Field
 
 from crda_spec.records import Array, IntArray
-from crda_spec.regressors._protocol import Design, Stopping
+from crda_spec.regressors._protocol import BaseRegressor, Choice, Design, EarlyStopping, LogUniform, Space
 from crda_spec.seeds import stream
+from crda_spec.strict import NonNegative, Positive
 
 _BETA1, _BETA2, _EPSILON = 0.9, 0.999, 1e-8  # Kingma and Ba 2015, and scikit-learn's defaults
 
@@ -159,20 +161,35 @@ class Trainer:
 _PATIENCE = 20  # epochs without a better training loss, when there is no early stopping
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mlp:
-    """ReLU layers trained with Adam; defaults are the paper's modal best values."""
+class Mlp(BaseRegressor):
+    """ReLU layers trained with Adam; defaults are the modal best values and the space that of the paper's appendix."""
 
-    kind: ClassVar[str] = "mlp"
+    space: ClassVar[Space] = {
+        "hidden_layer_sizes": Choice(((128, 64, 32), (128, 64), (64, 32), (64,))),
+        "alpha": LogUniform(1e-5, 1e-3),
+        "learning_rate_init": LogUniform(1e-3, 1e-2),
+        "tol": LogUniform(1e-5, 1e-4),
+    }
 
-    hidden_layer_sizes: tuple[int, ...] = (128, 64, 32)
-    alpha: float = 0.0004
-    learning_rate_init: float = 0.00942
-    tol: float = 0.00009
-    batch_size: int = 32
-    max_iter: int = 1000
-    averaging: float | None = None  # decay of a running mean of the weights, which then is the model
-    stopping: Stopping | None = Stopping()
+    kind: Literal["mlp"] = Field("mlp", description="A multi-layer perceptron (ReLU, Adam).")
+    hidden_layer_sizes: tuple[Annotated[int, Field(ge=1, le=10_000)], ...] = Field(
+        (128, 64, 32), min_length=1, max_length=10, description="Units of each hidden layer."
+    )
+    alpha: NonNegative = Field(0.0004, description="L2 penalty on the weights.")
+    learning_rate_init: Positive = Field(0.00942, description="Adam's step size.")
+    tol: NonNegative = Field(0.00009, description="The least improvement that counts as one.")
+    batch_size: int = Field(32, ge=1, description="Rows of a gradient step.")
+    max_iter: int = Field(1000, ge=1, description="Epochs at most.")
+    averaging: float | None = Field(
+        None,
+        gt=0,
+        lt=1,
+        description=(
+            "The model is a running mean of the weights over the steps, with this decay; 0.99 looks back about 100 "
+            "steps. null: the weights as the last step left them, as in the paper."
+        ),
+    )
+    early_stopping: EarlyStopping | None = Field(EarlyStopping(), description="When to stop early; null: never.")
 
     def train(self, design: Design, *, seed: int) -> Network:
         """Trains until the watched rows (or the training loss) stop improving for a while; keeps the best weights."""
@@ -182,13 +199,13 @@ class Mlp:
         trainer = Trainer(start, learning_rate=self.learning_rate_init, penalty=self.alpha, averaging=self.averaging)
         # Weights with mean 1 over all rows, not within a batch: a batch of light rows must make a small step.
         weight = None if design.weight is None else design.weight / design.weight.mean()
-        rounds = self.stopping.rounds if self.stopping is not None else _PATIENCE
+        rounds = self.early_stopping.rounds if self.early_stopping is not None else _PATIENCE
         best, best_loss, waited = start, np.inf, 0
         for _ in range(self.max_iter):
             parts = _parts(rng.permutation(len(design.y)), design.looks, self.batch_size)
             for part in parts:
                 loss = trainer.epoch(design.x, design.y, weight, part, self.batch_size)
-                if self.stopping is not None and design.validation_x is not None and design.validation_y is not None:
+                if self.early_stopping and design.validation_x is not None and design.validation_y is not None:
                     with np.errstate(over="ignore", invalid="ignore"):
                         error = trainer.network().predict(design.validation_x) - design.validation_y
                         loss = _mean_square(error, design.validation_weight)

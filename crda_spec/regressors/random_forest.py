@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
-from sklearn.ensemble import RandomForestRegressor
+from pydantic import Field
 
-from crda_spec.regressors._protocol import Design
+from crda_spec.regressors._protocol import BaseRegressor, Choice, Design, Estimator, Space
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RandomForest:
+class RandomForest(BaseRegressor):
     """A random forest."""
 
-    kind: ClassVar[str] = "random_forest"
-    stopping: ClassVar[None] = None
+    space: ClassVar[Space] = {"min_samples_leaf": Choice((1, 2, 5, 10)), "max_features": Choice((0.33, 0.67, 1.0))}
+    grows_trees: ClassVar[bool] = True
+    saved_types: ClassVar[tuple[str, ...]] = ("sklearn.tree._tree.Tree",)
 
-    n_estimators: int = 200
-    max_depth: int | None = None
-    min_samples_leaf: int = 1
-    max_features: float = 1.0
+    kind: Literal["random_forest"] = Field("random_forest", description="Averaged randomised trees.")
+    n_estimators: int = Field(200, ge=1, le=10_000, description="Number of trees.")
+    max_depth: int | None = Field(None, ge=1, description="Depth of a tree at most; null: no limit.")
+    min_samples_leaf: int = Field(1, ge=1, description="Rows of a leaf at least.")
+    max_features: float = Field(1.0, gt=0, le=1, description="Part of the features that a split considers.")
 
-    def train(self, design: Design, *, seed: int) -> RandomForestRegressor:
+    def train(self, design: Design, *, seed: int) -> Estimator:
         """Grows the trees on one thread: the gate's folds are what runs in parallel."""
+        from sklearn.ensemble import RandomForestRegressor
+
         model = RandomForestRegressor(
             n_estimators=self.n_estimators,
             max_depth=self.max_depth,
@@ -32,4 +34,5 @@ class RandomForest:
             random_state=seed,
             n_jobs=1,
         )
-        return model.fit(design.x, design.y, sample_weight=design.weight)
+        fitted: Estimator = model.fit(design.x, design.y, sample_weight=design.weight)
+        return fitted

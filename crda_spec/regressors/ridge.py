@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
-from sklearn.linear_model import Ridge as RidgeEstimator
+from pydantic import Field
 
-from crda_spec.regressors._protocol import Design
+from crda_spec.regressors._protocol import BaseRegressor, Design, Estimator, LogUniform, Space
+from crda_spec.strict import Positive
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ridge:
+class Ridge(BaseRegressor):
     """Ridge regression on standardised features."""
 
-    kind: ClassVar[str] = "ridge"
-    stopping: ClassVar[None] = None
+    space: ClassVar[Space] = {"alpha": LogUniform(1e-3, 1e3)}
+    seedless: ClassVar[bool] = True
 
-    alpha: float = 1.0
+    kind: Literal["ridge"] = Field("ridge", description="Least squares with an L2 penalty.")
+    alpha: Positive = Field(1.0, description="The penalty, on standardised features.")
 
-    def train(self, design: Design, *, seed: int) -> RidgeEstimator:
+    def train(self, design: Design, *, seed: int) -> Estimator:
         """Solves for the coefficients; the seed changes nothing."""
+        from sklearn.linear_model import Ridge as RidgeEstimator
+
         del seed
-        return RidgeEstimator(alpha=self.alpha).fit(design.x, design.y, sample_weight=design.weight)
+        fitted: Estimator = RidgeEstimator(alpha=self.alpha).fit(design.x, design.y, sample_weight=design.weight)
+        return fitted

@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
+from pydantic import Field
 
 from crda_spec.data.folds import scoring_folds
 from crda_spec.data.raw import counted
 from crda_spec.errors import Complaint, DataError
 from crda_spec.records import IntArray, Study, Table, Trial, weighted_mean
-from crda_spec.regressors._protocol import Regressor
+from crda_spec.regressors._protocol import BaseRegressor, Regressor
 from crda_spec.regressors.fit import Fill, Fitter
 from crda_spec.seeds import integer_seed, stream
-from crda_spec.spaces import Space
+from crda_spec.strict import Strict
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RandomSearch:
-    """`trials` settings drawn from the space, each scored on the same folds."""
+class RandomSearch(Strict):
+    """The paper's search: random trials, each scored by cross-validation on the same folds of the training rows."""
 
-    space: Space
-    trials: int
-    folds: int
+    kind: Literal["randomized"] = Field(
+        "randomized",
+        description=(
+            "Random trials from the regressor's search space, scored by cross-validation inside the training rows; "
+            "repeated inside every gate fold. Settings written in `regressor` are not searched. What is found serves "
+            "the plain and the augmented model alike."
+        ),
+    )
+    trials: int = Field(20, ge=1, le=1000, description="How many settings to try; the paper tries 20.")
+    folds: int = Field(3, ge=2, le=20, description="Folds of the inner cross-validation; the paper uses 3.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,13 +52,15 @@ def tune(
 
     Where rows have an order, the folds run forward: settings are wanted that foretell later rows.
     """
-    draws = stream(seed, "tune", *index).random((search.trials, len(search.space)))
+    assert isinstance(regressor, BaseRegressor)  # noqa: S101 - a plugin has no space, and a spec that tunes it is refused
+    space = regressor.open_space()
+    draws = stream(seed, "tune", *index).random((search.trials, len(space)))
     parts = scoring_folds(train, search.folds, rng=stream(seed, "tune-folds", *index))
     fits, seconds = 0, 0.0
     trials: list[Trial] = []
     for number, quantiles in enumerate(draws, start=1):
-        chosen = {name: prior.at(float(u)) for (name, prior), u in zip(search.space.items(), quantiles, strict=True)}
-        fitter = Fitter(_with(regressor, chosen), fill)
+        chosen = {name: prior.at(float(u)) for (name, prior), u in zip(space.items(), quantiles, strict=True)}
+        fitter = Fitter(regressor.model_copy(update=chosen), fill)
         losses = tuple(
             _loss(fitter, train, seen, held, seed=integer_seed(seed, "tune-fit", *index, fold))
             for fold, (seen, held) in enumerate(parts)
@@ -71,7 +80,7 @@ def _loss(fitter: Fitter, train: Table, seen: IntArray, held: IntArray, *, seed:
 
 
 def _tuned(
-    regressor: Regressor,
+    regressor: BaseRegressor,
     search: RandomSearch,
     train: Table,
     trials: list[Trial],
@@ -100,15 +109,10 @@ def _tuned(
     )
     chosen = dict(best.values)
     return Tuned(
-        regressor=_with(regressor, chosen),
+        regressor=regressor.model_copy(update=chosen),
         chosen=chosen,
         loss=study.mean_loss(best.losses),
         fits=cost[0],
         seconds=cost[1],
         study=study,
     )
-
-
-def _with(regressor: Regressor, chosen: dict[str, Any]) -> Regressor:
-    changed: Regressor = replace(regressor, **chosen)  # type: ignore[type-var] # members are dataclasses
-    return changed

@@ -38,28 +38,18 @@ from crda_spec.errors import Complaint, SpecError, did_you_mean, show
 from crda_spec.independence import SCREENS, JointCheck, Screen
 from crda_spec.pipeline import Plan
 from crda_spec.records import Column, DataReport, Falsification, Split, Table
-from crda_spec.regressors import REGRESSORS, Regressor, Stopping, load_plugin
-from crda_spec.regressors.teachers import (
-    BaggedTeacher,
-    CommitteeTeacher,
-    CrossfitTeacher,
-    SingleTeacher,
-    TeacherRule,
-)
-from crda_spec.regressors.tune import RandomSearch
+from crda_spec.regressors.teachers import TeacherRule
 from crda_spec.scm.falsify import falsify
 from crda_spec.scm.graph import CausalGraph
 from crda_spec.seeds import stream
 from crda_spec.spec.candidates import candidate_specs
 from crda_spec.spec.causal import PcDiscovery
-from crda_spec.spec.check import declared_graph, known_edges, searched_space
-from crda_spec.spec.counterfactual import CommitteeTeacher as CommitteeSpec
-from crda_spec.spec.counterfactual import Teacher
+from crda_spec.spec.check import declared_graph, known_edges
 from crda_spec.spec.load import Draft
 from crda_spec.spec.run import RunSpec
 from crda_spec.strict import Strict
 
-__all__ = ["build_finder", "build_loader", "build_plan", "build_regressor"]
+__all__ = ["build_finder", "build_loader", "build_plan"]
 
 
 def settings_of(model: Strict, *without: str) -> dict[str, Any]:
@@ -67,59 +57,12 @@ def settings_of(model: Strict, *without: str) -> dict[str, Any]:
     return {name: getattr(model, name) for name in type(model).model_fields if name not in ("kind", *without)}
 
 
-def build_member(regressor: Any) -> Regressor:  # noqa: ANN401 - the spec's union
-    """The member of the family with these settings."""
-    if regressor.kind == "plugin":
-        return load_plugin(regressor.name, regressor.settings)
-    settings = settings_of(regressor)
-    if "early_stopping" in settings:
-        rule = settings.pop("early_stopping")
-        settings["stopping"] = None if rule is None else Stopping(rounds=rule.rounds, validation=rule.validation)
-    return REGRESSORS[regressor.kind](**settings)
+def with_student(teacher: TeacherRule, spec: RunSpec) -> TeacherRule:
+    """The teacher with its student: a committee's member that is written as the student is written is the student.
 
-
-def build_teacher(spec: RunSpec) -> TeacherRule:
-    """The rule of `counterfactual.teacher`."""
-    return build_rule(spec, spec.counterfactual.teacher)
-
-
-def build_rule(spec: RunSpec, teacher: Teacher) -> TeacherRule:
-    """The rule of a teacher that is written somewhere in the spec."""
-    match teacher.kind:
-        case "single":
-            return SingleTeacher()
-        case "crossfit":
-            blocks = teacher.folds == "blocks"
-            return CrossfitTeacher(folds=_count(teacher.folds), repeats=teacher.repeats, in_blocks=blocks)
-        case "bagged":
-            return BaggedTeacher(members=teacher.members)
-        case _:
-            blocks = teacher.folds == "blocks"
-            return CommitteeTeacher(members=_members(spec, teacher), folds=_count(teacher.folds), in_blocks=blocks)
-
-
-def _count(folds: int | str) -> int | None:
-    return folds if isinstance(folds, int) else None
-
-
-def _members(spec: RunSpec, teacher: CommitteeSpec) -> tuple[Regressor | None, ...]:
-    """None stands for the student, whose models may then serve the gate as well.
-
-    A member that is written as the student is written is the student, unless tuning changes the student's settings.
+    Unless tuning changes the student's settings.
     """
-    own = spec.regressor if spec.tune.kind == "none" else None
-    return tuple(
-        None if one.kind == "student" or one == own else _member(one, position)
-        for position, one in enumerate(teacher.members)
-    )
-
-
-def _member(member: Strict, position: int) -> Regressor:
-    try:
-        return build_member(member)
-    except SpecError as error:
-        path = f"counterfactual.teacher.members.{position}"
-        raise SpecError(one.moved("regressor", path) for one in error.complaints) from error
+    return teacher.with_student(spec.regressor if spec.tune.kind == "none" else None)
 
 
 def build_falsifier(spec: RunSpec, graph: CausalGraph) -> Callable[[Table], Falsification]:
@@ -504,10 +447,10 @@ def build_procedure(spec: RunSpec, draft: Draft, graph: CausalGraph | None) -> P
     if graph is not None and spec.perturbation.propagate:
         propagation = Propagation(graph=graph, keep=spec.partition.keep)
     return Procedure(
-        regressor=build_regressor(spec),
+        regressor=spec.regressor.load(),
         fill=dataset.missing.numbers if isinstance(dataset.missing, MissingImpute) else "median",
-        search=_search(spec, draft),
-        teacher=build_teacher(spec),
+        search=None if spec.tune.kind == "none" else spec.tune,
+        teacher=with_student(spec.counterfactual.teacher, spec),
         residuals=spec.counterfactual.residuals,
         partitioner=build_partitioner(spec, graph, propagation),
         screened=spec.partition.residuals,
@@ -523,22 +466,9 @@ def build_procedure(spec: RunSpec, draft: Draft, graph: CausalGraph | None) -> P
     )
 
 
-def build_regressor(spec: RunSpec) -> Regressor:
-    """The run's own regressor: the member of the family with the spec's settings."""
-    return build_member(spec.regressor)
-
-
 def _tuner(spec: RunSpec, draft: Draft) -> Tuner | None:
     if spec.tune.augmentation is None:
         return None
     from crda_spec.spec.build_tuning import build_knob_search
 
     return build_knob_search(spec, draft)
-
-
-def _search(spec: RunSpec, draft: Draft) -> RandomSearch | None:
-    """The paper's search; a setting that the user wrote is the user's, and is not searched."""
-    if spec.tune.kind == "none":
-        return None
-    space = searched_space(spec.regressor.kind, draft)
-    return RandomSearch(space=space, trials=spec.tune.trials, folds=spec.tune.folds)

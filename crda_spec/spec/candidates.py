@@ -45,6 +45,7 @@ def _whole(spec: RunSpec, name: str, candidate: Candidate) -> RunSpec | list[Com
             )
             for one in error.errors(include_url=False)
         ]
+    found = found.model_copy(update={"regressor": spec.regressor})  # which knows what of it the user wrote
     parts = {section: getattr(found, section) for section in _SECTIONS}
     troubles = [replace(one, path=f"{where}.{one.path}") for one in check_parts(parts)]
     return troubles or found

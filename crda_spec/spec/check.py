@@ -37,7 +37,6 @@ from crda_spec.spec.check_models import (
     regressor_complaints,
     searched_knobs,
     searched_paths,
-    searched_space,
     teacher_complaints,
     tuning_complaints,
 )
@@ -53,7 +52,6 @@ __all__ = [
     "load_spec",
     "searched_knobs",
     "searched_paths",
-    "searched_space",
     "undrawn_notes",
 ]
 
@@ -74,7 +72,7 @@ def load_spec(
         draft.file = base / file.name
     parts = draft.parts
     for complaint in (
-        *regressor_complaints(draft, parts),
+        *regressor_complaints(parts),
         *teacher_complaints(parts),
         *ensemble_complaints(parts),
         *tuning_complaints(draft, parts),

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from crda_spec.errors import Complaint, show
-from crda_spec.spaces import SEEDLESS, SPACES, TAKES_NO_WEIGHTS, Space
+from crda_spec.regressors import BaseRegressor
 from crda_spec.spec.load import Draft
 from crda_spec.spec.tune import PINNED_KNOBS, Knobs, usual_knobs
 
@@ -20,7 +20,7 @@ def ensemble_complaints(parts: Mapping[str, Any]) -> Iterator[Complaint]:
     if output is None or regressor is None or output.ensemble == 1:
         return
     why = ""
-    if regressor.kind in SEEDLESS:
+    if regressor.seedless:
         why = f"{show(regressor.kind)} draws nothing"
     elif regressor.kind == "xgboost" and _draws_nothing(regressor, parts.get("tune"), in_time=_in_time(parts)):
         watched = "" if regressor.early_stopping is None else ", and of rows in the order of time it watches the latest"
@@ -46,30 +46,24 @@ def _draws_nothing(xgboost: Any, tune: Any, *, in_time: bool) -> bool:  # noqa: 
     return whole and (xgboost.early_stopping is None or in_time) and not searched
 
 
-def searched_space(kind: str, draft: Draft) -> Space:
-    """What tuning searches: the regressor's space without the settings that the user wrote."""
-    written = draft.tree.value.get("regressor", {})
-    return {name: prior for name, prior in SPACES[kind].items() if name not in written}
-
-
-def regressor_complaints(draft: Draft, parts: Mapping[str, Any]) -> Iterator[Complaint]:
+def regressor_complaints(parts: Mapping[str, Any]) -> Iterator[Complaint]:
     """A search without a space, weights that the regressor cannot use, a package that is not there."""
     regressor, tune = parts.get("regressor"), parts.get("tune")
     counterfactual = parts.get("counterfactual")
     if regressor is None:
         return
-    if tune is not None and tune.kind != "none" and regressor.kind not in SPACES:
+    if tune is not None and tune.kind != "none" and not regressor.space:
         what = f"the regressor {show(regressor.kind)} has no search space"
         yield Complaint(code="nothing-to-tune", path="tune.kind", what=what, hint="use tune: {kind: none}")
-    elif tune is not None and tune.kind != "none" and not searched_space(regressor.kind, draft):
+    elif tune is not None and tune.kind != "none" and not regressor.open_space():
         what = "every setting that could be searched is written in the spec"
         hint = "remove one from `regressor`, or use tune: {kind: none}"
         yield Complaint(code="nothing-to-tune", path="tune.kind", what=what, hint=hint)
-    if counterfactual is not None and counterfactual.weight != 1 and regressor.kind in TAKES_NO_WEIGHTS:
+    if counterfactual is not None and counterfactual.weight != 1 and not regressor.takes_weights:
         what = f"the regressor {show(regressor.kind)} takes no row weights, got {counterfactual.weight:g}"
         yield Complaint(code="no-weights", path="counterfactual.weight", what=what, hint="use weight: 1")
     dataset = parts.get("dataset")
-    if dataset is not None and dataset.weights is not None and regressor.kind in TAKES_NO_WEIGHTS:
+    if dataset is not None and dataset.weights is not None and not regressor.takes_weights:
         what = f"the regressor {show(regressor.kind)} takes no row weights, got the column {show(dataset.weights)}"
         hint = "use another regressor, or remove dataset.weights"
         yield Complaint(code="no-weights", path="dataset.weights", what=what, hint=hint)
@@ -102,7 +96,7 @@ def teacher_complaints(parts: Mapping[str, Any]) -> Iterator[Complaint]:
         yield from _gate_folds(teacher, parts["partition"].residuals, parts["gate"].folds)
     if "regressor" in parts:
         in_time = "dataset" in parts and parts["dataset"].time is not None
-        yield from _repeats(teacher, parts["regressor"].kind, in_time=in_time)
+        yield from _repeats(teacher, parts["regressor"], in_time=in_time)
 
 
 def _members(members: tuple[Any, ...], student: Any) -> Iterator[Complaint]:  # noqa: ANN401 - the spec's union
@@ -126,7 +120,7 @@ def _members(members: tuple[Any, ...], student: Any) -> Iterator[Complaint]:  # 
 def _weightless(members: tuple[Any, ...], column: str) -> Iterator[Complaint]:
     """Members that would be given row weights and ignore them."""
     for position, member in enumerate(members):
-        if member.kind in TAKES_NO_WEIGHTS:
+        if member.kind != "student" and not member.takes_weights:
             what = f"the member {show(member.kind)} takes no row weights, got the column {show(column)}"
             hint = "use another member, or remove dataset.weights"
             yield Complaint(code="no-weights", path=f"{_TEACHER}.members.{position}.kind", what=what, hint=hint)
@@ -144,12 +138,12 @@ def _gate_folds(teacher: Any, screened: str, gate: int) -> Iterator[Complaint]: 
     yield Complaint(code="too-few-folds", path="gate.folds", what=what, hint=hint)
 
 
-def _repeats(teacher: Any, regressor: str, *, in_time: bool) -> Iterator[Complaint]:  # noqa: ANN401 - the spec's union
+def _repeats(teacher: Any, regressor: BaseRegressor, *, in_time: bool) -> Iterator[Complaint]:  # noqa: ANN401
     """in_time: the teacher's folds are blocks of time, which no repeat draws anew."""
     repeated = teacher.kind == "crossfit" and teacher.repeats > 1 and (isinstance(teacher.folds, str) or in_time)
-    if not repeated or regressor not in SEEDLESS:
+    if not repeated or not regressor.seedless:
         return
-    what = f"{teacher.repeats} repeats on the same folds give the same models: {show(regressor)} draws nothing"
+    what = f"{teacher.repeats} repeats on the same folds give the same models: {show(regressor.kind)} draws nothing"
     hint = "use repeats: 1" + (
         "" if in_time else ", or a number of teacher folds, which are drawn anew for each repeat"
     )
@@ -190,7 +184,7 @@ def searched_knobs(draft: Draft, parts: Mapping[str, Any]) -> dict[str, Any]:
     size = _SIZES.get(policy.kind)
     if size is None or _by_user(draft, f"perturbation.default.{size}"):
         usual.pop("reach", None)
-    if parts["regressor"].kind in TAKES_NO_WEIGHTS:
+    if not parts["regressor"].takes_weights:
         usual.pop("weight", None)
     if _no_zero_retention(parts["counterfactual"]) or parts["counterfactual"].residual_draw == "none":
         usual.pop("retention", None)
@@ -211,7 +205,7 @@ def searched_paths(draft: Draft, parts: Mapping[str, Any]) -> tuple[tuple[str, .
     """Where the spec would write what a search varies; a spec that is to be searched again leaves these out."""
     found: list[tuple[str, ...]] = []
     if parts["tune"].kind != "none":
-        found += [("regressor", name) for name in searched_space(parts["regressor"].kind, draft)]
+        found += [("regressor", name) for name in parts["regressor"].open_space()]
     if parts["tune"].augmentation is not None:
         for name in searched_knobs(draft, parts):
             size = _SIZES.get(parts["perturbation"].default.kind, "")
@@ -328,7 +322,7 @@ def _bounds(name: str, parts: Mapping[str, Any]) -> tuple[float, bool, float]:
 def _fits_the_rest(knobs: Knobs, parts: Mapping[str, Any]) -> Iterator[Complaint]:
     """Knobs against the sections whose values they vary."""
     counterfactual, regressor = parts.get("counterfactual"), parts.get("regressor")
-    if knobs.weight is not None and regressor is not None and regressor.kind in TAKES_NO_WEIGHTS:
+    if knobs.weight is not None and regressor is not None and not regressor.takes_weights:
         what = f"the regressor {show(regressor.kind)} takes no row weights"
         yield Complaint(code="no-weights", path=f"{_KNOBS}.weight", what=what, hint="remove weight from the knobs")
     if counterfactual is None:

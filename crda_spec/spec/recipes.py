@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from crda_spec.regressors import REGRESSORS
+
 RecipeName = Literal["paper", "distilled"]
 
 Preset = dict[str, Any]
@@ -73,7 +75,7 @@ _UNSET: Preset = {
     "gate": {"starts": 1},
 }
 
-TREES = frozenset({"xgboost", "catboost", "hist_gradient_boosting", "random_forest"})
+TREES = frozenset(kind for kind, member in REGRESSORS.items() if member.grows_trees)
 
 
 def preset_of(recipe: str, regressor: str) -> Preset | None:

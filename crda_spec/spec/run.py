@@ -8,12 +8,12 @@ from pydantic import Field, StringConstraints
 
 from crda_spec.data.dataset import Dataset
 from crda_spec.gate.tests import AnyGate, Wilcoxon
+from crda_spec.regressors import AnyRegressor, Xgboost
 from crda_spec.spec.causal import Causal, Falsify, PcDiscovery
 from crda_spec.spec.counterfactual import Counterfactual
 from crda_spec.spec.partition import Partition
 from crda_spec.spec.perturbation import Perturbation
 from crda_spec.spec.recipes import RecipeName
-from crda_spec.spec.regressor import Regressor, XgboostRegressor
 from crda_spec.spec.tune import NoTuning, Tune
 from crda_spec.strict import FilePath, Strict
 
@@ -78,7 +78,7 @@ class RunSpec(Strict):
     )
     falsify: Falsify = Field(Falsify(), description="Does the data refute the declared graph, and what then?")
     partition: Partition = Field(Partition(), description="Which of the allowed features are perturbed.")
-    regressor: Regressor = Field(XgboostRegressor(kind="xgboost"), description="The base regressor g.")
+    regressor: AnyRegressor = Field(Xgboost(), description="The base regressor g.")
     counterfactual: Counterfactual = Field(
         Counterfactual(), description="Who labels the new rows, which noise they carry, how many there are."
     )

@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from crda_spec.spec.counterfactual import CommitteeTeacher, CrossfitTeacher, Teacher
+from crda_spec.regressors.teachers import AnyTeacher, CommitteeTeacher, CrossfitTeacher
+from crda_spec.regressors.tune import RandomSearch
 from crda_spec.spec.perturbation import DefaultPolicy, InterpolatePolicy, QuantilePolicy, ResamplePolicy
 from crda_spec.spec.recipes import TREES
 from crda_spec.strict import LIST, RANGE, Finite, Positive, Strict
@@ -62,7 +63,7 @@ class Knobs(Strict):
         None, description="Priors of counterfactual.retention, within [0, 1]. Recipe paper keeps all of the noise."
     )
     weight: _Numbers | None = Field(None, description="Priors of counterfactual.weight, the weight of a new row.")
-    teacher: tuple[Teacher, ...] | None = Field(
+    teacher: tuple[AnyTeacher, ...] | None = Field(
         None, description="The teachers to choose from, each as under counterfactual.teacher."
     )
     policy: tuple[DefaultPolicy, ...] | None = Field(
@@ -149,18 +150,8 @@ class NoTuning(_AnyTuning):
     kind: Literal["none"] = Field(description="The regressor's settings are used as declared.")
 
 
-class RandomizedTuning(_AnyTuning):
-    """The paper's search: random trials, scored by cross-validation on the training rows."""
-
-    kind: Literal["randomized"] = Field(
-        description=(
-            "Random trials from the regressor's search space, scored by cross-validation inside the training rows; "
-            "repeated inside every gate fold. Settings written in `regressor` are not searched. What is found serves "
-            "the plain and the augmented model alike."
-        )
-    )
-    trials: int = Field(20, ge=1, le=1000, description="How many settings to try; the paper tries 20.")
-    folds: int = Field(3, ge=2, le=20, description="Folds of the inner cross-validation; the paper uses 3.")
+class RandomizedTuning(RandomSearch, _AnyTuning):
+    """The regressor's settings are searched."""
 
 
 Tune = Annotated[NoTuning | RandomizedTuning, Field(discriminator="kind")]
@@ -172,7 +163,7 @@ _PAPER = Knobs(max_features=(1, 2, 3, 4, 5), factor=(0.5, 0.75, 1.0, 1.25, 1.5),
 # No max_features: the recipe lets any feature move, and a number from 1 up cannot say that.
 _DISTILLED = Knobs(
     retention=(0.0, 0.25, 0.5, 0.75, 1.0),
-    teacher=(CommitteeTeacher(kind="committee", folds="blocks"), CrossfitTeacher(kind="crossfit", folds="blocks")),
+    teacher=(CommitteeTeacher(folds="blocks"), CrossfitTeacher(folds="blocks")),
 )
 # Jitter is left out on purpose: where columns hang together it makes rows such as never occur.
 _FOR_TREES = Knobs(

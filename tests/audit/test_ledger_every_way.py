@@ -15,8 +15,15 @@ from crda_spec.counterfactual.noise import NOISE_MODELS
 from crda_spec.counterfactual.policies import POLICIES
 from crda_spec.counterfactual.predict import predict_outcome
 from crda_spec.records import Column, Table
-from crda_spec.regressors import REGRESSORS, Fitter
-from crda_spec.regressors.teachers import BaggedTeacher, CommitteeTeacher, CrossfitTeacher, FoldContext, SingleTeacher
+from crda_spec.regressors import REGRESSORS, Fitter, Knn
+from crda_spec.regressors.teachers import (
+    BaggedTeacher,
+    CommitteeTeacher,
+    CrossfitTeacher,
+    FoldContext,
+    SingleTeacher,
+    Student,
+)
 
 COLUMNS = (
     Column(name="area", type="continuous", minimum=20.0, maximum=150.0),
@@ -30,7 +37,7 @@ TEACHERS = {
     "single": SingleTeacher(),
     "crossfit": CrossfitTeacher(folds=3),
     "bagged": BaggedTeacher(members=3),
-    "committee": CommitteeTeacher(members=(None, REGRESSORS["knn"]()), folds=3),
+    "committee": CommitteeTeacher(members=(Student(), Knn()), folds=3),
 }
 GRIDS = {"area": (30.0, 60.0), "rooms": (2, 4), "garage": ("none", "double"), "heated": (True, False)}
 

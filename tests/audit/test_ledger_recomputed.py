@@ -9,7 +9,7 @@ import pytest
 from audit_runs import encoded, ledger_of, ran, record_of, rows_of, teachers_of
 
 from crda_spec.audit.models import load_model
-from crda_spec.regressors import REGRESSORS, Fitter, Stopping
+from crda_spec.regressors import REGRESSORS, Fitter
 from crda_spec.regressors._protocol import Design
 from crda_spec.regressors.fit import student_seed
 
@@ -113,13 +113,19 @@ def test_without_early_stopping_every_row_is_trained_on(tmp_path):
     assert ledger_of(houses_run(tmp_path, "{kind: ridge}"))["_crda_trained"].all()
 
 
+def recorded_regressor(settings):
+    """The regressor that these settings of a record describe."""
+    written = {name: value for name, value in settings.items() if name != "stopping"}
+    member = REGRESSORS[settings["kind"]]
+    return member.model_validate({**written, "early_stopping": settings["stopping"]}, strict=False)
+
+
 def refitted(finished, *, augmented):
     """The model, trained again on the rows that the ledger says it was trained on."""
     record, ledger = record_of(finished), ledger_of(finished)
     ledger = ledger if augmented else ledger[~ledger["_crda_synthetic"]]
     used, watched = ledger[ledger["_crda_trained"]], ledger[~ledger["_crda_trained"] & ~ledger["_crda_synthetic"]]
-    settings = {**record["regressor"], "stopping": Stopping(**record["regressor"]["stopping"])}
-    regressor = REGRESSORS[settings.pop("kind")](**settings)
+    regressor = recorded_regressor(record["regressor"])
     model = load_model(finished.folder / "model")
     design = Design(
         x=model.encoder.encode(encoded(used, record)),
@@ -177,8 +183,7 @@ def test_all_losses_follow_from_those_of_single_rows(finished):
 def test_a_folds_plain_loss_is_that_of_the_rows_it_holds_out(finished):
     rows, table = rows_of(finished), finished.result.split.train
     fold_of = rows.loc[rows["part"] == "train", "gate_fold"].to_numpy()
-    settings = {**finished.result.settings, "stopping": Stopping(**finished.result.settings["stopping"])}
-    regressor = REGRESSORS[settings.pop("kind")](**settings)
+    regressor = recorded_regressor(finished.result.settings)
     for fold in pd.read_csv(finished.folder / "folds.csv").itertuples():
         held, rest = np.flatnonzero(fold_of == fold.fold), np.flatnonzero(fold_of != fold.fold)
         model = Fitter(regressor).fit(table.take(rest), seed=student_seed(5, (fold.fold,)))

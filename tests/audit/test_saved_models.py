@@ -43,7 +43,7 @@ def test_many_features_change_how_neighbours_are_found_but_not_that_they_can_be_
 def test_catboost_without_a_feature_that_varies_is_a_mean_that_can_be_saved(tmp_path):
     rows = training_rows()
     flat = Table(features=rows.features, target=rows.target, row_ids=rows.row_ids, x=np.zeros(rows.x.shape), y=rows.y)
-    model = Fitter(REGRESSORS["catboost"](stopping=None)).fit(flat, seed=0)
+    model = Fitter(REGRESSORS["catboost"](early_stopping=None)).fit(flat, seed=0)
     np.testing.assert_allclose(load_model(saved(tmp_path, model)).predict(flat.x), rows.y.mean())
 
 

@@ -142,7 +142,11 @@ def procedure(train, *, teacher, retention, residuals, weight=1.0):
 @pytest.mark.parametrize("retention", [0.0, 0.3, 1.0])
 @pytest.mark.parametrize(
     ("teacher", "residuals"),
-    [(SingleTeacher(), "in_sample"), (CrossfitTeacher(4), "in_sample"), (CrossfitTeacher(4), "out_of_fold")],
+    [
+        (SingleTeacher(), "in_sample"),
+        (CrossfitTeacher(folds=4), "in_sample"),
+        (CrossfitTeacher(folds=4), "out_of_fold"),
+    ],
 )
 def test_every_label_can_be_recomputed_from_its_ledger(teacher, residuals, retention):
     rng = np.random.default_rng(1)

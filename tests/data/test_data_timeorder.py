@@ -11,7 +11,7 @@ from crda_spec.data.folds import count_pieces, forward_folds, latest, left_out_f
 from crda_spec.data.split import set_aside, split_fraction
 from crda_spec.errors import DataError
 from crda_spec.records import Column, Table
-from crda_spec.regressors import Stopping
+from crda_spec.regressors import EarlyStopping
 from crda_spec.regressors.fit import watched_rows
 from crda_spec.seeds import stream
 
@@ -195,7 +195,7 @@ def test_a_block_too_many_is_a_mistake_of_ours():
 def test_early_stopping_watches_the_latest_rows(rows, share, seed):
     times, groups = rows
     table = table_of(times, groups)
-    watched = watched_rows(table, Stopping(validation=share), seed=seed)
+    watched = watched_rows(table, EarlyStopping(validation=share), seed=seed)
     if count_pieces(times, groups) < 4:
         assert len(watched) == 0
         return

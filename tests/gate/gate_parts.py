@@ -1,9 +1,10 @@
 """Procedures whose every fitted number can be looked at, and one that leaks on purpose."""
 
-from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
 
 import numpy as np
+from pydantic import Field
 
 from crda_spec.counterfactual.act import Acting
 from crda_spec.counterfactual.partition import (
@@ -23,9 +24,17 @@ from crda_spec.gate.tests import Wilcoxon
 from crda_spec.gate.verdict import judge, paired_losses, passes, tested_p_value
 from crda_spec.independence import Pearson
 from crda_spec.records import Column, Cost, Table, Teacher
-from crda_spec.regressors import Design, Fitter, Stopping
+from crda_spec.regressors import BaseRegressor, EarlyStopping, Fitter
+from crda_spec.regressors._protocol import LogUniform, Space
 from crda_spec.regressors.metrics import MSE, Metric
-from crda_spec.regressors.teachers import CrossfitTeacher, FoldContext, FoldModelCache, SingleTeacher
+from crda_spec.regressors.teachers import (
+    CommitteeTeacher,
+    CrossfitTeacher,
+    FoldContext,
+    FoldModelCache,
+    SingleTeacher,
+    Student,
+)
 from crda_spec.regressors.teachers.fold_models import fold_context
 from crda_spec.scm.formats.edges import from_edges
 
@@ -76,14 +85,15 @@ class Squares:
         return Plane(np.linalg.lstsq(columns * heft[:, None], design.y * heft, rcond=None)[0])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Watching:
+class Watching(BaseRegressor):
     """Least squares that keeps every design it was trained on; `penalty` is there to be tuned."""
 
-    kind: ClassVar[str] = "watching"
-    stopping: Stopping | None = None
+    space: ClassVar[Space] = {"penalty": LogUniform(0.1, 1.0)}
+
+    kind: Literal["watching"] = "watching"
+    early_stopping: EarlyStopping | None = None
     penalty: float = 0.0
-    designs: list[Design] = field(default_factory=list)
+    designs: list[Any] = Field(default_factory=list)
 
     def train(self, design, *, seed):
         self.designs.append(design)
@@ -113,6 +123,12 @@ class LeakyTeacher:
         return Teacher(kind=self.kind, members=(model,), in_sample=model.predict(train.x), out_of_fold=None)
 
 
+def committee(*members, folds="gate"):
+    """A committee of any regressors, also such as no spec names; None stands for the student."""
+    seats = tuple(Student() if member is None else member for member in members)
+    return CommitteeTeacher(folds=folds).model_copy(update={"members": seats})
+
+
 FINDER = MethodFinder(search=Search(method="pc", names=(), types=(), settings=SearchSettings(max_depth=2)))
 
 
@@ -136,7 +152,7 @@ def procedure(train, *, regressor=None, declared=True, keep=(), **changes):
     return replace(plain, **changes)
 
 
-CROSSFIT = {"teacher": CrossfitTeacher(3), "residuals": "out_of_fold"}
+CROSSFIT = {"teacher": CrossfitTeacher(folds=3), "residuals": "out_of_fold"}
 
 MAE = Metric(kind="mae")
 

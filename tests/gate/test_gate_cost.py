@@ -4,9 +4,10 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import pytest
-from gate_parts import Squares
+from gate_parts import Squares, committee
 
 from crda_spec.pipeline import run
+from crda_spec.regressors.teachers import Student
 from crda_spec.report.progress import Silent
 from crda_spec.spec.build import build_plan
 from crda_spec.spec.check import load_spec
@@ -41,8 +42,8 @@ def counted(procedure):
     members = getattr(procedure.teacher, "members", None)
     if members is None:
         return replace(procedure, regressor=student), [student]
-    seats = tuple(None if member is None else Counted() for member in members)
-    teacher = replace(procedure.teacher, members=seats)
+    seats = tuple(None if isinstance(member, Student) else Counted() for member in members)
+    teacher = committee(*seats, folds=procedure.teacher.folds)
     return replace(procedure, regressor=student, teacher=teacher), [student, *(one for one in seats if one)]
 
 

@@ -11,13 +11,12 @@ from crda_spec.counterfactual.policies import Jitter
 from crda_spec.data.folds import folds
 from crda_spec.gate.tests import Wilcoxon
 from crda_spec.records import Column, Table
-from crda_spec.regressors import Stopping
+from crda_spec.regressors import EarlyStopping
 from crda_spec.regressors.metrics import MSE
 from crda_spec.regressors.tune import RandomSearch
 from crda_spec.seeds import stream
-from crda_spec.spaces import LogUniform
 
-SEARCH = RandomSearch(space={"penalty": LogUniform(0.1, 1.0)}, trials=2, folds=3)
+SEARCH = RandomSearch(trials=2, folds=3)
 
 
 def draw(n, d, seed, *, groups=None):
@@ -28,7 +27,7 @@ def draw(n, d, seed, *, groups=None):
 
 def fold_artefacts(make_procedure, train, held, *, stopping, metric=MSE, starts=1):
     """All that was fitted in one fold, what was decided there, and the outcome."""
-    watching = Watching(stopping=stopping)
+    watching = Watching(early_stopping=stopping)
     outcome = one_fold(make_procedure(train, watching), train, held, 3, metric=metric, seed=5, starts=starts)
     result = outcome.result
     decided = (result.perturbed, result.synthetic_rows, result.train_rows, result.held_out_rows, outcome.cost.fits)
@@ -65,7 +64,7 @@ def test_nothing_fitted_inside_a_fold_has_seen_a_held_out_row(
         choices = {"weight": weight, "search": SEARCH if tuned else None, **(CROSSFIT if crossfit else {})}
         return procedure(rows, regressor=watching, declared=declared, **choices)
 
-    assert not sees_held_out_rows(make, train, held, stopping=Stopping() if stops else None, starts=starts)
+    assert not sees_held_out_rows(make, train, held, stopping=EarlyStopping() if stops else None, starts=starts)
 
 
 def test_a_planted_leak_is_found():
@@ -79,7 +78,7 @@ def test_a_planted_leak_is_found():
     assert sees_held_out_rows(leaky, train, held)
 
 
-@pytest.mark.parametrize("stopping", [None, Stopping(validation=0.25)])
+@pytest.mark.parametrize("stopping", [None, EarlyStopping(validation=0.25)])
 def test_both_arms_get_the_same_real_rows_and_no_synthetic_row_is_scored(stopping):
     train = draw(40, 3, 2)
     held = folds(40, 4, rng=stream(0, "folds"))[0]

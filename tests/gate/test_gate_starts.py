@@ -1,31 +1,31 @@
 """Starts of the gate: both models of a fold are trained several times, and a row counts with its mean loss."""
 
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import replace
+from typing import ClassVar, Literal
 
 import numpy as np
 import pytest
-from gate_parts import CROSSFIT, Squares, fold_outcomes, one_fold, procedure, table
+from gate_parts import CROSSFIT, Squares, committee, fold_outcomes, one_fold, procedure, table
 
 from crda_spec.counterfactual.procedure import augment, fit_augmented, refit_with_seed
 from crda_spec.data.folds import Division, folds
 from crda_spec.gate.cost import FitCounts
 from crda_spec.gate.cross_validate import fold_models, start_seeds
 from crda_spec.gate.tests import Wilcoxon
-from crda_spec.regressors import Ridge
+from crda_spec.regressors import BaseRegressor, Ridge
+from crda_spec.regressors._protocol import LogUniform, Space
 from crda_spec.regressors.metrics import MSE, Metric
-from crda_spec.regressors.teachers import CommitteeTeacher, CrossfitTeacher, FoldContext
+from crda_spec.regressors.teachers import CrossfitTeacher, FoldContext
 from crda_spec.regressors.tune import RandomSearch
 from crda_spec.seeds import stream
-from crda_spec.spaces import LogUniform
 
 
-@dataclass(frozen=True, slots=True)
-class Lucky:
+class Lucky(BaseRegressor):
     """Least squares on rows chosen at random: every seed gives another model."""
 
-    kind: ClassVar[str] = "lucky"
-    stopping: ClassVar[None] = None
+    space: ClassVar[Space] = {"penalty": LogUniform(0.1, 1.0)}
+
+    kind: Literal["lucky"] = "lucky"
     penalty: float = 0.0
 
     def train(self, design, *, seed):
@@ -47,8 +47,8 @@ def layout(train, count=4):
 WAYS = {
     "single": {},
     "crossfit": CROSSFIT,
-    "committee": {"teacher": CommitteeTeacher((None, Ridge()), folds=3), "residuals": "out_of_fold", "retention": 0.0},
-    "tuned": {"search": RandomSearch(space={"penalty": LogUniform(0.1, 1.0)}, trials=2, folds=3)},
+    "committee": {"teacher": committee(None, Ridge(), folds=3), "residuals": "out_of_fold", "retention": 0.0},
+    "tuned": {"search": RandomSearch(trials=2, folds=3)},
 }
 every_way = pytest.mark.parametrize("way", WAYS)
 
@@ -121,7 +121,7 @@ def test_a_further_start_costs_two_fits_a_fold_and_searches_nothing_again(way):
 def test_shared_models_serve_every_start(workers):
     train = draw(80)
     held, gate = layout(train, 7), Wilcoxon(folds=7, starts=2)
-    teacher = CommitteeTeacher((None, Ridge()), in_blocks=True)
+    teacher = committee(None, Ridge(), folds="blocks")
     chosen = procedure(train, regressor=Lucky(), teacher=teacher, residuals="out_of_fold", retention=0.0)
     models = fold_models(chosen, train, Division(number=0, held=held, seed=5))
     models.fit(models.first)
@@ -138,7 +138,9 @@ def test_more_starts_leave_less_to_luck():
     """The same rows, many seeds: with four starts a fold's difference varies less than with one."""
     train = draw(80)
     held = layout(train)
-    chosen = procedure(train, regressor=Lucky(), teacher=CrossfitTeacher(3), residuals="out_of_fold", retention=0.0)
+    chosen = procedure(
+        train, regressor=Lucky(), teacher=CrossfitTeacher(folds=3), residuals="out_of_fold", retention=0.0
+    )
     spread = {}
     for starts in (1, 4):
         found = [one_fold(chosen, train, held[0], 1, metric=MSE, seed=seed, starts=starts).result for seed in range(60)]

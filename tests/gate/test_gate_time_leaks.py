@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from gate_parts import MAE, LeakyTeacher, Squares, Watching, poisoned, procedure, table
+from gate_parts import MAE, LeakyTeacher, Squares, Watching, committee, poisoned, procedure, table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,14 +21,13 @@ from crda_spec.gate.cost import FitCounts
 from crda_spec.gate.cross_validate import cross_validate, divisions, fold_models, run_fold
 from crda_spec.gate.tests import Bootstrap, Clustered, CorrectedT, Sign, Wilcoxon
 from crda_spec.gate.verdict import judge, mean_losses, paired_losses
-from crda_spec.regressors import Stopping, fit
+from crda_spec.regressors import EarlyStopping, fit
 from crda_spec.regressors.metrics import MSE
-from crda_spec.regressors.teachers import BaggedTeacher, CommitteeTeacher, CrossfitTeacher, FoldContext
+from crda_spec.regressors.teachers import BaggedTeacher, CrossfitTeacher, FoldContext
 from crda_spec.regressors.tune import RandomSearch, tune
-from crda_spec.spaces import LogUniform
 
 FOLDS = 4
-SEARCH = RandomSearch(space={"penalty": LogUniform(0.1, 1.0)}, trials=2, folds=2)
+SEARCH = RandomSearch(trials=2, folds=2)
 OUT = {"residuals": "out_of_fold"}
 
 
@@ -46,14 +45,14 @@ def rows(seed=0, n=90, moments=45, *, groups=False):
 def searching(train, regressor):
     space = KnobSpace(priors={"retention": Numbers(0.0, 1.0)}, teachers={}, policies={})
     tuner = KnobSearch(space=space, trials=2, folds=2)
-    return procedure(train, regressor=regressor, tuner=tuner, search=SEARCH, teacher=CrossfitTeacher(None), **OUT)
+    return procedure(train, regressor=regressor, tuner=tuner, search=SEARCH, teacher=CrossfitTeacher(), **OUT)
 
 
 def choosing(train, regressor):
     named = {
         "declared": procedure(train, regressor=regressor),
-        "crossfit": procedure(train, regressor=regressor, teacher=CrossfitTeacher(None), **OUT),
-        "blocks": procedure(train, regressor=regressor, teacher=CrossfitTeacher(None, in_blocks=True), **OUT),
+        "crossfit": procedure(train, regressor=regressor, teacher=CrossfitTeacher(), **OUT),
+        "blocks": procedure(train, regressor=regressor, teacher=CrossfitTeacher(folds="blocks"), **OUT),
     }
     return replace(named["declared"], tuner=Candidates(named=named, folds=2))
 
@@ -62,14 +61,12 @@ WAYS = {
     "paper": lambda train, spy: procedure(train, regressor=spy),
     "discovered": lambda train, spy: procedure(train, regressor=spy, declared=False),
     "screened": lambda train, spy: procedure(train, regressor=spy, screened="out_of_fold"),
-    "crossfit": lambda train, spy: procedure(train, regressor=spy, teacher=CrossfitTeacher(3), **OUT),
-    "crossfit-gate": lambda train, spy: procedure(
-        train, regressor=spy, teacher=CrossfitTeacher(None, repeats=2), **OUT
-    ),
+    "crossfit": lambda train, spy: procedure(train, regressor=spy, teacher=CrossfitTeacher(folds=3), **OUT),
+    "crossfit-gate": lambda train, spy: procedure(train, regressor=spy, teacher=CrossfitTeacher(repeats=2), **OUT),
     "committee-blocks": lambda train, spy: procedure(
-        train, regressor=spy, teacher=CommitteeTeacher(members=(None, Squares()), in_blocks=True), **OUT
+        train, regressor=spy, teacher=committee(None, Squares(), folds="blocks"), **OUT
     ),
-    "bagged": lambda train, spy: procedure(train, regressor=spy, teacher=BaggedTeacher(4), **OUT),
+    "bagged": lambda train, spy: procedure(train, regressor=spy, teacher=BaggedTeacher(members=4), **OUT),
     "tuned": lambda train, spy: procedure(train, regressor=spy, search=SEARCH),
     "searched": searching,
     "candidates": choosing,
@@ -107,7 +104,7 @@ def one_fold(chosen, train, number, *, metric=MSE):
 @pytest.mark.parametrize("groups", [False, True])
 def test_no_fit_inside_a_fold_is_given_a_row_from_its_block_or_a_later_one(way, stops, groups, fitted):
     train = rows(n=360, moments=180, groups=groups)
-    chosen = WAYS[way](train, Watching(stopping=Stopping(validation=0.2) if stops else None))
+    chosen = WAYS[way](train, Watching(early_stopping=EarlyStopping(validation=0.2) if stops else None))
     at_most = FitCounts(procedure=chosen, gate=Wilcoxon(folds=FOLDS), in_time=True).in_folds
     for number in range(1, FOLDS + 1):
         fitted.clear()
@@ -128,7 +125,7 @@ def test_poison_in_rows_as_late_as_the_held_out_ones_reaches_nothing_that_is_fit
     late = np.flatnonzero(train.times >= train.times[division.held[number - 1]].min())
     told = []
     for given_rows in (train, replace(poisoned(train, late), times=train.times)):
-        spy = Watching(stopping=Stopping(validation=0.2) if stops else None)
+        spy = Watching(early_stopping=EarlyStopping(validation=0.2) if stops else None)
         outcome, _ = one_fold(WAYS[way](given_rows, spy), given_rows, number, metric=MAE)
         result = outcome.result
         told.append((spy.fingerprint(), result.perturbed, result.synthetic_rows, outcome.cost.fits, outcome.studies))
@@ -166,10 +163,10 @@ def test_the_gate_runs_these_folds_and_shares_no_model(way):
 @pytest.mark.parametrize(
     ("teacher", "in_fold", "on_all"),
     [
-        pytest.param(CrossfitTeacher(None), 2 + 9, 2 + 10, id="gate"),
-        pytest.param(CrossfitTeacher(None, in_blocks=True), 2 + 4, 2 + 10, id="blocks"),
-        pytest.param(CrossfitTeacher(5), 2 + 5, 2 + 5, id="number"),
-        pytest.param(CommitteeTeacher(members=(None, Squares()), in_blocks=True), 2 + 8, 2 + 20, id="committee"),
+        pytest.param(CrossfitTeacher(), 2 + 9, 2 + 10, id="gate"),
+        pytest.param(CrossfitTeacher(folds="blocks"), 2 + 4, 2 + 10, id="blocks"),
+        pytest.param(CrossfitTeacher(folds=5), 2 + 5, 2 + 5, id="number"),
+        pytest.param(committee(None, Squares(), folds="blocks"), 2 + 8, 2 + 20, id="committee"),
     ],
 )
 def test_models_that_nobody_shares_are_counted_one_by_one(teacher, in_fold, on_all):
@@ -188,12 +185,12 @@ def test_models_that_nobody_shares_are_counted_one_by_one(teacher, in_fold, on_a
 
 def test_few_moments_make_fewer_blocks_and_one_moment_none():
     train = rows(n=60, moments=10)
-    chosen = procedure(train, teacher=CrossfitTeacher(None), **OUT)
+    chosen = procedure(train, teacher=CrossfitTeacher(), **OUT)
     outcome, _ = one_fold(chosen, train, 1)
     assert outcome.cost.fits == 2 + 2  # the first block has two moments, where three parts were wanted
     crowded = replace(train, times=train.times // 2)
     with pytest.raises(DataError) as caught:
-        one_fold(procedure(crowded, teacher=CrossfitTeacher(None), **OUT), crowded, 1)
+        one_fold(procedure(crowded, teacher=CrossfitTeacher(), **OUT), crowded, 1)
     assert str(caught.value) == (
         "dataset.time: 2 blocks of time need at least 2 different times, but the 12 rows at hand have 1; "
         "use fewer folds, or more data"

@@ -23,10 +23,9 @@ from crda_spec.regressors.metrics import MSE, Metric
 from crda_spec.regressors.teachers import BaggedTeacher, CrossfitTeacher, FoldContext, SingleTeacher
 from crda_spec.regressors.tune import RandomSearch
 from crda_spec.seeds import stream
-from crda_spec.spaces import LogUniform
 
 RETENTION = Options((0.0, 0.25, 0.5, 0.75, 1.0))
-REGRESSOR_SEARCH = RandomSearch(space={"penalty": LogUniform(0.1, 1.0)}, trials=2, folds=3)
+REGRESSOR_SEARCH = RandomSearch(trials=2, folds=3)
 
 
 def draw(n, seed=0, *, noise=1.0, groups=None, features=3):
@@ -176,7 +175,9 @@ def test_a_setting_that_was_tried_before_costs_nothing():
             assert trial.losses == firsts[trial.values["retention"]].losses
 
 
-@pytest.mark.parametrize("teacher", [SingleTeacher(), CrossfitTeacher(), CrossfitTeacher(3), BaggedTeacher(members=4)])
+@pytest.mark.parametrize(
+    "teacher", [SingleTeacher(), CrossfitTeacher(), CrossfitTeacher(folds=3), BaggedTeacher(members=4)]
+)
 @pytest.mark.parametrize("search", [None, REGRESSOR_SEARCH])
 def test_the_fits_are_those_foretold(teacher, search):
     """Without pruning or repeats the upper bound is reached, to the fit."""
@@ -262,10 +263,10 @@ def test_a_teacher_that_is_chosen_leaves_out_folds_its_own_way(declared):
     """Declared in blocks or one by one: what counts inside the fold is the teacher that was chosen."""
     train = draw(60)
     held = folds(60, 10, rng=stream(0, "gate-folds"))
-    teachers = {"one by one": CrossfitTeacher(), "in blocks": CrossfitTeacher(in_blocks=True)}
+    teachers = {"one by one": CrossfitTeacher(), "in blocks": CrossfitTeacher(folds="blocks")}
     for words, teacher in teachers.items():
         tuner = searching({"teacher": Options((words,))}, teachers={words: teacher}, trials=1)
-        chosen = procedure(train, tuner=tuner, teacher=CrossfitTeacher(in_blocks=declared))
+        chosen = procedure(train, tuner=tuner, teacher=CrossfitTeacher(folds="blocks" if declared else "gate"))
         context = context_of(held, 60, 3, in_blocks=declared)
         seen = train.take(np.setdiff1d(np.arange(60), held[2]))
         made = augment(chosen, seen, context)
@@ -376,7 +377,7 @@ def test_a_fitter_remembers_models_of_real_rows_and_nothing_else():
 def test_what_trials_share_is_kept_and_changes_no_number():
     """The losses of a fold that remembers are those of one that is asked for the first time."""
     train = draw(48)
-    start = procedure(train, declared=False, teacher=CrossfitTeacher(3), residuals="out_of_fold")
+    start = procedure(train, declared=False, teacher=CrossfitTeacher(folds=3), residuals="out_of_fold")
     space = KnobSpace(priors={"max_features": Counts(1, 3), "retention": Numbers(0.0, 1.0)})
     points = [{"max_features": m, "retention": r} for m in (1, 2, 3) for r in (0.0, 1.0)]
 

@@ -6,7 +6,18 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from gate_parts import Squares, Watching, context_of, fold_outcomes, one_fold, poisoned, procedure, table, verdict_of
+from gate_parts import (
+    Squares,
+    Watching,
+    committee,
+    context_of,
+    fold_outcomes,
+    one_fold,
+    poisoned,
+    procedure,
+    table,
+    verdict_of,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,22 +28,21 @@ from crda_spec.gate.cross_validate import CrossValidation, divisions, fold_model
 from crda_spec.gate.tests import Wilcoxon
 from crda_spec.regressors import Fitter, RandomForest, Ridge
 from crda_spec.regressors.metrics import MSE
-from crda_spec.regressors.teachers import BaggedTeacher, CommitteeTeacher, CrossfitTeacher, SingleTeacher
+from crda_spec.regressors.teachers import BaggedTeacher, CrossfitTeacher, SingleTeacher
 from crda_spec.regressors.teachers.fold_models import STUDENT, FoldLayout, ModelKey
 from crda_spec.regressors.tune import RandomSearch
 from crda_spec.seeds import stream
-from crda_spec.spaces import LogUniform
 
 FOREST = RandomForest(n_estimators=3)  # depends on its seed
 TEACHERS = {
     "crossfit": {"teacher": CrossfitTeacher(), "residuals": "out_of_fold"},
     "repeated": {"teacher": CrossfitTeacher(repeats=2), "residuals": "in_sample"},
-    "committee": {"teacher": CommitteeTeacher((None, Ridge(), Squares())), "residuals": "out_of_fold"},
-    "committee-in-blocks": {"teacher": CommitteeTeacher((None, Ridge()), in_blocks=True), "residuals": "out_of_fold"},
-    "committee-without-student": {"teacher": CommitteeTeacher((Ridge(), Squares())), "residuals": "out_of_fold"},
+    "committee": {"teacher": committee(None, Ridge(), Squares()), "residuals": "out_of_fold"},
+    "committee-in-blocks": {"teacher": committee(None, Ridge(), folds="blocks"), "residuals": "out_of_fold"},
+    "committee-without-student": {"teacher": committee(Ridge(), Squares()), "residuals": "out_of_fold"},
     "single-screened-out-of-fold": {"teacher": SingleTeacher(), "screened": "out_of_fold"},
 }
-SEARCH = RandomSearch(space={"penalty": LogUniform(0.1, 1.0)}, trials=2, folds=3)
+SEARCH = RandomSearch(trials=2, folds=3)
 
 
 def draw(n, seed=0, *, groups=None):
@@ -130,7 +140,7 @@ def test_the_distilled_recipes_committee_costs_no_more_than_promised():
     """Three kinds in blocks: 10 plain and 10 augmented models, and 10 blocks of each kind. A second start costs 20."""
     train = draw(60)
     held = layout(train, 10)
-    teacher = CommitteeTeacher((None, Ridge(), Squares()), in_blocks=True)
+    teacher = committee(None, Ridge(), Squares(), folds="blocks")
     chosen = procedure(train, regressor=FOREST, teacher=teacher, residuals="out_of_fold")
     models, outcomes = shared_run(chosen, train, held)
     singles, blocks = len(models.layout.singles()), len(models.layout.pairs(models.numbers))
@@ -221,7 +231,7 @@ def test_what_a_fold_is_handed_has_not_seen_it(choice, folds_):
 @pytest.mark.parametrize("folds_", [6, 7, 10])
 @pytest.mark.parametrize(
     ("teacher", "share"),
-    [(CommitteeTeacher((None, Ridge()), in_blocks=True), 1.0), (CrossfitTeacher(in_blocks=True), 0.75)],
+    [(committee(None, Ridge(), folds="blocks"), 1.0), (CrossfitTeacher(folds="blocks"), 0.75)],
     ids=["committee", "crossfit"],
 )
 def test_in_blocks_most_of_the_say_is_that_of_models_of_all_rows_of_the_fold(folds_, teacher, share):
@@ -249,7 +259,7 @@ def test_in_blocks_most_of_the_say_is_that_of_models_of_all_rows_of_the_fold(fol
 def test_later_repeats_fit_their_own_models_of_all_rows_of_a_fold():
     train = draw(60)
     chosen = procedure(
-        train, regressor=FOREST, teacher=CommitteeTeacher((None, Ridge()), in_blocks=True), residuals="out_of_fold"
+        train, regressor=FOREST, teacher=committee(None, Ridge(), folds="blocks"), residuals="out_of_fold"
     )
     gate, done = Wilcoxon(folds=7, repeats=2), CrossValidation()
     fits = 1  # the augmented model on all rows
@@ -320,8 +330,8 @@ def test_models_are_kept_only_as_long_as_a_fold_ahead_needs_them():
     "choice",
     [
         pytest.param({"teacher": SingleTeacher()}, id="single"),
-        pytest.param({"teacher": BaggedTeacher(3)}, id="bagged"),
-        pytest.param({"teacher": CrossfitTeacher(3)}, id="own-folds"),
+        pytest.param({"teacher": BaggedTeacher(members=3)}, id="bagged"),
+        pytest.param({"teacher": CrossfitTeacher(folds=3)}, id="own-folds"),
         pytest.param({"teacher": CrossfitTeacher(), "search": SEARCH}, id="tuned"),
     ],
 )
@@ -354,7 +364,7 @@ def test_workers_are_started_when_asked_for_or_worth_it(jobs, expected, workers)
 @given(folds_=st.integers(3, 12), repeats=st.integers(1, 3), others=st.integers(0, 3))
 def test_the_models_to_share_are_all_subsets_of_one_or_two_folds(folds_, repeats, others):
     """For each seat; without a seat of the student, its plain models besides."""
-    seats = (*CrossfitTeacher(repeats=repeats).seats, *CommitteeTeacher((Ridge(),) * others).seats)
+    seats = (*CrossfitTeacher(repeats=repeats).seats, *committee(*[Ridge()] * others).seats)
     layout = FoldLayout(seats=seats, folds=folds_)
     every = range(1, folds_ + 1)
     assert len(layout.singles()) == folds_ * len(seats)

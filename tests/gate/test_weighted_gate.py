@@ -1,6 +1,7 @@
 """Weighted rows through the gate, the final score and the inner folds."""
 
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -16,10 +17,10 @@ from crda_spec.gate.tests import Bootstrap, Clustered, CorrectedT, FiveByTwo, Si
 from crda_spec.gate.verdict import judge, paired_losses, paired_rows
 from crda_spec.records import FoldResult, HeldOut, RowLosses
 from crda_spec.regressors import Ridge
+from crda_spec.regressors._protocol import Choice, Space
 from crda_spec.regressors.metrics import MSE, Metric, charged
 from crda_spec.regressors.teachers import FoldContext
 from crda_spec.regressors.tune import RandomSearch, tune
-from crda_spec.spaces import Choice
 
 TESTS = [Wilcoxon(), Sign(), CorrectedT(), Clustered(), Bootstrap(), FiveByTwo()]
 METRICS = [Metric(kind=kind, quantile=0.9) for kind in ("mse", "rmse", "mae", "r2", "pinball")]
@@ -198,10 +199,13 @@ def test_inner_folds_are_weighted(metric):
 
 
 def test_a_search_of_settings_is_weighted():
-    search = RandomSearch(space={"alpha": Choice((1.0,))}, trials=1, folds=3)
+    class Fixed(Ridge):
+        space: ClassVar[Space] = {"alpha": Choice((1.0,))}
+
+    search = RandomSearch(trials=1, folds=3)
     even, weighted = (
-        tune(Ridge(), search, rows(weights=weights), fill="median", seed=0, index=(0,)).loss
+        tune(Fixed(), search, rows(weights=weights), fill="median", seed=0, index=(0,)).loss
         for weights in (np.ones(60), uneven(60))
     )
-    assert even == tune(Ridge(), search, rows(), fill="median", seed=0, index=(0,)).loss
+    assert even == tune(Fixed(), search, rows(), fill="median", seed=0, index=(0,)).loss
     assert weighted != pytest.approx(even)

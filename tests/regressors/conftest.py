@@ -7,7 +7,7 @@ from hypothesis import settings
 from regressor_parts import PLUGIN, install_plugin, quick
 from threadpoolctl import threadpool_limits
 
-from crda_spec.regressors import load_plugin
+from crda_spec.regressors import Plugin
 
 settings.register_profile("house", deadline=None)  # a busy machine is no failure
 settings.load_profile("house")
@@ -31,4 +31,8 @@ def installed_plugin(tmp_path_factory):
 @pytest.fixture
 def member(request, installed_plugin):
     """The family member of the parametrised kind, with settings that fit quickly."""
-    return load_plugin("normal_equations", {"penalty": 1e-6}) if request.param == "plugin" else quick(request.param)
+    return (
+        Plugin(name="normal_equations", settings={"penalty": 1e-6}).load()
+        if request.param == "plugin"
+        else quick(request.param)
+    )

@@ -1,12 +1,14 @@
 """Tables with known rows, and regressors that remember what they were given."""
 
-from dataclasses import dataclass, field
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
+from pydantic import Field
 
 from crda_spec.records import Action, Column, Counterfactuals, Table
-from crda_spec.regressors import REGRESSORS, Design, Stopping
+from crda_spec.regressors import REGRESSORS, BaseRegressor, EarlyStopping
+from crda_spec.regressors.teachers import CommitteeTeacher, Student
 
 KINDS = (*sorted(REGRESSORS), "plugin")
 
@@ -20,8 +22,10 @@ _QUICK = {
 
 PLUGIN = """
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar, Literal
 import numpy as np
+from pydantic import Field
+from crda_spec.regressors import BaseRegressor, EarlyStopping
 
 @dataclass(frozen=True)
 class Line:
@@ -54,6 +58,13 @@ class Plain:
 @dataclass(frozen=True)
 class Useless:
     kind: ClassVar[str] = "useless"
+
+class Layered(BaseRegressor):
+    kind: Literal["layered"] = "layered"
+    layers: tuple[Annotated[int, Field(ge=1)], ...] = (4,)
+    early_stopping: EarlyStopping | None = EarlyStopping(rounds=7)
+    def train(self, design, *, seed):
+        return Line(np.zeros(design.x.shape[1]), float(sum(self.layers)))
 """
 
 POINTS = """[crda_spec.regressors]
@@ -61,6 +72,7 @@ normal_equations = house_of_lines:NormalEquations
 plain = house_of_lines:Plain
 useless = house_of_lines:Useless
 absent = house_of_lines:Gone
+layered = house_of_lines:Layered
 """
 
 
@@ -124,19 +136,24 @@ class Mean:
         return np.full(len(x), self.level)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Spy:
+class Spy(BaseRegressor):
     """A true regressor, the simplest one, that keeps every design it was trained on."""
 
-    kind: ClassVar[str] = "spy"
-    stopping: Stopping | None = None
-    designs: list[Design] = field(default_factory=list)
-    seeds: list[int] = field(default_factory=list)
+    kind: Literal["spy"] = "spy"
+    early_stopping: EarlyStopping | None = None
+    designs: list[Any] = Field(default_factory=list)
+    seeds: list[int] = Field(default_factory=list)
 
     def train(self, design, *, seed):
         self.designs.append(design)
         self.seeds.append(seed)
         return Mean(float(np.average(design.y, weights=design.weight)))
+
+
+def committee(*members, folds="gate"):
+    """A committee of any regressors, also such as no spec names; None stands for the student."""
+    seats = tuple(Student() if member is None else member for member in members)
+    return CommitteeTeacher(folds=folds).model_copy(update={"members": seats})
 
 
 def row_numbers(encoder, x):

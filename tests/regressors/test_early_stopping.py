@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from regressor_parts import Spy, line, numbered, row_numbers, synthetic
 
-from crda_spec.regressors import Catboost, Design, Fitter, Mlp, Stopping, Xgboost
+from crda_spec.regressors import Catboost, Design, EarlyStopping, Fitter, Mlp, Xgboost
 
 
 def designs_of_both_arms(train, extra, *, validation, seed):
-    spy = Spy(stopping=Stopping(validation=validation))
+    spy = Spy(early_stopping=EarlyStopping(validation=validation))
     fitter = Fitter(spy)
     plain = fitter.fit(train, seed=seed)
     fitter.fit(train, extra, seed=seed)
@@ -88,10 +88,10 @@ def test_members_stop_when_the_watched_rows_stop_improving(member):
     noise = type(train)(
         features=train.features, target=train.target, row_ids=train.row_ids, x=train.x, y=rng.normal(size=120)
     )
-    rounds = {"mlp": {"max_iter": 60}, "catboost": {"iterations": 300}, "xgboost": {"n_estimators": 300}}[member.kind]
+    rounds = {Mlp: {"max_iter": 60}, Catboost: {"iterations": 300}, Xgboost: {"n_estimators": 300}}[member]
     spread = [
-        Fitter(member(stopping=stopping, **rounds)).fit(noise, seed=1).predict(noise.x).std()
-        for stopping in (Stopping(rounds=5), None)
+        Fitter(member(early_stopping=stopping, **rounds)).fit(noise, seed=1).predict(noise.x).std()
+        for stopping in (EarlyStopping(rounds=5), None)
     ]
     assert spread[0] < 0.7 * spread[1]
 
@@ -104,12 +104,12 @@ def test_xgboost_stops_after_its_patience_and_is_cut_at_the_best_round(patience)
     y, watched_y = (rows[:, 0] + rng.normal(size=len(rows)) for rows in (x, watched))
     design = Design(x=x, y=y, weight=None, validation_x=watched, validation_y=watched_y)
     settings = {"n_estimators": 150, "learning_rate": 0.3}
-    whole = Xgboost(stopping=None, **settings).train(design, seed=3).trees
+    whole = Xgboost(early_stopping=None, **settings).train(design, seed=3).trees
     losses = [
         float(np.mean((whole.inplace_predict(watched, iteration_range=(0, rounds)) - watched_y) ** 2))
         for rounds in range(1, 151)
     ]
-    stopped = Xgboost(stopping=Stopping(rounds=patience), **settings).train(design, seed=3)
+    stopped = Xgboost(early_stopping=EarlyStopping(rounds=patience), **settings).train(design, seed=3)
     best = stopped.trees.num_boosted_rounds()
     assert 1 <= best < 150 - patience
     seen = losses[: best + patience]
@@ -134,7 +134,7 @@ def test_watching_synthetic_rows_trains_on_every_real_row_and_on_nothing_that_is
     train = numbered(n)
     source = data.draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=3 * n))
     extra = synthetic(train, source, weight=weight)
-    spy = Spy(stopping=Stopping(validation=validation))
+    spy = Spy(early_stopping=EarlyStopping(validation=validation))
     fitter = Fitter(spy)
     encoder = fitter.fit(train, seed=seed, watch="synthetic").encoder
     fitter.fit(train, extra, seed=seed, watch="real")
@@ -160,7 +160,7 @@ def test_watched_synthetic_rows_carry_the_teachers_word_and_no_noise():
     train = numbered(20)
     made = synthetic(train, range(20), y=np.arange(20) + 0.5)
     noisy = replace(made, prediction=np.arange(20.0))
-    spy = Spy(stopping=Stopping(validation=0.25))
+    spy = Spy(early_stopping=EarlyStopping(validation=0.25))
     encoder = Fitter(spy).fit(train, noisy, seed=3, watch="synthetic").encoder
     (design,) = spy.designs
     labels = np.rint(encoder.decode_target(design.validation_y) * 2) / 2

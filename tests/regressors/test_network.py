@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.neural_network import MLPRegressor
 
-from crda_spec.regressors._protocol import Design, Stopping
+from crda_spec.regressors._protocol import Design, EarlyStopping
 from crda_spec.regressors.mlp import Mlp, Network, Trainer, initial_network
 
 
@@ -82,19 +82,17 @@ def test_light_batches_make_small_steps(rows):
     y = np.concatenate([y, np.full(32, 1e6)])
     weight = np.concatenate([np.ones(70), np.zeros(32)])
     design = Design(x=x, y=y, weight=weight, validation_x=None, validation_y=None)
-    network = Mlp(hidden_layer_sizes=(8,), max_iter=60, stopping=None).train(design, seed=0)
+    network = Mlp(hidden_layer_sizes=(8,), max_iter=60, early_stopping=None).train(design, seed=0)
     assert np.abs(network.predict(x[:70])).max() < 10
 
 
 def test_the_best_weights_are_kept_not_the_last(rows):
     x, y = rows
     design = Design(x=x[:50], y=y[:50], weight=None, validation_x=x[50:], validation_y=y[50:])
-    wild = Mlp(hidden_layer_sizes=(32,), learning_rate_init=0.2, max_iter=80, stopping=Stopping(rounds=80))
+    wild = Mlp(hidden_layer_sizes=(32,), learning_rate_init=0.2, max_iter=80, early_stopping=EarlyStopping(rounds=80))
     losses = []
     for epochs in range(1, 81, 10):
-        network = Mlp(**{**{name: getattr(wild, name) for name in wild.__slots__}, "max_iter": epochs}).train(
-            design, seed=2
-        )
+        network = wild.model_copy(update={"max_iter": epochs}).train(design, seed=2)
         losses.append(float(np.mean((network.predict(x[50:]) - y[50:]) ** 2)))
     assert losses == sorted(losses, reverse=True)
 
@@ -103,9 +101,8 @@ def test_more_looks_are_taken_between_the_same_steps(rows):
     """What is seen at the end of a pass is seen however often one looks, so more looks never find worse weights."""
     x, y = rows
     once = Design(x=x[:50], y=y[:50], weight=None, validation_x=x[50:], validation_y=y[50:])
-    wild = Mlp(
-        hidden_layer_sizes=(32,), learning_rate_init=0.1, batch_size=4, max_iter=30, stopping=Stopping(rounds=30)
-    )
+    patient = EarlyStopping(rounds=30)
+    wild = Mlp(hidden_layer_sizes=(32,), learning_rate_init=0.1, batch_size=4, max_iter=30, early_stopping=patient)
     single, *more = [
         float(np.mean((wild.train(replace(once, looks=looks), seed=2).predict(x[50:]) - y[50:]) ** 2))
         for looks in (1, 2, 5, 70)
@@ -126,7 +123,7 @@ def test_patience_is_counted_in_passes_however_often_one_looks(rows, looks, part
 
     monkeypatch.setattr(Trainer, "epoch", watched)
     design = Design(x=x[:50], y=np.zeros(50), weight=None, validation_x=x[50:], validation_y=np.zeros(20), looks=looks)
-    Mlp(hidden_layer_sizes=(4,), batch_size=8, tol=1e9, stopping=Stopping(rounds=3)).train(design, seed=0)
+    Mlp(hidden_layer_sizes=(4,), batch_size=8, tol=1e9, early_stopping=EarlyStopping(rounds=3)).train(design, seed=0)
     assert len(seen) in (3 * parts, 3 * parts + 1)  # the first look is better than nothing
     assert sum(seen[:parts]) == 50
     assert all(size % 8 == 0 for size in seen[: parts - 1])
@@ -135,7 +132,7 @@ def test_patience_is_counted_in_passes_however_often_one_looks(rows, looks, part
 def test_it_stops_when_nothing_improves(rows):
     x, _ = rows
     design = Design(x=x[:50], y=np.zeros(50), weight=None, validation_x=x[50:], validation_y=np.zeros(20))
-    network = Mlp(hidden_layer_sizes=(4,), tol=1e9, stopping=Stopping(rounds=1)).train(design, seed=0)
+    network = Mlp(hidden_layer_sizes=(4,), tol=1e9, early_stopping=EarlyStopping(rounds=1)).train(design, seed=0)
     assert np.isfinite(network.predict(x)).all()
 
 

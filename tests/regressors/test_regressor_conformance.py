@@ -7,10 +7,9 @@ from regressor_parts import KINDS, Spy, line, numbered, synthetic, table
 from crda_spec.records import Column
 from crda_spec.regressors import REGRESSORS, Design, Fitter, Knn, Ridge
 from crda_spec.regressors.fit import fit_encoder
-from crda_spec.spaces import SEEDLESS, TAKES_NO_WEIGHTS
 
-SEEDED = set(REGRESSORS) - SEEDLESS  # what a spec may ask several models of
-WEIGHING = tuple(kind for kind in KINDS if kind not in TAKES_NO_WEIGHTS)
+SEEDED = {kind for kind, member in REGRESSORS.items() if not member.seedless}  # what a spec may ask several models of
+WEIGHING = tuple(kind for kind in KINDS if kind == "plugin" or REGRESSORS[kind].takes_weights)
 
 every_kind = pytest.mark.parametrize("member", KINDS, indirect=True)
 
@@ -79,7 +78,7 @@ def test_nearest_neighbours_take_no_weights():
         for weight in (None, np.arange(1.0, 21.0))
     )
     assert plain.tobytes() == weighted.tobytes()
-    assert frozenset({"knn"}) == TAKES_NO_WEIGHTS
+    assert [kind for kind, member in REGRESSORS.items() if not member.takes_weights] == ["knn"]
 
 
 @every_kind

@@ -3,7 +3,8 @@
 import pytest
 
 from crda_spec.errors import SpecError
-from crda_spec.regressors import load_plugin
+from crda_spec.regressors import EarlyStopping, Plugin
+from crda_spec.regressors._protocol import recorded_settings
 from crda_spec.regressors.plugin import plugin_names
 
 pytestmark = pytest.mark.usefixtures("installed_plugin")
@@ -11,13 +12,35 @@ pytestmark = pytest.mark.usefixtures("installed_plugin")
 
 def message(name, settings=None):
     with pytest.raises(SpecError) as caught:
-        load_plugin(name, settings or {})
+        Plugin(name=name, settings=settings or {}).load()
     return str(caught.value)
 
 
 def test_installed_plugins_are_found_by_name():
-    assert plugin_names() == ("absent", "normal_equations", "plain", "useless")
-    assert load_plugin("normal_equations", {"penalty": 2.5}).penalty == 2.5
+    assert plugin_names() == ("absent", "layered", "normal_equations", "plain", "useless")
+    assert Plugin(name="normal_equations", settings={"penalty": 2.5}).load().penalty == 2.5
+
+
+def test_a_plugin_is_recorded_under_its_own_kind_with_its_own_settings():
+    line = Plugin(name="normal_equations", settings={"penalty": 2.5}).load()
+    assert recorded_settings(line) == {"kind": "normal_equations", "penalty": 2.5}
+    layered = Plugin(name="layered", settings={"layers": [3, 2]}).load()
+    assert layered.stopping == EarlyStopping(rounds=7)
+    assert recorded_settings(layered) == {
+        "kind": "layered",
+        "layers": (3, 2),
+        "stopping": {"rounds": 7, "validation": 0.1},
+    }
+
+
+def test_settings_that_the_plugins_own_model_refuses_are_all_named_at_their_places():
+    assert message("layered", {"layers": [3, 0], "depth": 2}) == (
+        "regressor.settings.layers.1: the plugin 'layered' refused its settings: Input should be greater than or equal "
+        "to 1; see the plugin's documentation\n"
+        "regressor.settings.depth: the plugin 'layered' refused its settings: Extra inputs are not permitted; "
+        "see the plugin's documentation\n"
+        "2 problems"
+    )
 
 
 def test_a_misspelt_plugin():
@@ -26,7 +49,7 @@ def test_a_misspelt_plugin():
     )
     assert message("zzz") == (
         "regressor.name: no installed package offers the regressor 'zzz'; "
-        "installed: absent, normal_equations, plain, useless"
+        "installed: absent, layered, normal_equations, plain, useless"
     )
 
 

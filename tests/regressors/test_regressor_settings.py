@@ -1,34 +1,9 @@
 """Defaults, search spaces and the paper's tables say the same."""
 
-from dataclasses import MISSING, fields
-from typing import get_args
-
 import pytest
 
-from crda_spec.regressors import REGRESSORS, Mlp, Stopping, Xgboost
-from crda_spec.spaces import SPACES, Choice, LogUniform
-from crda_spec.spec import regressor as spec
-
-SPEC_CLASSES = {
-    get_args(member.model_fields["kind"].annotation)[0]: member
-    for member in get_args(get_args(spec.Regressor)[0])
-    if member is not spec.PluginRegressor
-}
-
-
-def test_every_kind_of_the_spec_has_a_member_and_the_other_way_round():
-    assert set(SPEC_CLASSES) == set(REGRESSORS)
-
-
-@pytest.mark.parametrize("kind", sorted(REGRESSORS))
-def test_defaults_of_spec_and_member_are_the_same_field_by_field(kind):
-    written = {name: value.default for name, value in SPEC_CLASSES[kind].model_fields.items() if name != "kind"}
-    if "early_stopping" in written:
-        rule = written.pop("early_stopping")
-        written["stopping"] = Stopping(rounds=rule.rounds, validation=rule.validation)
-    computed = {field.name: field.default for field in fields(REGRESSORS[kind])}
-    assert MISSING not in computed.values()
-    assert written == computed
+from crda_spec.regressors import REGRESSORS, EarlyStopping, Mlp, Xgboost
+from crda_spec.regressors._protocol import Choice, LogUniform
 
 
 def test_the_xgboost_defaults_are_the_modal_best_and_fixed_values_of_the_papers_table_tab_hparams_xgb():
@@ -41,7 +16,7 @@ def test_the_xgboost_defaults_are_the_modal_best_and_fixed_values_of_the_papers_
         reg_lambda=0.03981,
         n_estimators=1000,
         reg_alpha=0.0,
-        stopping=Stopping(rounds=20, validation=0.1),
+        early_stopping=EarlyStopping(rounds=20, validation=0.1),
     )
 
 
@@ -53,13 +28,13 @@ def test_the_mlp_defaults_are_the_modal_best_and_fixed_values_of_the_papers_tabl
         tol=0.00009,
         batch_size=32,
         max_iter=1000,
-        stopping=Stopping(rounds=20, validation=0.1),
+        early_stopping=EarlyStopping(rounds=20, validation=0.1),
     )
 
 
 def test_the_xgboost_space_is_that_of_the_papers_table_tab_hparams_xgb():
     """Ten points from 10^-3 to 10^-1 and six from 10^-3 to 10^1, evenly spaced in the exponent."""
-    space = SPACES["xgboost"]
+    space = Xgboost.space
     assert set(space) == {
         "learning_rate",
         "max_depth",
@@ -82,7 +57,7 @@ def test_the_xgboost_space_is_that_of_the_papers_table_tab_hparams_xgb():
 
 
 def test_the_mlp_space_is_that_of_the_papers_table_tab_hparams_mlp():
-    assert SPACES["mlp"] == {
+    assert Mlp.space == {
         "hidden_layer_sizes": Choice(((128, 64, 32), (128, 64), (64, 32), (64,))),
         "alpha": LogUniform(1e-5, 1e-3),
         "learning_rate_init": LogUniform(1e-3, 1e-2),
@@ -90,14 +65,18 @@ def test_the_mlp_space_is_that_of_the_papers_table_tab_hparams_mlp():
     }
 
 
-@pytest.mark.parametrize("kind", sorted(SPACES))
+@pytest.mark.parametrize("kind", sorted(REGRESSORS))
 def test_every_value_of_a_space_is_one_that_a_user_may_write(kind):
-    names = {field.name for field in fields(REGRESSORS[kind])}
-    for name, prior in SPACES[kind].items():
-        assert name in names
+    member = REGRESSORS[kind]
+    for name, prior in member.space.items():
         for step in range(50):
             value = prior.at(step / 50)
-            assert getattr(SPEC_CLASSES[kind](kind=kind, **{name: value}), name) == value
+            assert getattr(member(**{name: value}), name) == value
+
+
+def test_all_but_least_squares_can_be_tuned_and_a_setting_that_the_user_wrote_is_not_searched():
+    assert [kind for kind, member in REGRESSORS.items() if not member.space] == ["linear"]
+    assert set(Mlp(alpha=0.1).open_space()) == {"hidden_layer_sizes", "learning_rate_init", "tol"}
 
 
 def test_a_choice_gives_each_value_alike_and_a_log_uniform_prior_stays_within_its_ends():

@@ -7,7 +7,7 @@ import pytest
 from regressor_parts import Spy, line, numbered, quick, synthetic
 
 from crda_spec.records import Table
-from crda_spec.regressors import Design, Fitter, Mlp, Ridge, Stopping, Xgboost
+from crda_spec.regressors import Design, EarlyStopping, Fitter, Mlp, Ridge, Xgboost
 from crda_spec.regressors.teachers import BaggedTeacher, FoldContext
 from crda_spec.regressors.teachers.committee import stacking_weights
 from crda_spec.regressors.teachers.fold_models import unseen_error
@@ -20,7 +20,7 @@ def weighted(train: Table, weights) -> Table:
 
 
 def design_of(train, extra=None, *, stopping=None, watch="real") -> Design:
-    spy = Spy(stopping)
+    spy = Spy(early_stopping=stopping)
     Fitter(spy).fit(train, extra, seed=1, watch=watch)
     return spy.designs[0]
 
@@ -54,7 +54,7 @@ def test_without_weights_a_design_is_what_it_was():
     train = numbered(10)
     assert design_of(train, synthetic(train, [0, 1])).weight is None
     assert design_of(train, synthetic(train, [0, 1], weight=0.5)).weight.tolist() == [1.0] * 10 + [0.5] * 2
-    assert design_of(train, stopping=Stopping(validation=0.3)).validation_weight is None
+    assert design_of(train, stopping=EarlyStopping(validation=0.3)).validation_weight is None
 
 
 @pytest.mark.parametrize("watch", ["real", "synthetic"])
@@ -63,7 +63,7 @@ def test_watched_rows_weigh_too(watch):
     train = numbered(10)
     train = weighted(train, np.exp(train.y))
     made = synthetic(train, range(10), y=train.y)
-    design = design_of(train, made, stopping=Stopping(validation=0.3), watch=watch)
+    design = design_of(train, made, stopping=EarlyStopping(validation=0.3), watch=watch)
     heft = train.weights / train.weights.mean()
     encoded = (train.y - train.y.mean()) / train.y.std()
     where = [int(np.abs(encoded - y).argmin()) for y in design.validation_y]

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from regressor_parts import Spy, line, numbered, row_numbers, table
+from regressor_parts import Spy, committee, line, numbered, row_numbers, table
 from scipy.optimize import minimize
 
 from crda_spec.data.folds import Division, folds
 from crda_spec.errors import DataError
-from crda_spec.regressors import Fitter, Knn, Linear, RandomForest, Ridge, Stopping, Svr
-from crda_spec.regressors.teachers import BaggedTeacher, CommitteeTeacher, CrossfitTeacher, FoldContext, SingleTeacher
+from crda_spec.regressors import EarlyStopping, Fitter, Knn, Linear, RandomForest, Ridge, Svr
+from crda_spec.regressors.teachers import BaggedTeacher, CrossfitTeacher, FoldContext, SingleTeacher
 from crda_spec.regressors.teachers.bagged import bags
 from crda_spec.regressors.teachers.committee import stacking_weights
 from crda_spec.regressors.teachers.fold_models import fold_context
@@ -21,13 +21,13 @@ from crda_spec.seeds import stream
 
 RULES = [
     SingleTeacher(),
-    CrossfitTeacher(4),
-    CrossfitTeacher(3, repeats=2),
+    CrossfitTeacher(folds=4),
+    CrossfitTeacher(folds=3, repeats=2),
     CrossfitTeacher(),
     CrossfitTeacher(repeats=2),
-    BaggedTeacher(4),
-    CommitteeTeacher((None, Ridge(), Knn()), 3),
-    CommitteeTeacher((None, Ridge(), Knn())),
+    BaggedTeacher(members=4),
+    committee(None, Ridge(), Knn(), folds=3),
+    committee(None, Ridge(), Knn()),
 ]
 
 
@@ -84,7 +84,7 @@ def test_a_rows_own_outcome_does_not_reach_its_out_of_fold_prediction(rule, grou
 
 def test_repeats_start_the_gates_folds_from_other_seeds_and_draw_folds_of_their_own_anew():
     train = numbered(30)
-    for rule, same in ((CrossfitTeacher(repeats=2), True), (CrossfitTeacher(5, repeats=2), False)):
+    for rule, same in ((CrossfitTeacher(repeats=2), True), (CrossfitTeacher(folds=5, repeats=2), False)):
         spy = Spy()
         teacher, _ = taught(rule, train, regressor=spy)
         designs = zip(teacher.members, spy.designs[1:], strict=True)
@@ -157,7 +157,7 @@ def test_bags_that_cannot_leave_anything_out(units, count, message):
 def test_out_of_bag_predictions_are_the_mean_of_the_members_that_did_not_draw_the_row(grouped):
     groups = np.arange(24) // 3 if grouped else None
     train, spy = numbered(24, groups=groups), Spy()
-    teacher, _ = taught(BaggedTeacher(5), train, regressor=spy)
+    teacher, _ = taught(BaggedTeacher(members=5), train, regressor=spy)
     drawn = [row_numbers(one.encoder, design.x) for one, design in zip(teacher.members, spy.designs[1:], strict=True)]
     for row in range(24):
         voices = [train.y[rows].mean() for rows in drawn if row not in rows]
@@ -170,8 +170,8 @@ def test_out_of_bag_predictions_are_the_mean_of_the_members_that_did_not_draw_th
 
 
 def test_copies_of_a_row_in_a_bag_are_watched_together_or_not_at_all():
-    spy = Spy(stopping=Stopping(validation=0.3))
-    teacher, _ = taught(BaggedTeacher(4), numbered(30), regressor=spy)
+    spy = Spy(early_stopping=EarlyStopping(validation=0.3))
+    teacher, _ = taught(BaggedTeacher(members=4), numbered(30), regressor=spy)
     for member, design in zip(teacher.members, spy.designs[1:], strict=True):
         seen, watched = (set(row_numbers(member.encoder, x)) for x in (design.x, design.validation_x))
         assert watched
@@ -258,7 +258,7 @@ class Useless:
 
 def test_a_kind_without_weight_is_not_asked_again():
     train, useless = line(60), Useless()
-    teacher, fitter = taught(CommitteeTeacher((None, useless), 4), train, regressor=Linear())
+    teacher, fitter = taught(committee(None, useless, folds=4), train, regressor=Linear())
     assert [(one.name, one.fitted) for one in teacher.families] == [("linear", 4), ("useless", 4)]
     assert [one.weight for one in teacher.families] == [1.0, 0.0]
     assert len(teacher.members) == 4
@@ -273,12 +273,12 @@ def test_the_committee_is_no_worse_than_its_best_kind_on_rows_it_has_not_seen():
     rng = np.random.default_rng(2)
     x = rng.uniform(-2, 2, size=(200, 3))
     train = table(x, np.sin(2 * x[:, 0]) + x[:, 1] + 0.1 * rng.normal(size=200))
-    teacher, _ = taught(CommitteeTeacher((None, Ridge(), Svr(), Knn()), 5), train)
+    teacher, _ = taught(committee(None, Ridge(), Svr(), Knn(), folds=5), train)
     mixed = np.mean((train.y - teacher.out_of_fold) ** 2)
     assert mixed <= min(one.error for one in teacher.families)
     assert {one.name for one in teacher.families} == {"random_forest", "ridge", "svr", "knn"}
 
 
 def test_two_of_a_kind_have_two_names():
-    teacher, _ = taught(CommitteeTeacher((Ridge(), Ridge(alpha=9.0), None), 3), line(30), regressor=Ridge(alpha=4.0))
+    teacher, _ = taught(committee(Ridge(), Ridge(alpha=9.0), None, folds=3), line(30), regressor=Ridge(alpha=4.0))
     assert [one.name for one in teacher.families] == ["ridge", "ridge 2", "ridge 3"]

@@ -1,52 +1,52 @@
 """Random search inside the training rows, and the two teachers."""
 
-from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pytest
+from pydantic import Field
 from regressor_parts import Mean, Spy, line, numbered, row_numbers, table
 
 from crda_spec.errors import DataError, SpecError
 from crda_spec.records import Column
-from crda_spec.regressors import Fitter, Ridge
+from crda_spec.regressors import BaseRegressor, Fitter, Ridge
+from crda_spec.regressors._protocol import Choice, LogUniform, Space
 from crda_spec.regressors.fit import fit_encoder
 from crda_spec.regressors.teachers import CrossfitTeacher, FoldContext, SingleTeacher
 from crda_spec.regressors.tune import RandomSearch, tune
-from crda_spec.spaces import Choice, LogUniform
 from crda_spec.spec.build import build_plan
 from crda_spec.spec.check import load_spec
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Tunable:
+class Tunable(BaseRegressor):
     """A regressor with a setting, whose copies share one notebook: (setting, seed, rows trained on)."""
 
-    kind: ClassVar[str] = "tunable"
-    stopping: ClassVar[None] = None
+    kind: Literal["tunable"] = "tunable"
     level: float = 0.0
-    notes: list = field(default_factory=list)
+    notes: list[Any] = Field(default_factory=list)
 
     def train(self, design, *, seed):
         self.notes.append((self.level, seed, len(design.y)))
         return Mean(self.level)
 
 
-def search(space, *, trials=6, folds=3):
-    return RandomSearch(space=space, trials=trials, folds=folds)
+def searching(member, given):
+    """A member of the same kind with another search space."""
+
+    class Searched(member):
+        space: ClassVar[Space] = given
+
+    return Searched
+
+
+SEARCH = RandomSearch(trials=6, folds=3)
 
 
 def test_the_better_of_two_obviously_different_settings_wins():
+    member = searching(Ridge, {"alpha": Choice((1e-6, 1e6))})
     for seed in range(3):
-        found = tune(
-            Ridge(alpha=7.0),
-            search({"alpha": Choice((1e-6, 1e6))}),
-            line(60),
-            fill="median",
-            seed=seed,
-            index=(0,),
-        )
-        assert found.regressor == Ridge(alpha=1e-6)
+        found = tune(member(), SEARCH, line(60), fill="median", seed=seed, index=(0,))
+        assert found.regressor == member(alpha=1e-6)
         assert found.chosen == {"alpha": 1e-6}
         assert found.fits == 18
         assert found.loss < 0.1 * line(60).y.var()
@@ -54,9 +54,8 @@ def test_the_better_of_two_obviously_different_settings_wins():
 
 def test_the_search_is_deterministic_and_each_set_of_rows_has_its_own():
     def levels(seed, index):
-        member = Tunable()
-        space = {"level": LogUniform(1e-3, 1e3)}
-        tune(member, search(space), line(30), fill="median", seed=seed, index=index)
+        member = searching(Tunable, {"level": LogUniform(1e-3, 1e3)})()
+        tune(member, SEARCH, line(30), fill="median", seed=seed, index=index)
         return member.notes
 
     assert levels(1, (0,)) == levels(1, (0,))
@@ -65,8 +64,8 @@ def test_the_search_is_deterministic_and_each_set_of_rows_has_its_own():
 
 
 def test_every_trial_is_scored_on_the_same_folds_with_the_same_seeds():
-    member = Tunable()
-    tune(member, search({"level": LogUniform(1e-3, 1.0)}), line(31), fill="median", seed=4, index=(3,))
+    member = searching(Tunable, {"level": LogUniform(1e-3, 1.0)})()
+    tune(member, SEARCH, line(31), fill="median", seed=4, index=(3,))
     trials = [member.notes[start : start + 3] for start in range(0, 18, 3)]
     assert len({level for ((level, *_), *_) in trials}) == 6
     assert all([note[1:] for note in trial] == [note[1:] for note in trials[0]] for trial in trials)
@@ -78,8 +77,8 @@ def test_every_trial_is_scored_on_the_same_folds_with_the_same_seeds():
 def test_a_setting_that_runs_away_never_wins(runaway):
     first = set()
     for seed in range(6):
-        member = Tunable()
-        found = tune(member, search({"level": Choice((runaway, 0.5))}), line(30), fill="median", seed=seed, index=(0,))
+        member = searching(Tunable, {"level": Choice((runaway, 0.5))})()
+        found = tune(member, SEARCH, line(30), fill="median", seed=seed, index=(0,))
         assert found.chosen == {"level": 0.5}
         assert np.isfinite(found.loss)
         first.add(member.notes[0][0] == 0.5)
@@ -87,9 +86,9 @@ def test_a_setting_that_runs_away_never_wins(runaway):
 
 
 def test_a_search_in_which_everything_runs_away_is_an_error():
-    space = {"level": Choice((float("nan"), 1e200))}
+    member = searching(Tunable, {"level": Choice((float("nan"), 1e200))})()
     with pytest.raises(DataError) as caught:
-        tune(Tunable(), search(space), line(30), fill="median", seed=0, index=(0,))
+        tune(member, SEARCH, line(30), fill="median", seed=0, index=(0,))
     assert str(caught.value) == (
         "tune: all 6 trials of the search ended with numbers that are not finite; look for extreme values in the data"
     )
@@ -101,7 +100,7 @@ def test_groups_stay_whole_in_the_search():
     column = Column(name="patient", type="category", labels=tuple("abcdefghij"))
     train = table(patient[:, None], np.arange(30), columns=(column,), groups=patient)
     spy = Spy()
-    tune(spy, search({}, trials=1, folds=5), train, fill="median", seed=0, index=())
+    tune(spy, RandomSearch(trials=1, folds=5), train, fill="median", seed=0, index=())
     assert len(spy.designs) == 5
     for design in spy.designs:
         assert design.x.sum(axis=0).tolist() == [3.0] * 8  # eight patients, whole; the other two get no column
@@ -122,7 +121,7 @@ def test_a_setting_that_the_user_wrote_is_not_searched(tmp_path):
     plan = build_plan(*load_spec(file))
     searched = plan.procedure.search
     assert (searched.trials, searched.folds) == (7, 4)
-    assert set(searched.space) == {
+    assert set(plan.procedure.regressor.open_space()) == {
         "learning_rate",
         "min_child_weight",
         "subsample",

@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import pytest
-from crda_spec.spec.gate import WilcoxonGate
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -12,19 +11,14 @@ from crda_spec.data.contract import ColumnContract
 from crda_spec.data.dataset import Dataset, MissingDrop
 from crda_spec.data.sources import Csv
 from crda_spec.data.split import ColumnSplit, FractionSplit
+from crda_spec.gate.tests import Wilcoxon
+from crda_spec.regressors import EarlyStopping, Linear, Mlp, Ridge, Xgboost
+from crda_spec.regressors.teachers import BaggedTeacher, CommitteeTeacher, CrossfitTeacher, SingleTeacher, Student
 from crda_spec.spec.causal import Causal, EdgesGraph, PcDiscovery
-from crda_spec.spec.counterfactual import (
-    BaggedTeacher,
-    CommitteeTeacher,
-    Counterfactual,
-    CrossfitTeacher,
-    SingleTeacher,
-    StudentMember,
-)
+from crda_spec.spec.counterfactual import Counterfactual
 from crda_spec.spec.load import read_draft
 from crda_spec.spec.partition import Partition
 from crda_spec.spec.perturbation import JitterPolicy, Perturbation, ResamplePolicy, ScalePolicy
-from crda_spec.spec.regressor import EarlyStopping, LinearRegressor, MlpRegressor, RidgeRegressor, XgboostRegressor
 from crda_spec.spec.render import redact_url, render, resolved
 from crda_spec.spec.run import RunSpec
 from crda_spec.spec.tune import NoTuning, RandomizedTuning
@@ -73,12 +67,11 @@ POLICIES = st.one_of(
 )
 STOPPING = st.none() | st.builds(EarlyStopping, rounds=st.integers(1, 50), validation=st.floats(0.001, 0.5))
 REGRESSORS = st.one_of(
-    st.just(LinearRegressor(kind="linear")),
-    st.builds(RidgeRegressor, kind=st.just("ridge"), alpha=POSITIVE),
-    st.builds(XgboostRegressor, kind=st.just("xgboost"), max_depth=st.integers(1, 9), early_stopping=STOPPING),
+    st.just(Linear()),
+    st.builds(Ridge, alpha=POSITIVE),
+    st.builds(Xgboost, max_depth=st.integers(1, 9), early_stopping=STOPPING),
     st.builds(
-        MlpRegressor,
-        kind=st.just("mlp"),
+        Mlp,
         hidden_layer_sizes=st.lists(st.integers(1, 99), min_size=1, max_size=3).map(tuple),
         early_stopping=STOPPING,
     ),
@@ -112,15 +105,15 @@ def specs(draw: st.DrawFn) -> RunSpec:
         missing=MissingDrop(kind="drop"),
         split=draw(st.sampled_from([split, by_column])),
     )
-    members = (StudentMember(kind="student"), RidgeRegressor(kind="ridge", alpha=draw(FRACTION)))
+    members = (Student(), Ridge(alpha=draw(FRACTION)))
     teacher = draw(
         st.sampled_from(
             [
-                SingleTeacher(kind="single"),
-                CrossfitTeacher(kind="crossfit", folds=4),
-                CrossfitTeacher(kind="crossfit", repeats=2),
-                BaggedTeacher(kind="bagged", members=3),
-                CommitteeTeacher(kind="committee", members=members),
+                SingleTeacher(),
+                CrossfitTeacher(folds=4),
+                CrossfitTeacher(repeats=2),
+                BaggedTeacher(members=3),
+                CommitteeTeacher(members=members),
             ]
         )
     )
@@ -137,8 +130,8 @@ def specs(draw: st.DrawFn) -> RunSpec:
         regressor=draw(REGRESSORS),
         counterfactual=Counterfactual(teacher=teacher, retention=draw(FRACTION)),
         perturbation=Perturbation(default=draw(POLICIES), features=draw(st.dictionaries(NAMES, POLICIES, max_size=2))),
-        gate=WilcoxonGate(kind="wilcoxon", folds=draw(st.integers(12, 30)), alpha=draw(FRACTION)),
-        tune=draw(st.sampled_from([NoTuning(kind="none"), RandomizedTuning(kind="randomized", trials=3)])),
+        gate=Wilcoxon(folds=draw(st.integers(12, 30)), alpha=draw(FRACTION)),
+        tune=draw(st.sampled_from([NoTuning(kind="none"), RandomizedTuning(trials=3)])),
     )
 
 

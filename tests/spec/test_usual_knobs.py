@@ -2,13 +2,13 @@
 
 import pytest
 
-from crda_spec.spaces import SPACES, TAKES_NO_WEIGHTS
+from crda_spec.regressors import REGRESSORS
 from crda_spec.spec.build import build_plan
 from crda_spec.spec.recipes import preset_of
 from crda_spec.spec.tune import usual_knobs
 
 SEARCH = "tune: {kind: none, augmentation: {kind: tpe, trials: 1, folds: 2}}\n"
-KINDS = sorted({*SPACES, "linear"})
+KINDS = sorted(REGRESSORS)
 
 
 @pytest.mark.parametrize("recipe", ["paper", "distilled"])
@@ -19,7 +19,7 @@ def test_a_search_starts_from_the_recipe_itself(load, recipe, kind):
     declared = space.declared(plan.procedure)
     assert declared is not None, "one of the recipe's values is not among those searched"
     assert space.applied(plan.procedure, declared) == plan.procedure
-    assert ("weight" in declared) == (recipe == "distilled" and kind not in TAKES_NO_WEIGHTS)
+    assert ("weight" in declared) == (recipe == "distilled" and REGRESSORS[kind].takes_weights)
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "plugin"])

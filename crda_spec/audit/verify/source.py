@@ -23,7 +23,7 @@ from crda_spec.audit.verify.losses import read_scored
 from crda_spec.audit.verify.rows import FILE, Ledger
 from crda_spec.errors import show
 from crda_spec.records import NOBODY, DataReport, HeldOut, Split, Table
-from crda_spec.regressors import Stopping
+from crda_spec.regressors import EarlyStopping
 from crda_spec.regressors.fit import student_seed, watched_rows
 from crda_spec.regressors.metrics import named_metric
 
@@ -110,7 +110,7 @@ def _times(lines: Sequence[Mapping[str, str]], split: Split) -> Iterator[Finding
 def _trained(ledger: Ledger, record: Mapping[str, Any], train: Table) -> Iterator[Finding]:
     """`_crda_trained`: early stopping sets rows aside, and with them all that was made from them."""
     told = record["regressor"].get("stopping")
-    stopping = None if told is None else Stopping(**told)
+    stopping = None if told is None else EarlyStopping(**told)
     watched = np.zeros(len(train), dtype=bool)
     watched[watched_rows(train, stopping, seed=student_seed(record["seed"], (0,)))] = True
     stems = [(rows != NOBODY) & watched[rows] for rows in (ledger.source, ledger.partner, ledger.noise_row)]

@@ -1,13 +1,20 @@
 """Who labels the counterfactual rows: a family, one member a file."""
 
+from typing import Annotated
+
+from pydantic import Field
+
 from crda_spec.regressors.teachers._protocol import FoldContext, Seat, TeacherRule
 from crda_spec.regressors.teachers.bagged import BaggedTeacher
-from crda_spec.regressors.teachers.committee import CommitteeTeacher
+from crda_spec.regressors.teachers.committee import CommitteeTeacher, Student
 from crda_spec.regressors.teachers.crossfit import CrossfitTeacher
 from crda_spec.regressors.teachers.fold_models import FoldModelCache
 from crda_spec.regressors.teachers.single import SingleTeacher
 
+AnyTeacher = Annotated[SingleTeacher | CrossfitTeacher | BaggedTeacher | CommitteeTeacher, Field(discriminator="kind")]
+
 __all__ = [
+    "AnyTeacher",
     "BaggedTeacher",
     "CommitteeTeacher",
     "CrossfitTeacher",
@@ -15,5 +22,6 @@ __all__ = [
     "FoldModelCache",
     "Seat",
     "SingleTeacher",
+    "Student",
     "TeacherRule",
 ]

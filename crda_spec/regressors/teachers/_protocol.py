@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import combinations
-from typing import ClassVar, Protocol
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
 from crda_spec.records import IntArray, Table, Teacher
 from crda_spec.regressors._protocol import Regressor
 from crda_spec.regressors.fit import FittedModel, Fitter
+from crda_spec.strict import Strict
 
 Block = tuple[int, ...]  # numbers of folds, counted from 1, in ascending order
 
@@ -83,26 +84,40 @@ class FoldContext:
         return replace(self, seed=seed, ready={}, plain=None)
 
 
-class TeacherRule(Protocol):
+Folds = int | Literal["gate", "blocks"]
+FOLDS = (
+    "How many folds. gate: as many as the gate has, and the same ones, so that a fitted model serves both. blocks: the "
+    "same on all training rows, but inside the gate a model leaves out several folds at once and serves all of them: "
+    "far fewer are fitted. A number from 2 to 50: folds of the teacher's own, whose models serve nobody else."
+)
+
+
+class TeacherRule(Strict):
     """How a teacher comes from training rows."""
 
-    kind: ClassVar[str]
-    predicts_unseen: ClassVar[bool]  # whether it has out-of-fold predictions
+    predicts_unseen: ClassVar[bool] = True  # whether it has out-of-fold predictions
+
+    kind: str
 
     @property
     def seats(self) -> tuple[Seat, ...]:
         """Who is fitted once for each of the gate's folds; empty when its members do not follow these folds."""
-        ...
+        return ()
 
     @property
     def in_blocks(self) -> bool:
         """Whether a member inside an outer fold leaves out several of the other folds at once (`fold_blocks`)."""
-        ...
+        return False
+
+    def with_student(self, student: Regressor | None) -> Self:
+        """The rule once it is known who the student is; None: a search will change its settings."""
+        del student
+        return self
 
     def fits(self, parts: int) -> int:
         """How many models it needs beside the plain one, where the gate's folds are left out in this many parts."""
-        ...
+        raise NotImplementedError
 
     def teach(self, train: Table, fitter: Fitter, plain: FittedModel, context: FoldContext) -> Teacher:
         """`plain` is the model already fitted on all of `train`; what the context holds ready is not fitted again."""
-        ...
+        raise NotImplementedError

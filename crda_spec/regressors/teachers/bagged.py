@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import Literal
 
 import numpy as np
+from pydantic import Field
 
 from crda_spec.data.raw import counted
 from crda_spec.errors import Complaint, DataError
 from crda_spec.records import IntArray, Table, Teacher, TeacherFamily
 from crda_spec.regressors.fit import FittedModel, Fitter
-from crda_spec.regressors.teachers._protocol import FoldContext, Seat
+from crda_spec.regressors.teachers._protocol import FoldContext, TeacherRule
 from crda_spec.regressors.teachers.fold_models import unseen_error
 from crda_spec.seeds import integer_seed, stream
 
 
-@dataclass(frozen=True, slots=True)
-class BaggedTeacher:
+class BaggedTeacher(TeacherRule):
     """Every member trains on a bag of rows drawn with repetition, whole groups when rows belong together.
 
     Its out-of-fold prediction of a row is the mean of the members whose bag lacks that row. About a third of the rows
     is missing from each bag, but with few bags some row would be in all of them: see `bags`.
     """
 
-    kind: ClassVar[str] = "bagged"
-    predicts_unseen: ClassVar[bool] = True
-    seats: ClassVar[tuple[Seat, ...]] = ()
-    in_blocks: ClassVar[bool] = False
-    members: int = 10
+    kind: Literal["bagged"] = Field(
+        "bagged",
+        description=(
+            "The mean of models that each train on rows drawn with repetition (whole groups, where rows are grouped); "
+            "a row's out-of-fold prediction comes from the members that did not draw it."
+        ),
+    )
+    members: int = Field(10, ge=2, le=200, description="How many models.")
 
     def fits(self, parts: int) -> int:
         """One a bag."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import Literal
+
+from pydantic import Field
 
 from crda_spec.records import Table, Teacher
 from crda_spec.regressors.fit import FittedModel, Fitter
-from crda_spec.regressors.teachers._protocol import FoldContext, Seat
+from crda_spec.regressors.teachers._protocol import FOLDS, FoldContext, Folds, Seat, TeacherRule
 from crda_spec.regressors.teachers.fold_models import gate_lines, own_lines, weighed_teacher
 
 # Of the member of all rows, where blocks leave the others two thirds of them each. That one is the plain model itself,
@@ -15,36 +16,48 @@ from crda_spec.regressors.teachers.fold_models import gate_lines, own_lines, wei
 _WHOLE_SHARE = 0.75
 
 
-@dataclass(frozen=True, slots=True)
-class CrossfitTeacher:
+class CrossfitTeacher(TeacherRule):
     """Each member predicts its own fold without having seen it; the teacher's word is the mean of all members.
 
     Repeats average over more models. On the gate's folds a repeat starts the same folds from another seed, so that its
     members can be shared too; with folds of its own, each repeat draws new ones.
     """
 
-    kind: ClassVar[str] = "crossfit"
-    predicts_unseen: ClassVar[bool] = True
-    folds: int | None = None  # None: the gate's
-    repeats: int = 1
-    in_blocks: bool = False
+    kind: Literal["crossfit"] = Field(
+        "crossfit",
+        description="The mean of one model per fold; it also gives predictions for rows that a member has not seen.",
+    )
+    folds: Folds = Field("gate", description=FOLDS)
+    repeats: int = Field(
+        1,
+        ge=1,
+        le=20,
+        description=(
+            "How many models for each fold, from different seeds; with a number of folds, each repeat draws new folds."
+        ),
+    )
 
     @property
     def _all_seats(self) -> tuple[Seat, ...]:
         return tuple(Seat(repeat=repeat) for repeat in range(self.repeats))
 
     @property
+    def in_blocks(self) -> bool:
+        """Whether `folds` says so."""
+        return self.folds == "blocks"
+
+    @property
     def seats(self) -> tuple[Seat, ...]:
         """One a repeat."""
-        return self._all_seats if self.folds is None else ()
+        return self._all_seats if isinstance(self.folds, str) else ()
 
     def fits(self, parts: int) -> int:
         """One member a fold and repeat."""
-        return self.repeats * (parts if self.folds is None else self.folds)
+        return self.repeats * (parts if isinstance(self.folds, str) else self.folds)
 
     def teach(self, train: Table, fitter: Fitter, plain: FittedModel, context: FoldContext) -> Teacher:
         """Costs one fit a fold and repeat, less what is ready."""
-        if self.folds is None:
+        if isinstance(self.folds, str):
             lines = gate_lines(train, fitter, self._all_seats, plain, context)
         else:
             lines = own_lines(train, fitter, self._all_seats, self.folds, context)

@@ -33,7 +33,6 @@ from functools import partial
 from itertools import combinations
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from crda_spec.data.folds import Division, count_pieces, left_out_folds
 from crda_spec.execution import in_order
@@ -283,6 +282,8 @@ class FoldFitting:
 
     def fit(self, key: ModelKey) -> tuple[FittedModel, float]:
         """The model and the seconds it took."""
+        from threadpoolctl import threadpool_limits
+
         seat = Seat() if key.seat == STUDENT else self.layout.seats[key.seat]
         if key.left_out:
             seed = fold_model_seed(self.division.seed, seat, key.seat, key.left_out)

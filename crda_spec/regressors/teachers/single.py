@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
+
+from pydantic import Field
 
 from crda_spec.records import Table, Teacher, TeacherFamily
 from crda_spec.regressors.fit import FittedModel, Fitter
-from crda_spec.regressors.teachers._protocol import FoldContext, Seat
+from crda_spec.regressors.teachers._protocol import FoldContext, TeacherRule
 
 
-@dataclass(frozen=True, slots=True)
-class SingleTeacher:
+class SingleTeacher(TeacherRule):
     """The plain model itself; it has seen every row."""
 
-    kind: ClassVar[str] = "single"
     predicts_unseen: ClassVar[bool] = False
-    seats: ClassVar[tuple[Seat, ...]] = ()
-    in_blocks: ClassVar[bool] = False
+
+    kind: Literal["single"] = Field("single", description="One model fitted on all training rows, as in the paper.")
 
     def fits(self, parts: int) -> int:
         """None: the plain model is there anyway."""
