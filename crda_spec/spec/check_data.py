@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.data import headers
 from crda_spec.data.equations.parse import check_hidden, read_equations
 from crda_spec.data.worlds import DECLARED
@@ -13,7 +14,6 @@ from crda_spec.errors import Complaint, CrdaError, SpecError, did_you_mean, show
 from crda_spec.spec.dataset import ColumnSplit, Dataset, Source, SourceSplit
 from crda_spec.spec.load import Draft
 from crda_spec.spec.partition import Partition
-from crda_spec.spec.perturbation import Perturbation
 
 LEDGER_PREFIX = "_crda_"  # of the columns that augmented.parquet adds; audit/tables.py writes them
 
