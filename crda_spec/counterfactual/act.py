@@ -381,7 +381,7 @@ class _Drawing:
         for number, move in enumerate(self.moves):
             column, position = move.feature.column, move.feature.position
             here = None if self.chosen is None else self.chosen[rows, number]
-            cells = np.ascontiguousarray(x[:, position])
+            cells = x[:, position].copy()
             own = streams.open(streams.own + move.stream, attempt)
             shared = streams.open(streams.shared + move.policy.label, attempt)
             proposal = move.policy.propose(cells, move.feature, context, rng=own, shared=shared)
