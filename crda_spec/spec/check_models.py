@@ -6,7 +6,7 @@ import importlib.util
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from crda_spec.counterfactual.policies import POLICIES, Plugin, Scale
+from crda_spec.counterfactual.policies import POLICIES, PluginPolicy, Scale
 from crda_spec.errors import Complaint, show
 from crda_spec.spaces import SEEDLESS, SPACES, TAKES_NO_WEIGHTS, Space
 from crda_spec.spec.load import Draft
@@ -254,7 +254,7 @@ def _written_knobs(knobs: Knobs, draft: Draft, parts: Mapping[str, Any]) -> Iter
         what = "each policy to choose from has its own size, so reach has nothing to set"
         yield _bad("reach", what, "remove reach, and list a policy once for each size")
     for position, policy in enumerate(knobs.policy or ()):
-        if isinstance(policy, Plugin):
+        if isinstance(policy, PluginPolicy):
             yield from policy.complaints(f"{_KNOBS}.policy.{position}")
     yield from _fits_the_rest(knobs, parts)
 

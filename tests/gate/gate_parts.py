@@ -5,7 +5,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from crda_spec.counterfactual.act import Acting
 from crda_spec.counterfactual.partition import (
     Choice,
     DeclaredPartitioner,
@@ -13,6 +12,7 @@ from crda_spec.counterfactual.partition import (
     MethodFinder,
     Screening,
 )
+from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.policies import Jitter
 from crda_spec.counterfactual.procedure import Procedure
 from crda_spec.data.folds import Division
@@ -129,7 +129,8 @@ def procedure(train, *, regressor=None, declared=True, keep=(), **changes):
         teacher=SingleTeacher(),
         residuals="in_sample",
         partitioner=known if declared else found,
-        acting=Acting(default=Jitter(sd=0.5), factor=1.0),
+        perturbation=Perturbation(default=Jitter(sd=0.5)),
+        factor=1.0,
         retention=1.0,
         weight=1.0,
     )

@@ -10,20 +10,23 @@ from crda_spec.counterfactual.policies.flip import Flip
 from crda_spec.counterfactual.policies.grid import Grid, cell
 from crda_spec.counterfactual.policies.interpolate import Interpolate
 from crda_spec.counterfactual.policies.jitter import Jitter
-from crda_spec.counterfactual.policies.plugin import Plugin
+from crda_spec.counterfactual.policies.plugin import PluginPolicy
 from crda_spec.counterfactual.policies.quantile import Quantile
 from crda_spec.counterfactual.policies.resample import Resample
 from crda_spec.counterfactual.policies.scale import Scale
 from crda_spec.counterfactual.policies.shift import Shift
 
-_Anywhere = Scale | Shift | Jitter | Quantile | Resample | Interpolate | Conditional | Plugin
-_Single = Scale | Shift | Jitter | Quantile | Resample | Flip | Interpolate | Grid | Conditional | Plugin
+_Anywhere = Scale | Shift | Jitter | Quantile | Resample | Interpolate | Conditional | PluginPolicy
+_Single = Scale | Shift | Jitter | Quantile | Resample | Flip | Interpolate | Grid | Conditional | PluginPolicy
 
 # A grid of values and a flip suit a feature of a known type, so they are no defaults.
 DefaultPolicy = Annotated[_Anywhere, Field(discriminator="kind")]
 Policy = Annotated[_Single, Field(discriminator="kind")]
 
-POLICIES: dict[str, type[BasePolicy]] = {member.model_fields["kind"].default: member for member in get_args(_Single)}
+# By kind, those of this package.
+POLICIES: dict[str, type[BasePolicy]] = {
+    member.model_fields["kind"].default: member for member in get_args(_Single) if member is not PluginPolicy
+}
 
 __all__ = [
     "POLICIES",
@@ -35,7 +38,7 @@ __all__ = [
     "Grid",
     "Interpolate",
     "Jitter",
-    "Plugin",
+    "PluginPolicy",
     "Policy",
     "Proposal",
     "Quantile",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import Field
@@ -12,16 +12,14 @@ from pydantic import Field
 from crda_spec.counterfactual.policies._protocol import BasePolicy, Feature, Proposal, Rows
 from crda_spec.errors import Complaint, SpecError, show
 from crda_spec.plugins import load_plugin, refused
-from crda_spec.records import Array, Column, ColumnType
+from crda_spec.records import Array, Column
 
 GROUP = "crda_spec.policies"
 _PATH = "perturbation.default"  # where a plugin is written, until somebody knows better
 
 
-class Plugin(BasePolicy):
+class PluginPolicy(BasePolicy):
     """A policy of another package: a class derived from `BasePolicy`, found by its entry point."""
-
-    moves: ClassVar[frozenset[ColumnType]] = frozenset()  # the plugin's own class says it
 
     kind: Literal["plugin"] = Field(
         "plugin", description="A policy of another package (entry-point group crda_spec.policies)."
