@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.policies import Jitter, Resample, Scale
+from crda_spec.gate.tests import Wilcoxon
 from crda_spec.spec.causal import Causal, EdgesGraph, PcDiscovery
 from crda_spec.spec.counterfactual import (
     BaggedTeacher,
@@ -19,7 +20,6 @@ from crda_spec.spec.counterfactual import (
     StudentMember,
 )
 from crda_spec.spec.dataset import ColumnContract, ColumnSplit, CsvSource, Dataset, FractionSplit, MissingDrop
-from crda_spec.spec.gate import WilcoxonGate
 from crda_spec.spec.load import read_draft
 from crda_spec.spec.partition import Partition
 from crda_spec.spec.regressor import EarlyStopping, LinearRegressor, MlpRegressor, RidgeRegressor, XgboostRegressor
@@ -135,7 +135,7 @@ def specs(draw: st.DrawFn) -> RunSpec:
         regressor=draw(REGRESSORS),
         counterfactual=Counterfactual(teacher=teacher, retention=draw(FRACTION)),
         perturbation=Perturbation(default=draw(POLICIES), features=draw(st.dictionaries(NAMES, POLICIES, max_size=2))),
-        gate=WilcoxonGate(kind="wilcoxon", folds=draw(st.integers(12, 30)), alpha=draw(FRACTION)),
+        gate=Wilcoxon(folds=draw(st.integers(12, 30)), alpha=draw(FRACTION)),
         tune=draw(st.sampled_from([NoTuning(kind="none"), RandomizedTuning(kind="randomized", trials=3)])),
     )
 
