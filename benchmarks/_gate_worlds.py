@@ -27,8 +27,8 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
 
-from crda_spec.counterfactual.act import Acting
 from crda_spec.counterfactual.partition import Choice, DeclaredPartitioner, Screening
+from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.policies import Jitter
 from crda_spec.counterfactual.procedure import Procedure
 from crda_spec.independence import Pearson
@@ -179,7 +179,8 @@ BASE = Procedure(
     partitioner=DeclaredPartitioner(
         graph=GRAPH, screening=Screening(screen=Pearson(), threshold=0.1, alpha=0.05), choice=Choice()
     ),
-    acting=Acting(default=Jitter(sd=0.3), factor=1.0),
+    perturbation=Perturbation(default=Jitter(sd=0.3)),
+    factor=1.0,
     retention=1.0,
     weight=1.0,
 )
@@ -187,13 +188,13 @@ BASE = Procedure(
 
 def known(noise: float, *, wrong: float = 0.0, weight: float = 1.0, factor: float = 1.0) -> Procedure:
     """New rows with labels of a known quality, and no noise of their source."""
-    acting = Acting(default=Jitter(sd=0.3), factor=factor)
-    return replace(BASE, teacher=KnownTeacher(noise, wrong), retention=0.0, weight=weight, acting=acting)
+    return replace(BASE, teacher=KnownTeacher(noise, wrong), retention=0.0, weight=weight, factor=factor)
 
 
 def _unmoved(regressor: HalfTree | HalfBoosted | RerolledTree, factor: float = 1.0) -> Procedure:
     """Duplicates: rows that stay where they are, with their own outcome."""
-    return replace(BASE, regressor=regressor, acting=Acting(default=Jitter(sd=0.0), factor=factor))
+    stays = Jitter().model_copy(update={"sd": 0.0})  # which a spec could not ask for
+    return replace(BASE, regressor=regressor, perturbation=Perturbation(default=stays), factor=factor)
 
 
 # Label noise at which the error of trees of 900 rows (a gate fold's) stays as it is: on 2200 other tables, tested on

@@ -44,7 +44,7 @@ from crda_spec.data.cells import BlockPlace, block_numbers
 from crda_spec.pipeline import run
 from crda_spec.records import Array, Predictor
 from crda_spec.report.progress import Silent
-from crda_spec.spec.build import build_acting, build_plan
+from crda_spec.spec.build import build_plan
 from crda_spec.spec.check import load_spec
 from crda_spec.spec.run import RunSpec
 
@@ -118,7 +118,7 @@ def generated(saved: SavedRun, data: Path, out: Path) -> tuple[float, float]:
     spec = RunSpec.model_validate_json(json.dumps(saved.record["spec"]["resolved"]))
     timed = TimedTeacher(saved.teacher)
     started = time.process_time()
-    job = prepare(saved, build_acting(spec), data, missing="error")
+    job = prepare(saved, spec, data)
     generate(replace(job, generation=replace(job.generation, teacher=timed)), out)
     whole = time.process_time() - started
     out.unlink()
@@ -130,7 +130,7 @@ def in_memory(saved: SavedRun, data: Path, out: Path) -> tuple[float, float]:
     del out
     spec = RunSpec.model_validate_json(json.dumps(saved.record["spec"]["resolved"]))
     timed = TimedTeacher(saved.teacher)
-    job = prepare(saved, build_acting(spec), data, missing="error")
+    job = prepare(saved, spec, data)
     generation, width = replace(job.generation, teacher=timed), len(job.generation.train.features)
     names = [column.name for column in job.columns]
     whole = 0.0

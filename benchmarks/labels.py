@@ -28,8 +28,9 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from threadpoolctl import threadpool_limits
 
 from crda_spec.counterfactual.abduct import abduct
-from crda_spec.counterfactual.act import Acting, act
+from crda_spec.counterfactual.act import act
 from crda_spec.counterfactual.noise import Additive, LocationScale, NoiseModel
+from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.policies import Resample
 from crda_spec.counterfactual.predict import predict_outcome
 from crda_spec.records import Array, Column, ResidualDraw, Table
@@ -79,7 +80,7 @@ def labelled(train: Table, seed: int) -> dict[str, tuple[Array, Array]]:
     """By rule, the new rows; of `plain`, the real ones. All rules label the same new x."""
     fitter = Fitter(HistGradientBoosting(max_iter=80))
     teacher = CrossfitTeacher(folds=5).teach(train, fitter, fitter.fit(train, seed=seed), FoldContext(seed=seed))
-    action = act(train, ["a"], Acting(default=Resample(), factor=3.0), seed=seed, index=(0,))
+    action = act(train, ["a"], Perturbation(default=Resample()), factor=3.0, seed=seed, index=(0,))
     found = {"plain": (train.x, train.y)}
     for name, (retention, draw, noise) in RULES.items():
         abduction = abduct(train, teacher, residuals="out_of_fold", noise=noise)

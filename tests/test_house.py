@@ -16,6 +16,7 @@ MODULES = {file: ".".join(file.relative_to(HOUSE.parent).with_suffix("").parts) 
 # From the ground up: a room may import only from rooms that stand before it, and rooms of one row not each other.
 ROOMS = (
     ("errors", "seeds", "strict", "execution"),
+    ("plugins",),
     ("records",),
     ("independence",),
     ("scm",),

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +24,6 @@ from threadpoolctl import ThreadpoolController
 
 from crda_spec.audit.open_run import SavedRun
 from crda_spec.audit.tables import ONE_VALUE, synthetic_table
-from crda_spec.counterfactual.act import Acting
 from crda_spec.counterfactual.stream import BLOCK, Generation, Quota, cannot_stream, generate_block
 from crda_spec.data.assemble import weight_column
 from crda_spec.data.blocks import RowFile, missing_columns, open_rows
@@ -32,6 +31,9 @@ from crda_spec.data.cells import BlockPlace, block_numbers
 from crda_spec.data.sources import Csv
 from crda_spec.errors import Complaint, DataError, OutputError, Place, SpecError
 from crda_spec.records import Array, Column, IntArray
+
+if TYPE_CHECKING:
+    from crda_spec.spec.run import RunSpec
 
 MissingRule = Literal["error", "drop", "impute"]
 DEFAULT_BATCH = BLOCK
@@ -93,53 +95,49 @@ _Part = tuple[pa.Table | None, Counts]  # one block's new rows, None when it giv
 
 def prepare(
     saved: SavedRun,
-    acting: Acting,
+    spec: RunSpec,
     data: Path,
     *,
-    missing: MissingRule,
     rows: int | None = None,
     factor: float | None = None,
-    like: Csv | None = None,
 ) -> Job:
     """What is to be done, all of it checked; nothing is made yet.
 
-    acting: the run's own, with its factor, which holds unless `rows` or `factor` says otherwise.
-    like: a text file that is written as the new rows are.
+    spec: the run's own, whose factor holds unless `rows` or `factor` says otherwise.
     """
-    told = saved.record["counterfactuals"]
-    moved = tuple(told["moved"])
-    complaints = list(cannot_stream(acting, saved.train, moved))
-    if told["propagated"]:
+    made, perturbation = saved.record["counterfactuals"], spec.perturbation
+    moved, train, seed = tuple(made["moved"]), saved.train, saved.record["seed"]
+    complaints = list(cannot_stream(perturbation, train, moved))
+    if made["propagated"]:
         what, hint = "effects of moved features followed by fitted equations", "set it to false, and run again"
         complaints.append(Complaint(code="cannot-stream", path="perturbation.propagate", what=what, hint=hint))
     if complaints:
         raise SpecError(complaints)
     generation = Generation(
-        train=saved.train,
+        train=train,
         noise=saved.noise,
         teacher=saved.teacher,
         scale=saved.scale,
         moved=moved,
-        acting=acting,
-        retention=told["retention"],
-        draw=told["residual_draw"],
-        weight=told["weight"],
-        seed=saved.record["seed"],
-        support=None
-        if acting.support is None
-        else acting.support.learn(
-            saved.train, rows=round(acting.factor * len(saved.train)), seed=saved.record["seed"], index=(0,)
+        perturbation=perturbation,
+        retention=made["retention"],
+        draw=made["residual_draw"],
+        weight=made["weight"],
+        seed=seed,
+        region=perturbation.support.learn(
+            train, rows=round(spec.counterfactual.factor * len(train)), seed=seed, index=(0,)
         ),
     )
-    file = open_rows(data, like=like)
-    each = acting.factor if factor is None else factor
+    source = spec.dataset.source
+    file = open_rows(data, like=source if isinstance(source, Csv) else None)
+    each = spec.counterfactual.factor if factor is None else factor
     wanted = rows if rows is not None else round(each * file.rows)
     if wanted < 1:
         what = f"{each:g} new rows for each of {file.rows} rows make none"
         raise DataError(Complaint(code="no-new-rows", path="--factor", what=what, hint="ask for more, or use --rows"))
     weights = saved.record["data"].get("weights")
     quota = Quota(sources=file.rows, made=wanted)
-    job = Job(generation=generation, file=file, missing=missing, quota=quota, weights=weights)
+    job = Job(generation=generation, file=file, missing=spec.dataset.missing.kind, quota=quota, weights=weights)
     complaints = missing_columns(file, [column.name for column in job.columns])
     if complaints:
         raise DataError(complaints)

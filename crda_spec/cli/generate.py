@@ -106,13 +106,8 @@ def _generate(
 
     from crda_spec.audit.generated import generate, prepare
     from crda_spec.report.progress import progress_for
-    from crda_spec.spec.build import build_acting
 
-    source = spec.dataset.source
-    like = source if source.kind == "csv" else None
-    job = prepare(
-        saved, build_acting(spec), data, missing=spec.dataset.missing.kind, rows=rows, factor=factor, like=like
-    )
+    job = prepare(saved, spec, data, rows=rows, factor=factor)
     with progress_for(Console(stderr=True), quiet=quiet).stage("generate", job.quota.blocks) as stage:
         return generate(job, out, batch=batch, workers=jobs, advance=stage.advance)
 

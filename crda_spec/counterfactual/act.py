@@ -7,17 +7,16 @@ data, is redrawn whole: what moves together, or shares a partner row, stays toge
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Literal, Protocol, Self, TypeVar
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from crda_spec.counterfactual.nearness import Nearness
-from crda_spec.counterfactual.policies import Feature, Policy, Resample, Rows, Scale
-from crda_spec.counterfactual.sources import SourceKind, draw_sources
-from crda_spec.counterfactual.support import Guard
+from crda_spec.counterfactual.perturbation import Perturbation, is_constant
+from crda_spec.counterfactual.policies import BasePolicy, Feature, Rows
+from crda_spec.counterfactual.support import Region, Strangers
 from crda_spec.errors import Complaint, DataError, show
 from crda_spec.records import NOBODY, Action, Array, Column, FeatureVerdict, IntArray, Table
 from crda_spec.scm.graph import CausalGraph
@@ -25,10 +24,14 @@ from crda_spec.scm.mechanisms import Mechanisms, fit_mechanisms
 from crda_spec.scm.propagation import follower_inputs, followers, propagable
 from crda_spec.seeds import stream
 
-__all__ = ["Acting", "act", "fit_contract"]
+__all__ = ["Block", "Propagation", "Streams", "act", "act_on", "fit_contract"]
+
+TRIES = 10  # draws of a row that keeps breaking a rule, before it is clipped or dropped
+
+Mask = npt.NDArray[np.bool_]
 
 
-def settle(proposal: Array, column: Column) -> tuple[Array, npt.NDArray[np.bool_]]:
+def settle(proposal: Array, column: Column) -> tuple[Array, Mask]:
     """The nearest values that the column's contract allows, and which proposals that changed.
 
     Rounding an integer is no violation, so it is not marked.
@@ -62,7 +65,7 @@ def fit_contract(proposal: Array, column: Column) -> tuple[Array, int]:
     return kept, int(np.count_nonzero(changed))
 
 
-def violations(proposal: Array, broken: npt.NDArray[np.bool_], column: Column) -> Iterator[Complaint]:
+def violations(proposal: Array, broken: Mask, column: Column) -> Iterator[Complaint]:
     """What a run says that must not bring values back: the feature, its worst value, the bound and the count."""
     if not broken.any():
         return
@@ -82,92 +85,40 @@ def violations(proposal: Array, broken: npt.NDArray[np.bool_], column: Column) -
     yield Complaint(code="contract-violation", path="perturbation.on_violation", what=what, hint=hint)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Acting:
-    """How many new rows, from which rows, and what is done to each feature that may move."""
-
-    default: Policy = Scale()
-    features: Mapping[str, Policy] = field(default_factory=dict)
-    factor: float = 1.25
-    together: tuple[tuple[str, ...], ...] = ()  # sets of features that move as one
-    per_row: int | None = None  # how many features (a set counts as one) each new row moves; None: all
-    unmoved: float = 0.0  # the share of new rows that stay where their source is
-    on_violation: Literal["clip", "redraw", "error"] = "clip"
-    sources: SourceKind = "every"
-    support: Guard | None = None
-
-    def policy(self, column: Column) -> Policy:
-        """The feature's own policy, or the default; what the default cannot move is resampled."""
-        chosen = self.features.get(column.name, self.default)
-        return chosen if column.type in chosen.moves else Resample()
-
-    def movable(self, moved: Sequence[str]) -> tuple[str, ...]:
-        """Of these features, those that can move: features that move together all do, or none does."""
-        held = self.held(moved)
-        return tuple(name for name in moved if name not in held)
-
-    def held(self, moved: Sequence[str]) -> dict[str, str]:
-        """Why a feature that may move does not: something that it moves together with stays."""
-        allowed = set(moved)
-        found: dict[str, str] = {}
-        for together in self.together:
-            stay = [show(name) for name in together if name not in allowed]
-            if stay:
-                why = f"it moves together with {' and '.join(stay)}, which may not move"
-                found |= {name: why for name in together if name in allowed}
-        return found
-
-    def set_of(self, name: str) -> tuple[str, ...]:
-        """The features that move as one with this one, itself among them."""
-        return next((together for together in self.together if name in together), (name,))
-
-
-def resting_rows(rows: int, share: float, *, rng: np.random.Generator) -> IntArray:
-    """Which of so many new rows stay where their source is: a random part, its size right on average.
-
-    A share that makes no whole number is rounded up or down by chance, so that many small sets have it too.
-    """
-    return rng.permutation(rows)[: int(share * rows + rng.random())]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Move:
     """One feature, its policy, and whom it moves with."""
 
     feature: Feature
-    policy: Policy
+    policy: BasePolicy
     unit: int  # features of the same number move as one
     stream: str  # the name of the numbers they draw
 
     @property
     def words(self) -> str:
         """What is done, and whether that can come to nothing."""
-        said = self.policy.describe(self.feature.column)
-        return f"{said}; all training rows have the same value" if is_constant(self.feature.values) else said
+        done = self.policy.describe(self.feature.column)
+        return f"{done}; all training rows have the same value" if is_constant(self.feature.values) else done
 
 
-def is_constant(values: Array) -> bool:
-    """Whether the known values are all the same; true of none at all."""
-    known = values[~np.isnan(values)]
-    return not len(known) or bool(np.ptp(known) == 0.0)
-
-
-def plan_moves(train: Table, moved: Sequence[str], acting: Acting, *, following: Sequence[str]) -> tuple[Move, ...]:
+def plan_moves(
+    train: Table, moved: Sequence[str], perturbation: Perturbation, *, following: Sequence[str] = ()
+) -> tuple[Move, ...]:
     """The moves, in the table's order. following: the features that follow moved ones, and so do not stay fixed."""
     names = [name for name in train.names if name in set(moved)]
-    sets = list(dict.fromkeys(_sorted(acting.set_of(name), train) for name in names))
+    sets = list(dict.fromkeys(_sorted(perturbation.set_of(name), train) for name in names))
     free, every = train.positions([*names, *following]), np.arange(len(train))
     moves = []
     for name in names:
-        together = _sorted(acting.set_of(name), train)
+        together = _sorted(perturbation.set_of(name), train)
         positions = train.positions(together)
         # One feature (or set) at a time leaves the other movable ones where they are.
         fixed = set(range(len(train.features))) - set(train.positions(following))
-        given = fixed - set(positions) if acting.per_row == 1 else fixed - set(free)
+        given = fixed - set(positions) if perturbation.features_per_row == 1 else fixed - set(free)
         (position,) = train.positions([name])
         feature = _feature(train, position, positions, every, given=tuple(sorted(given)))
         draws = f"act:{name}" if len(together) == 1 else "act together:" + "\0".join(together)
-        policy = acting.policy(feature.column)
+        policy = perturbation.policy(feature.column)
         moves.append(Move(feature=feature, policy=policy, unit=sets.index(together), stream=draws))
     return tuple(moves)
 
@@ -243,16 +194,44 @@ class Propagation:
         return fit_mechanisms(train, follower_inputs(self.graph, train.names, moved, keep=self.keep))
 
 
-TRIES = 10  # draws of a row that keeps breaking a rule, before it is clipped or dropped
+@dataclass(frozen=True, slots=True)
+class Streams:
+    """The random streams of one action, by name: those of a run, or of a block of `generate`, which share no draw."""
 
-Mask = npt.NDArray[np.bool_]
+    seed: int
+    index: tuple[int, ...]  # of a run's fold, or of the block
+    own: str = ""  # before the name of a feature's own stream
+    shared: str = "row-"  # before the label of the policy whose features share it
+    features: str = "row-features"  # which features each row moves
+    unmoved: str = "unmoved"  # which rows stay where they are
+
+    @classmethod
+    def of_block(cls, seed: int, number: int) -> Streams:
+        """Those of one block of `generate`."""
+        return cls(seed, (number,), "generate:", "generate-shared:", "generate-features", "generate-unmoved")
+
+    def open(self, name: str, attempt: int = 0) -> np.random.Generator:
+        """Every attempt has streams of its own."""
+        return stream(self.seed, f"again {attempt} {name}" if attempt else name, *self.index)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Block:
+    """Rows, and which of them new ones are made from: a run's training rows, or rows from elsewhere."""
+
+    x: Array  # (b, d)
+    source: IntArray  # (m,) positions among them, one for each new row
+    trained: bool  # whether they are the training rows themselves
+    guard: Region | Strangers | None  # tells which new rows lie off the data; None: nobody asks
+    streams: Streams
 
 
 def act(
     train: Table,
     moved: Sequence[str],
-    acting: Acting,
+    perturbation: Perturbation,
     *,
+    factor: float,
     seed: int,
     index: tuple[int, ...],
     mechanisms: Mechanisms | None = None,
@@ -262,36 +241,44 @@ def act(
 
     noise: (n,) the abducted noise of the training rows, which only sources drawn by residual need.
     """
-    count = round(acting.factor * len(train))
-    source = draw_sources(acting.sources, train, count, noise=noise, rng=stream(seed, "sources", *index))
-    movable = acting.movable(moved)
-    held = {name: f"held fixed: {why}" for name, why in acting.held(moved).items()}
+    count = round(factor * len(train))
+    block = Block(
+        x=train.x,
+        source=perturbation.sources.draw(train, count, noise=noise, rng=stream(seed, "sources", *index)),
+        trained=True,
+        guard=perturbation.support.learn(train, rows=count, seed=seed, index=index),
+        streams=Streams(seed, index),
+    )
+    return act_on(block, train, moved, perturbation, mechanisms=mechanisms)
+
+
+def act_on(
+    block: Block,
+    train: Table,
+    moved: Sequence[str],
+    perturbation: Perturbation,
+    *,
+    mechanisms: Mechanisms | None = None,
+) -> Action:
+    """The block's source rows with their features moved. A row that breaks a rule is drawn again, or left out.
+
+    train: the rows that policies draw values and partners from, and that say where the data are.
+    """
+    movable = perturbation.movable(moved)
+    held = {name: f"held fixed: {why}" for name, why in perturbation.held(moved).items()}
     following = () if mechanisms is None else tuple(mechanisms.words)
-    moves = plan_moves(train, movable, acting, following=following)
+    moves = plan_moves(train, movable, perturbation, following=following)
     drawing = _Drawing(
-        train=train,
+        block=block,
         moves=moves,
-        on_violation=acting.on_violation,
+        chosen=_chosen(moves, block, perturbation),
+        on_violation=perturbation.on_violation,
         mechanisms=mechanisms,
-        seed=seed,
-        index=index,
-        nearness=Nearness.of(train, seed=seed, index=index),
+        nearness=Nearness.of(train, seed=block.streams.seed, index=block.streams.index),
     )
-    chosen = _chosen(moves, count, acting.per_row, rng=stream(seed, "row-features", *index))
-    if acting.unmoved:
-        chosen = np.ones((count, len(moves)), dtype=np.bool_) if chosen is None else chosen
-        chosen[resting_rows(count, acting.unmoved, rng=stream(seed, "unmoved", *index))] = False
-    drawn = drawing.draw(source, chosen, attempt=0)
-    support = None if acting.support is None else acting.support.learn(train, rows=count, seed=seed, index=index)
-    outside, redrawn = redraw_until_sound(
-        drawn,
-        acting,
-        again=lambda rows, attempt: drawing.draw(
-            source[rows], None if chosen is None else chosen[rows], attempt=attempt
-        ),
-        judge=None if support is None else lambda x, rows: support.outside(x, source[rows]),
-    )
-    drawn, source, redrawn = drawn.take(~outside), source[~outside], redrawn[~outside]
+    drawn = drawing.draw(np.arange(len(block.source)), attempt=0)
+    outside, redrawn = _redraw_until_sound(drawn, drawing, perturbation)
+    drawn, source, redrawn = drawn.take(~outside), block.source[~outside], redrawn[~outside]
     return Action(
         x=drawn.x,
         source=source,
@@ -302,23 +289,41 @@ def act(
         unmoved=int(drawn.still.sum()),
         dropped=int(outside.sum()),
         redrawn=int(redrawn.sum()),
+        astray=0 if block.guard is None else block.guard.astray,
         partner=drawn.partner,
     )
 
 
-def _chosen(moves: Sequence[Move], rows: int, per_row: int | None, *, rng: np.random.Generator) -> Mask | None:
-    """(rows, len(moves)) which features each row moves: a random subset of this size, a set that moves as one whole."""
+def _chosen(moves: Sequence[Move], block: Block, perturbation: Perturbation) -> Mask | None:
+    """(m, len(moves)) which features each row moves; None: every row all of them."""
+    chosen, rows, streams = None, len(block.source), block.streams
     units = np.array([move.unit for move in moves], dtype=np.int64)
-    count = len(np.unique(units))
-    if per_row is None or per_row >= count:
-        return None
-    if per_row == 1:
-        picked: Mask = rng.integers(0, count, size=rows)[:, None] == units
-        return picked
-    rank = np.argsort(rng.random((rows, count)), axis=1)
-    member = np.zeros((rows, count), dtype=np.bool_)
-    np.put_along_axis(member, rank[:, :per_row], values=True, axis=1)
-    return member[:, units]
+    count, wanted = len(np.unique(units)), perturbation.features_per_row
+    if wanted != "all" and wanted < count:
+        member = _subsets(rows, count, wanted, by_rank=not block.trained, rng=streams.open(streams.features))
+        chosen = member[:, units]
+    if perturbation.unmoved:
+        chosen = np.ones((rows, len(moves)), dtype=np.bool_) if chosen is None else chosen
+        chosen[_resting_rows(rows, perturbation.unmoved, rng=streams.open(streams.unmoved))] = False
+    return chosen
+
+
+def _subsets(rows: int, count: int, wanted: int, *, by_rank: bool, rng: np.random.Generator) -> Mask:
+    """(rows, count) a random subset of this size in each row.
+
+    by_rank: as blocks of `generate` draw a subset of one, too; a run draws its number.
+    """
+    if wanted == 1 and not by_rank:
+        return np.equal(rng.integers(0, count, size=rows)[:, None], np.arange(count))
+    return np.argsort(np.argsort(rng.random((rows, count)), axis=1), axis=1) < wanted
+
+
+def _resting_rows(rows: int, share: float, *, rng: np.random.Generator) -> IntArray:
+    """Which of so many new rows stay where their source is: a random part, its size right on average.
+
+    A share that makes no whole number is rounded up or down by chance, so that many small sets have it too.
+    """
+    return rng.permutation(rows)[: int(share * rows + rng.random())]
 
 
 @dataclass(slots=True, eq=False)
@@ -353,105 +358,86 @@ class _Drawn:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Drawing:
-    """All that is needed to draw rows, and to draw some of them again."""
+    """All that is needed to draw a block's new rows, and to draw some of them again."""
 
-    train: Table
+    block: Block
     moves: tuple[Move, ...]
+    chosen: Mask | None  # (m, moves) which features each row moves
     on_violation: str
     mechanisms: Mechanisms | None
-    seed: int
-    index: tuple[int, ...]
     nearness: Nearness
 
-    def draw(self, source: IntArray, chosen: Mask | None, *, attempt: int) -> _Drawn:
-        """The rows made from these sources; every attempt has streams of its own."""
-        x, rows = self.train.x[source], Rows(source=source, nearness=self.nearness)
+    def draw(self, rows: IntArray, *, attempt: int) -> _Drawn:
+        """The new rows at these positions; a row keeps its source and its features at every attempt."""
+        streams, source = self.block.streams, self.block.source[rows]
+        x = self.block.x.take(source, axis=0)  # a quarter of the time of x[source]
+        # To a policy that takes a partner, every training row is another than a row from elsewhere.
+        origin = source if self.block.trained else np.full(len(source), NOBODY)
+        context = Rows(source=origin, nearness=self.nearness)
         broken = np.zeros((len(self.moves), len(source)), dtype=np.bool_)
         still = np.ones(len(source), dtype=np.bool_)
         partner: IntArray | None = None
         complaints: list[Complaint] = []
         for number, move in enumerate(self.moves):
-            column, cells = move.feature.column, move.feature.values[source]
-            here = None if chosen is None else chosen[:, number]
-            own, shared = self._stream(move.stream, attempt), self._stream(f"row-{move.policy.kind}", attempt)
-            proposal = move.policy.propose(cells, move.feature, rows, rng=own, shared=shared)
+            column, position = move.feature.column, move.feature.position
+            here = None if self.chosen is None else self.chosen[rows, number]
+            cells = x[:, position].copy()
+            own = streams.open(streams.own + move.stream, attempt)
+            shared = streams.open(streams.shared + move.policy.label, attempt)
+            proposal = move.policy.propose(cells, move.feature, context, rng=own, shared=shared)
             settled, broken[number] = settle(proposal.values, column)
             if here is not None:
                 settled = np.where(here, settled, cells)
                 broken[number] &= here
             if self.on_violation == "error":
                 complaints += violations(proposal.values, broken[number], column)
-            x[:, move.feature.position] = settled
+            x[:, position] = settled
             still &= (settled == cells) | np.isnan(cells)
             if proposal.partner is not None:
-                partner = partner_of(partner, proposal.partner, here, source)
+                partner = _partner_of(partner, proposal.partner, here, origin)
         if complaints:
             raise DataError(complaints)
         return self._followed(_Drawn(x, broken, still, partner, {}), source, attempt=attempt)
+
+    def outside(self, x: Array, rows: IntArray) -> Mask:
+        """(k,) which of these new rows, the ones at these positions, lie off the data."""
+        guard = self.block.guard
+        return np.zeros(len(x), dtype=np.bool_) if guard is None else guard.outside(x, self.block.source[rows])
 
     def _followed(self, drawn: _Drawn, source: IntArray, *, attempt: int) -> _Drawn:
         """The same rows once the effects of what moved have followed."""
         if self.mechanisms is None:
             return drawn
-        before = self.train.x[source]
+        before, streams = self.block.x[source], self.block.streams
         drawn.x, drawn.followed = self.mechanisms.follow(
-            drawn.x, before, draws=lambda name: self._stream(f"follow:{name}", attempt), settle=fit_contract
+            drawn.x, before, draws=lambda name: streams.open(f"follow:{name}", attempt), settle=fit_contract
         )
         drawn.still = ((drawn.x == before) | (np.isnan(drawn.x) & np.isnan(before))).all(axis=1)
         return drawn
 
-    def _stream(self, name: str, attempt: int) -> np.random.Generator:
-        return stream(self.seed, f"again {attempt} {name}" if attempt else name, *self.index)
 
-
-def partner_of(known: IntArray | None, new: IntArray, here: Mask | None, source: IntArray) -> IntArray:
+def _partner_of(known: IntArray | None, new: IntArray, here: Mask | None, origin: IntArray) -> IntArray:
     """The second row each new row is made from; of several, that of the first feature in the table's order."""
-    taken = new != source if here is None else here & (new != source)
+    taken = new != origin if here is None else here & (new != origin)
     mine = np.where(taken, new, NOBODY)
     return mine if known is None else np.where(known == NOBODY, mine, known)
 
 
-class UnderWay(Protocol):
-    """Rows that may still be drawn again."""
-
-    x: Array  # (m, d)
-    broken: Mask  # (moves, m) which proposals had to be brought back
-
-    def put(self, rows: IntArray, other: Self, /) -> None:
-        """Replaces these rows by newer ones."""
-        ...
-
-
-DrawnT = TypeVar("DrawnT", bound=UnderWay)
-
-
-def redraw_until_sound(
-    drawn: DrawnT,
-    acting: Acting,
-    *,
-    again: Callable[[IntArray, int], DrawnT],
-    judge: Callable[[Array, IntArray], Mask] | None,
-) -> tuple[Mask, Mask]:
-    """Draws rows again where that is the rule. Returns which rows still lie off the data, and which were redrawn.
-
-    again: draws these rows anew, at this attempt; a row keeps its source and its features.
-    judge: which of these new rows lie off the data, given them and their positions; None: there is no guard.
-    """
+def _redraw_until_sound(drawn: _Drawn, drawing: _Drawing, perturbation: Perturbation) -> tuple[Mask, Mask]:
+    """Draws rows again where that is the rule. Returns which rows still lie off the data, and which were redrawn."""
     count = len(drawn.x)
-    redrawn = np.zeros(count, dtype=np.bool_)
-    outside = np.zeros(count, dtype=np.bool_) if judge is None else judge(drawn.x, np.arange(count))
+    redrawn, outside = np.zeros(count, dtype=np.bool_), drawing.outside(drawn.x, np.arange(count))
     for attempt in range(1, TRIES + 1):
         wrong = np.zeros(count, dtype=np.bool_)
-        if acting.on_violation == "redraw":
+        if perturbation.on_violation == "redraw":
             wrong |= drawn.broken.any(axis=0)
-        if acting.support is not None and acting.support.on_outside == "redraw":
+        if perturbation.support.on_outside == "redraw":
             wrong |= outside
         rows = np.flatnonzero(wrong)
         if not len(rows):
             break
         redrawn[rows] = True
-        newer = again(rows, attempt)
+        newer = drawing.draw(rows, attempt=attempt)
         drawn.put(rows, newer)
-        if judge is not None:
-            outside[rows] = judge(newer.x, rows)
+        outside[rows] = drawing.outside(newer.x, rows)
     return outside, redrawn

@@ -10,7 +10,7 @@ from scipy.stats import ks_2samp
 
 from crda_spec.counterfactual.nearness import Space
 from crda_spec.counterfactual.predict import label
-from crda_spec.counterfactual.support import Guard
+from crda_spec.counterfactual.support import NeighbourSupport
 from crda_spec.records import (
     Abduction,
     Array,
@@ -153,7 +153,7 @@ def _places(
     power = strength**2 / max(float((strength**2).sum()), 1e-300)
     shares = (float(power[0]), float(power[1]) if len(power) > 1 else 0.0)
     source = np.searchsorted(rows, made.action.source[new])
-    support = Guard().learn(part, rows=len(new), seed=seed, index=(0,))
+    region = NeighbourSupport().learn(part, rows=len(new), seed=seed, index=(0,))
     drawn, drawn_new = _sample(np.arange(len(rows)), _POINTS, rng), _sample(np.arange(len(new)), _POINTS, rng)
     plane = Cloud(
         first="first principal direction",
@@ -170,7 +170,7 @@ def _places(
         )
         for pair in _pairs(train, moved)
     )
-    outside = float(support.outside(made.action.x[new], source).mean()) if len(new) else 0.0
+    outside = float(region.outside(made.action.x[new], source).mean()) if len(new) else 0.0
     return Places(plane=plane, shares=shares, pairs=pairs, outside=outside, rows=len(new))
 
 

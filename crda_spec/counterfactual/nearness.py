@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from crda_spec.records import NOBODY, Array, IntArray, Table
 from crda_spec.seeds import stream
@@ -129,6 +128,8 @@ def reference_rows(rows: int, queries: int, *, rng: np.random.Generator) -> IntA
 def nearest(reference: Array, queries: Array, count: int) -> tuple[Array, IntArray]:
     """The distances (m, count) to the nearest reference rows, ascending, and their positions (m, count)."""
     if reference.shape[1] <= _TREE_DIMENSIONS:
+        from scipy.spatial import cKDTree
+
         distance, found = cKDTree(reference).query(queries, k=list(range(1, count + 1)))
         return np.asarray(distance, dtype=np.float64), np.asarray(found, dtype=np.int64)
     lengths = (reference**2).sum(axis=1)

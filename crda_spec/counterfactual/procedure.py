@@ -10,10 +10,11 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from crda_spec.counterfactual.abduct import abduct
-from crda_spec.counterfactual.act import Acting, Propagation, act
+from crda_spec.counterfactual.act import Propagation, act
 from crda_spec.counterfactual.licence import licensed, movements, restated
 from crda_spec.counterfactual.noise import Additive, NoiseModel
 from crda_spec.counterfactual.partition import Choice, Partitioner
+from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.predict import predict_outcome
 from crda_spec.records import (
     Abduction,
@@ -70,7 +71,8 @@ class Procedure:
     teacher: TeacherRule
     residuals: Residuals
     partitioner: Partitioner
-    acting: Acting
+    perturbation: Perturbation
+    factor: float  # new rows per training row
     retention: float
     weight: float
     screened: Residuals = "in_sample"  # whose dependence on features is screened; not always the noise that rows carry
@@ -129,7 +131,7 @@ class Procedure:
     def movable(self, certificate: Certificate) -> Licensed:
         """What moves, and on which licence; features that move together all do, or none does."""
         permit = licensed(certificate, self.choice, retention=self.carried, propagation=self.propagation)
-        held = self.acting.held(permit.names)
+        held = self.perturbation.held(permit.names)
         names = tuple(name for name in permit.names if name not in held)
         uncertified = tuple(name for name in permit.uncertified if name not in held)
         return replace(permit, names=names, uncertified=uncertified, left={**permit.left, **held})
@@ -236,7 +238,14 @@ def act_and_predict(
     seed, index, following = context.seed, context.index, procedure.propagation
     mechanisms = None if following is None else following.mechanisms(train, permit.names)
     action = act(
-        train, permit.names, procedure.acting, seed=seed, index=index, mechanisms=mechanisms, noise=abduction.noise
+        train,
+        permit.names,
+        procedure.perturbation,
+        factor=procedure.factor,
+        seed=seed,
+        index=index,
+        mechanisms=mechanisms,
+        noise=abduction.noise,
     )
     if not len(action.source):
         return None

@@ -10,29 +10,38 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
+from pydantic import Field
 
 from crda_spec.counterfactual.nearness import Space
 from crda_spec.records import Array, IntArray, Table
-
-SourceKind = Literal["every", "uniform", "leverage", "residual"]
+from crda_spec.strict import Strict
 
 _EVEN = 0.5  # the part of a weighted draw in which all rows are alike
 _FLAT = 1e-10  # a direction of so little variance, against the largest, is rounding
 
 
-def draw_sources(
-    kind: SourceKind, train: Table, count: int, *, noise: Array | None, rng: np.random.Generator
-) -> IntArray:
-    """(count,) positions of training rows. noise: (n,) the abducted noise, which `residual` goes by."""
-    if kind == "every":
-        return _balanced(len(train), count, rng=rng)
-    if kind == "uniform":
-        return rng.integers(0, len(train), size=count, dtype=np.int64)
-    if kind == "leverage":
-        return systematic(_mixed(leverage(train)), count, rng=rng)
-    if noise is None:
-        raise ValueError("sources by residual need the noise of the training rows")
-    return systematic(_mixed(np.abs(noise)), count, rng=rng)
+class Sources(Strict):
+    """How source rows are drawn."""
+
+    kind: Literal["every", "uniform", "leverage", "residual"] = Field(
+        description=(
+            "every: each row as often as the factor says, the remainder at random. uniform: drawn with repetition. "
+            "leverage, residual: half of the draws even, half by how far the row stands out among the features, or by "
+            "the size of its residual."
+        )
+    )
+
+    def draw(self, train: Table, count: int, *, noise: Array | None, rng: np.random.Generator) -> IntArray:
+        """(count,) positions of training rows. noise: (n,) the abducted noise, which `residual` goes by."""
+        if self.kind == "every":
+            return _balanced(len(train), count, rng=rng)
+        if self.kind == "uniform":
+            return rng.integers(0, len(train), size=count, dtype=np.int64)
+        if self.kind == "leverage":
+            return systematic(_mixed(leverage(train)), count, rng=rng)
+        if noise is None:
+            raise ValueError("sources by residual need the noise of the training rows")
+        return systematic(_mixed(np.abs(noise)), count, rng=rng)
 
 
 def _balanced(n: int, count: int, *, rng: np.random.Generator) -> IntArray:

@@ -14,47 +14,103 @@ training row does not condemn what is made of it, and a row that did not move is
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field
 
 from crda_spec.counterfactual.nearness import Space, nearest, reference_rows
 from crda_spec.records import NOBODY, Array, IntArray, Table
 from crda_spec.seeds import stream
+from crda_spec.strict import Strict
+
+OnOutside = Literal["drop", "redraw"]
 
 _THIN = 0.25  # of the variance of one standardised number
 _FLOOR = 1e-8  # of the same: an exact tie may be broken by rounding, and by this much
-_ROWS_PER_NUMBER = 2  # with fewer rows, a direction may be thin only because rows are few
+_ROWS_PER_NUMBER = 2
 _SLACK = 1e-9  # of rounding, in a comparison
 _ANYWHERE = 1e100  # a squared length beyond all others: two rows cannot say how far a third may be
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Guard:
+class NoSupport(Strict):
+    """No guard."""
+
+    on_outside: ClassVar[OnOutside] = "drop"
+
+    kind: Literal["none"] = Field("none", description="Every new row is kept, wherever it lies.")
+
+    def learn(self, train: Table, *, rows: int, seed: int, index: tuple[int, ...]) -> None:
+        """Nothing: no row is judged."""
+
+
+class _Guard(Strict):
     """How support is judged, and what becomes of a row outside it."""
 
-    kind: Literal["neighbours", "mahalanobis"] = "neighbours"
-    quantile: float = 0.95
-    on_outside: Literal["drop", "redraw"] = "drop"
+    kind: str
+    quantile: float = Field(
+        0.95,
+        ge=0.5,
+        lt=1,
+        description="The limit: this share of the training rows, each measured against the others, is inside it.",
+    )
+    on_outside: OnOutside = Field(
+        "drop", description="Leave a row outside out, or draw it again (up to 10 times, then leave it out)."
+    )
 
-    def learn(self, train: Table, *, rows: int, seed: int, index: tuple[int, ...]) -> Support:
+    @abstractmethod
+    def _measures(self, train: Table, space: Space, *, rows: int, rng: np.random.Generator) -> _Measures:
+        """What is measured of a row, learnt from the training rows."""
+
+    def learn(self, train: Table, *, rows: int, seed: int, index: tuple[int, ...]) -> Region:
         """From the training rows. rows: how many new ones will be asked about, which bounds the cost of the search."""
-        space = Space.learn(train)
-        ellipse = _thin_directions(train, space) if self.kind == "neighbours" else _all_directions(train, space)
-        reference = None
-        if self.kind == "neighbours":
-            chosen = reference_rows(len(train), max(rows, len(train)), rng=stream(seed, "support", *index))
-            reference = _Reference(rows=chosen, points=space.encode(train.x[chosen]))
-        bare = Support(space=space, reference=reference, ellipse=ellipse, own=np.empty((0, 0)), limits=np.empty(0))
-        own = bare.measure(train.x, np.arange(len(train)), left_out=True)
+        measures = self._measures(train, Space.learn(train), rows=rows, rng=stream(seed, "support", *index))
+        own = measures.of(train.x, np.arange(len(train)), left_out=True)
         unit = np.quantile(own, self.quantile, axis=0, method="higher")
         # One limit for both measures, so that together they refuse no more training rows than the quantile says.
         worst = _ratio(own, unit).max(axis=1, initial=0.0)
         with np.errstate(invalid="ignore"):  # 0 * inf: nothing varies, and nothing may
             limits = np.nan_to_num(unit * np.quantile(worst, self.quantile, method="higher"), nan=0.0, posinf=np.inf)
-        return Support(space=space, reference=reference, ellipse=ellipse, own=own, limits=limits)
+        return Region(measures=measures, own=own, limits=limits)
+
+
+class NeighbourSupport(_Guard):
+    """By the nearest training row and the linear ties among the numbers."""
+
+    kind: Literal["neighbours"] = Field(
+        "neighbours",
+        description=(
+            "A row is off the data when the nearest training row (but its source) is too far, or a linear tie among "
+            "the numbers is broken too much."
+        ),
+    )
+
+    def _measures(self, train: Table, space: Space, *, rows: int, rng: np.random.Generator) -> _Measures:
+        # With few rows, a direction may be thin only because rows are few.
+        positions = space.numbers if len(train) >= _ROWS_PER_NUMBER * len(space.numbers) else ()
+        chosen = reference_rows(len(train), max(rows, len(train)), rng=rng)
+        reference = _Reference(rows=chosen, points=space.encode(train.x[chosen]))
+        return _Measures(space=space, ellipse=_ellipse(train, space, positions, below=_THIN), reference=reference)
+
+
+class MahalanobisSupport(_Guard):
+    """By the distance from the centre, in the data's own ellipse."""
+
+    kind: Literal["mahalanobis"] = Field(
+        "mahalanobis",
+        description="A row is off the data when its Mahalanobis distance from the centre is too large; no search.",
+    )
+
+    def _measures(self, train: Table, space: Space, *, rows: int, rng: np.random.Generator) -> _Measures:
+        del rows, rng
+        everything = tuple(range(len(train.features)))
+        return _Measures(space=space, ellipse=_ellipse(train, space, everything, below=np.inf), reference=None)
+
+
+Support = Annotated[NoSupport | NeighbourSupport | MahalanobisSupport, Field(discriminator="kind")]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,34 +137,14 @@ class _Ellipse:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Support:
-    """What the training rows say about where the data are."""
+class _Measures:
+    """How far a row is from the training rows: its length in the ellipse, and to the nearest of the reference rows."""
 
     space: Space
-    reference: _Reference | None
     ellipse: _Ellipse
-    own: Array  # (n, c) the training rows' measures, each left out of the others
-    limits: Array  # (c,)
+    reference: _Reference | None  # None: the length alone
 
-    def outside(self, x: Array, source: IntArray) -> npt.NDArray[np.bool_]:
-        """(m,) which of these rows lie off the data. source: (m,) the training row each was made from."""
-        return self.beyond(x, source, self.own[source])
-
-    def beyond(self, x: Array, source: IntArray, own: Array) -> npt.NDArray[np.bool_]:
-        """(m,) which rows are farther than the limits and than their sources. own: (m, c) the sources' measures."""
-        limit = np.maximum(self.limits, own)
-        far: npt.NDArray[np.bool_] = np.any(self.measure(x, source) > limit * (1.0 + _SLACK) + _SLACK, axis=1)
-        return far
-
-    def strangers(self, x: Array, train: Table) -> Strangers:
-        """Rows to make new ones from that need not be training rows: x (b, d). One that equals a training row is it."""
-        places = {row.tobytes(): at for at, row in enumerate(_canonical(train.x))}
-        twin = np.array([places.get(row.tobytes(), NOBODY) for row in _canonical(x)], dtype=np.int64)
-        own, known = self.measure(x, twin), twin != NOBODY
-        own[known] = self.own[twin[known]]
-        return Strangers(self, twin, own)
-
-    def measure(self, x: Array, source: IntArray, *, left_out: bool = False) -> Array:
+    def of(self, x: Array, source: IntArray, *, left_out: bool = False) -> Array:
         """(m, c) the measures. left_out: the rows are the sources themselves, to be judged by all other rows."""
         squared = self.ellipse.squared(self.space.encode(x, self.ellipse.positions))
         if left_out:
@@ -128,23 +164,55 @@ class Support:
         return np.where(rows[found[:, 0]] == source, distance[:, 1], distance[:, 0])
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Region:
+    """Where the data are, as the training rows say."""
+
+    measures: _Measures
+    own: Array  # (n, c) the training rows' measures, each left out of the others
+    limits: Array  # (c,)
+
+    @property
+    def astray(self) -> int:
+        """No training row counts as off the data."""
+        return 0
+
+    def outside(self, x: Array, source: IntArray) -> npt.NDArray[np.bool_]:
+        """(m,) which of these rows lie off the data. source: (m,) the training row each was made from."""
+        return self.beyond(x, source, self.own[source])
+
+    def beyond(self, x: Array, source: IntArray, own: Array) -> npt.NDArray[np.bool_]:
+        """(m,) which rows are farther than the limits and than their sources. own: (m, c) the sources' measures."""
+        limit = np.maximum(self.limits, own)
+        far: npt.NDArray[np.bool_] = np.any(self.measures.of(x, source) > limit * (1.0 + _SLACK) + _SLACK, axis=1)
+        return far
+
+    def strangers(self, x: Array, train: Table) -> Strangers:
+        """Rows to make new ones from that need not be training rows: x (b, d). One that equals a training row is it."""
+        places = {row.tobytes(): at for at, row in enumerate(_canonical(train.x))}
+        twin = np.array([places.get(row.tobytes(), NOBODY) for row in _canonical(x)], dtype=np.int64)
+        own, known = self.measures.of(x, twin), twin != NOBODY
+        own[known] = self.own[twin[known]]
+        return Strangers(self, twin, own)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Strangers:
     """Rows from elsewhere as sources: how far each is from the training rows itself."""
 
-    support: Support
+    region: Region
     twin: IntArray  # (b,) the training row at the same place, or NOBODY
     own: Array  # (b, c) their measures
 
     @property
     def astray(self) -> int:
         """How many of them lie off the data themselves: what is made of such a row may be as far off as it is."""
-        beyond = np.any(self.own > self.support.limits * (1.0 + _SLACK) + _SLACK, axis=1)
+        beyond = np.any(self.own > self.region.limits * (1.0 + _SLACK) + _SLACK, axis=1)
         return int(np.count_nonzero(beyond & (self.twin == NOBODY)))
 
     def outside(self, x: Array, source: IntArray) -> npt.NDArray[np.bool_]:
         """(m,) which of these rows lie off the data. source: (m,) positions among the strangers."""
-        return self.support.beyond(x, self.twin[source], self.own[source])
+        return self.region.beyond(x, self.twin[source], self.own[source])
 
 
 def _canonical(x: Array) -> Array:
@@ -158,17 +226,6 @@ def _ratio(measures: Array, unit: Array) -> Array:
     """Measures in units of the limit; where the limit is 0, nothing is 0 times it and all else is infinitely far."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.nan_to_num(measures / unit, nan=0.0, posinf=np.inf)
-
-
-def _thin_directions(train: Table, space: Space) -> _Ellipse:
-    positions = space.numbers
-    if len(train) < _ROWS_PER_NUMBER * len(positions):
-        positions = ()
-    return _ellipse(train, space, positions, below=_THIN)
-
-
-def _all_directions(train: Table, space: Space) -> _Ellipse:
-    return _ellipse(train, space, tuple(range(len(train.features))), below=np.inf)
 
 
 def _ellipse(train: Table, space: Space, positions: tuple[int, ...], *, below: float) -> _Ellipse:

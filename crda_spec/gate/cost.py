@@ -120,7 +120,7 @@ def estimate_cost(split: Split, procedure: Procedure, gate: Gate, *, seed: int, 
     return CostEstimate(
         train_rows=len(train),
         test_rows=len(split.test),
-        synthetic_rows=round(procedure.acting.factor * len(train)),
+        synthetic_rows=round(procedure.factor * len(train)),
         folds=gate.all_folds if gate.enabled else 0,
         features=procedure.partitioner.foreseen(train.names),
         licence=licence_of(procedure.carried),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from crda_spec.counterfactual.tuning import Counts, KnobSearch, KnobSpace, Numbers, Options, Prior
-from crda_spec.spec.build import build_policy, with_student
+from crda_spec.spec.build import with_student
 from crda_spec.spec.check import searched_knobs
 from crda_spec.spec.load import Draft
 from crda_spec.spec.run import RunSpec
@@ -20,7 +20,7 @@ def build_knob_search(spec: RunSpec, draft: Draft) -> KnobSearch | None:
     parts = {name: getattr(spec, name) for name in RunSpec.model_fields}
     chosen = searched_knobs(draft, parts)
     teachers = {_words(one): with_student(one, spec) for one in chosen.get("teacher", ())}
-    policies = {_words(one): build_policy(one) for one in chosen.get("policy", ())}
+    policies = {_words(one): one for one in chosen.get("policy", ())}
     space = KnobSpace(
         priors={name: _prior(value) for name, value in chosen.items()}, teachers=teachers, policies=policies
     )

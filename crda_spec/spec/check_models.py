@@ -6,6 +6,7 @@ import importlib.util
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from crda_spec.counterfactual.policies import POLICIES, PluginPolicy, Scale
 from crda_spec.errors import Complaint, show
 from crda_spec.regressors import BaseRegressor
 from crda_spec.spec.load import Draft
@@ -160,7 +161,6 @@ _WRITTEN = {
     "teacher": "counterfactual.teacher",
     "policy": "perturbation.default",
 }
-_SIZES = {"scale": "reach", "shift": "amount", "jitter": "sd", "quantile": "reach", "interpolate": "reach"}
 # The same bounds as the values themselves have: (least, whether it is allowed, greatest).
 _BOUNDS: dict[str, tuple[float, bool, float]] = {
     "max_features": (1, True, 100_000),
@@ -168,7 +168,6 @@ _BOUNDS: dict[str, tuple[float, bool, float]] = {
     "retention": (0, True, 1),
     "weight": (0, False, 1000),
 }
-_REACH_BOUNDS = {"scale": 10.0, "shift": 1e9, "jitter": 100.0, "quantile": 1.0, "interpolate": 1.0}
 
 
 def searched_knobs(draft: Draft, parts: Mapping[str, Any]) -> dict[str, Any]:
@@ -180,8 +179,7 @@ def searched_knobs(draft: Draft, parts: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(search.knobs, Knobs):
         return dict(_fields(search.knobs))
     usual = dict(_fields(usual_knobs(parts.get("recipe", "paper"), parts["regressor"].kind)))
-    policy = parts["perturbation"].default
-    size = _SIZES.get(policy.kind)
+    size = parts["perturbation"].default.size
     if size is None or _by_user(draft, f"perturbation.default.{size}"):
         usual.pop("reach", None)
     if not parts["regressor"].takes_weights:
@@ -197,7 +195,7 @@ def _with_declared(name: str, values: tuple[Any, ...], parts: Mapping[str, Any])
     section, key = ("perturbation", "default") if name in ("policy", "reach") else _WRITTEN[name].split(".")
     declared = getattr(parts[section], key)
     if name == "reach":
-        declared = getattr(declared, _SIZES[declared.kind])
+        declared = getattr(declared, declared.size)
     return values if declared is None or declared in values else (declared, *values)
 
 
@@ -208,8 +206,8 @@ def searched_paths(draft: Draft, parts: Mapping[str, Any]) -> tuple[tuple[str, .
         found += [("regressor", name) for name in parts["regressor"].open_space()]
     if parts["tune"].augmentation is not None:
         for name in searched_knobs(draft, parts):
-            size = _SIZES.get(parts["perturbation"].default.kind, "")
-            found.append(("perturbation", "default", size) if name == "reach" else tuple(_WRITTEN[name].split(".")))
+            size = ("perturbation", "default", parts["perturbation"].default.size)
+            found.append(size if name == "reach" else tuple(_WRITTEN[name].split(".")))
     return tuple(found)
 
 
@@ -249,6 +247,9 @@ def _written_knobs(knobs: Knobs, draft: Draft, parts: Mapping[str, Any]) -> Iter
     if knobs.policy is not None and knobs.reach is not None:
         what = "each policy to choose from has its own size, so reach has nothing to set"
         yield _bad("reach", what, "remove reach, and list a policy once for each size")
+    for position, policy in enumerate(knobs.policy or ()):
+        if isinstance(policy, PluginPolicy):
+            yield from policy.complaints(f"{_KNOBS}.policy.{position}")
     yield from _fits_the_rest(knobs, parts)
 
 
@@ -262,12 +263,13 @@ def _pinned(name: str, draft: Draft, parts: Mapping[str, Any]) -> Iterator[Compl
         return
     path = _WRITTEN.get(name)
     if name == "reach" and "perturbation" in parts:
-        kind = parts["perturbation"].default.kind
-        if kind not in _SIZES:
-            what = f"perturbation.default is {show(kind)}, which has no size to set"
-            yield _bad("reach", what, f"remove reach, or use one of {', '.join(_SIZES)}")
+        policy = parts["perturbation"].default
+        if policy.size is None:
+            what = f"perturbation.default is {show(policy.label)}, which has no size to set"
+            sized = ", ".join(kind for kind, member in POLICIES.items() if member.size is not None)
+            yield _bad("reach", what, f"remove reach, or use one of {sized}")
             return
-        path = f"perturbation.default.{_SIZES[kind]}"
+        path = f"perturbation.default.{policy.size}"
     if path is not None and _by_user(draft, path):
         what = f"{name} is searched, but the spec also writes {path}"
         hint = f"remove {path}, or remove {name} from the knobs"
@@ -315,8 +317,9 @@ def _inside(path: str, value: float, bounds: tuple[float, bool, float]) -> Itera
 def _bounds(name: str, parts: Mapping[str, Any]) -> tuple[float, bool, float]:
     if name in _BOUNDS:
         return _BOUNDS[name]
-    kind = parts["perturbation"].default.kind if "perturbation" in parts else "scale"
-    return 0, False, _REACH_BOUNDS.get(kind, 1e9)
+    policy = type(parts["perturbation"].default) if "perturbation" in parts else Scale
+    limits = [] if policy.size is None else policy.model_fields[policy.size].metadata
+    return 0, False, next((float(one.le) for one in limits if hasattr(one, "le")), 1e9)
 
 
 def _fits_the_rest(knobs: Knobs, parts: Mapping[str, Any]) -> Iterator[Complaint]:

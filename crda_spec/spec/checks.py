@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.data.dataset import Dataset
 from crda_spec.errors import Complaint, inconsistent, repeated, show
 from crda_spec.gate.tests import FiveByTwo, Gate
 from crda_spec.spec.causal import Causal, EdgesGraph
 from crda_spec.spec.counterfactual import Counterfactual, LocationScaleNoise
 from crda_spec.spec.partition import Partition
-from crda_spec.spec.perturbation import perturbation_complaints
 from crda_spec.spec.run import Execution
 
 
@@ -22,7 +22,7 @@ def check_parts(parts: Mapping[str, Any]) -> Iterator[Complaint]:
         "causal": _causal,
         "partition": _partition,
         "counterfactual": _counterfactual,
-        "perturbation": perturbation_complaints,
+        "perturbation": Perturbation.complaints,
         "gate": Gate.complaints,
         "execution": _execution,
     }

@@ -6,13 +6,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
 
+from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.data.dataset import Dataset
 from crda_spec.gate.tests import AnyGate, Wilcoxon
 from crda_spec.regressors import AnyRegressor, Xgboost
 from crda_spec.spec.causal import Causal, Falsify, PcDiscovery
 from crda_spec.spec.counterfactual import Counterfactual
 from crda_spec.spec.partition import Partition
-from crda_spec.spec.perturbation import Perturbation
 from crda_spec.spec.recipes import RecipeName
 from crda_spec.spec.tune import NoTuning, Tune
 from crda_spec.strict import FilePath, Strict

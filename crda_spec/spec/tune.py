@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import Discriminator, Field, Tag
 
+from crda_spec.counterfactual.policies import DefaultPolicy, Interpolate, Quantile, Resample
 from crda_spec.regressors.teachers import AnyTeacher, CommitteeTeacher, CrossfitTeacher
 from crda_spec.regressors.tune import RandomSearch
-from crda_spec.spec.perturbation import DefaultPolicy, InterpolatePolicy, QuantilePolicy, ResamplePolicy
 from crda_spec.spec.recipes import TREES
 from crda_spec.strict import LIST, RANGE, Finite, Positive, Strict
 
@@ -170,19 +170,19 @@ _FOR_TREES = Knobs(
     factor=(2.0, 5.0, 10.0, 20.0),
     weight=(0.1, 0.3, 0.6, 1.0),
     policy=(
-        InterpolatePolicy(kind="interpolate"),
-        InterpolatePolicy(kind="interpolate", reach=0.25),
-        InterpolatePolicy(kind="interpolate", partner="near"),
+        Interpolate(),
+        Interpolate(reach=0.25),
+        Interpolate(partner="near"),
     ),
 )
 _FOR_OTHERS = Knobs(
     factor=(2.0, 4.0, 8.0, 15.0),
     weight=(0.25, 0.5, 0.75, 1.0),
     policy=(
-        ResamplePolicy(kind="resample"),
-        ResamplePolicy(kind="resample", weights="neighbour"),
-        QuantilePolicy(kind="quantile"),
-        InterpolatePolicy(kind="interpolate"),
+        Resample(),
+        Resample(weights="neighbour"),
+        Quantile(),
+        Interpolate(),
     ),
 )
 

@@ -17,9 +17,8 @@ from crda_spec.counterfactual.abduct import abduct
 from crda_spec.counterfactual.noise import LocationScale
 from crda_spec.counterfactual.policies import Grid, Interpolate
 from crda_spec.counterfactual.predict import predict_outcome
-from crda_spec.counterfactual.support import Guard
+from crda_spec.counterfactual.support import NeighbourSupport, NoSupport
 from crda_spec.errors import DataError, OutputError, SpecError
-from crda_spec.spec.build import build_acting
 from crda_spec.spec.check import load_spec
 
 SPEC = """
@@ -64,8 +63,15 @@ def finished_run(folder, retention=0.75, missing="error"):
 
 
 def job_of(run_folder, data, *, missing="error", **amount):
-    spec, _ = load_spec(run_folder.parent / "spec.yaml")
-    return prepare(open_run(run_folder), build_acting(spec), data, missing=missing, **amount)
+    spec, _ = load_spec(run_folder.parent / "spec.yaml", overrides=[f"dataset.missing.kind={missing}"])
+    return prepare(open_run(run_folder), spec, data, **amount)
+
+
+def towards_others(folder, **changes):
+    """The run's spec, had every feature been moved towards another row."""
+    spec, _ = load_spec(folder.parent / "spec.yaml")
+    changed = spec.perturbation.model_copy(update={"default": Interpolate(reach=0.5), "features": {}, **changes})
+    return spec.model_copy(update={"perturbation": changed})
 
 
 @pytest.fixture(scope="module")
@@ -142,9 +148,7 @@ def test_every_row_can_be_recomputed_from_data_and_run_folder(finished, data, ge
 
 def test_rows_that_move_towards_training_rows_name_them(finished, data, tmp_path):
     """The `distilled` recipe does this with trees: the partner is a row of the run, the source one of the file."""
-    spec, _ = load_spec(finished.folder.parent / "spec.yaml")
-    acting = replace(build_acting(spec), default=Interpolate(reach=0.5), features={})
-    job = prepare(open_run(finished.folder), acting, data, missing="error", factor=1.0)
+    job = prepare(open_run(finished.folder), towards_others(finished.folder), data, factor=1.0)
     assert generate(job, tmp_path / "one.parquet").counts.rows == 70_000
     generate(job, tmp_path / "two.parquet", batch=1, workers=2)
     assert (tmp_path / "one.parquet").read_bytes() == (tmp_path / "two.parquet").read_bytes()
@@ -160,21 +164,19 @@ def test_rows_that_move_towards_training_rows_name_them(finished, data, tmp_path
 
 
 def guarded_job(finished, data, guard, **amount):
-    spec, _ = load_spec(finished.folder.parent / "spec.yaml")
-    acting = replace(build_acting(spec), default=Interpolate(reach=0.5), features={}, support=guard)
-    return prepare(open_run(finished.folder), acting, data, missing="error", **amount)
+    return prepare(open_run(finished.folder), towards_others(finished.folder, support=guard), data, **amount)
 
 
 def test_the_support_guard_drops_or_redraws_block_by_block_and_the_bytes_stay_the_same(finished, data, tmp_path):
     """The `distilled` recipe guards the rows of networks; where the data are is what the run's training rows say."""
-    strict = Guard(quantile=0.5)
-    free = generate(guarded_job(finished, data, None, rows=40_000), tmp_path / "free.parquet").counts
+    strict = NeighbourSupport(quantile=0.5)
+    free = generate(guarded_job(finished, data, NoSupport(), rows=40_000), tmp_path / "free.parquet").counts
     dropping = generate(guarded_job(finished, data, strict, rows=40_000), tmp_path / "one.parquet").counts
     assert (free.rows, free.dropped, free.redrawn) == (40_000, 0, 0)
     assert (dropping.rows + dropping.dropped, dropping.redrawn) == (40_000, 0)
     assert 400 < dropping.dropped < 20_000
     assert pq.ParquetFile(tmp_path / "one.parquet").metadata.num_rows == dropping.rows
-    again = guarded_job(finished, data, replace(strict, on_outside="redraw"), rows=40_000)
+    again = guarded_job(finished, data, strict.model_copy(update={"on_outside": "redraw"}), rows=40_000)
     done = generate(again, tmp_path / "two.parquet").counts
     assert done.rows + done.dropped == 40_000
     assert done.dropped < dropping.dropped < done.redrawn + done.dropped + 1
@@ -183,8 +185,9 @@ def test_the_support_guard_drops_or_redraws_block_by_block_and_the_bytes_stay_th
 
 
 def test_a_guard_that_keeps_nothing_says_so(finished, data, tmp_path):
-    job = guarded_job(finished, data, Guard(), rows=62)
-    away = replace(job.generation, moved=("area",), acting=replace(job.generation.acting, default=Grid(values=(1e6,))))
+    job = guarded_job(finished, data, NeighbourSupport(), rows=62)
+    perturbation = job.generation.perturbation.model_copy(update={"default": Grid(values=(1e6,))})
+    away = replace(job.generation, moved=("area",), perturbation=perturbation)
     with pytest.raises(DataError) as caught:
         generate(replace(job, generation=away), tmp_path / "new.parquet")
     assert str(caught.value) == (
@@ -317,7 +320,7 @@ def test_what_stops_before_any_work(finished, data, tmp_path):
     followed.record["counterfactuals"]["propagated"] = {"rooms": "by its equation"}
     spec, _ = load_spec(finished.folder.parent / "spec.yaml")
     with pytest.raises(SpecError) as propagated:
-        prepare(followed, build_acting(spec), data, missing="error")
+        prepare(followed, spec, data)
     assert str(propagated.value) == (
         "perturbation.propagate: effects of moved features followed by fitted equations; set it to false, and run again"
     )

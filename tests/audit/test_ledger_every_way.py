@@ -9,9 +9,10 @@ import pytest
 
 from crda_spec.audit.tables import synthetic_table
 from crda_spec.counterfactual.abduct import abduct
-from crda_spec.counterfactual.act import Acting, act
+from crda_spec.counterfactual.act import act
 from crda_spec.counterfactual.ledger import changed_cells
 from crda_spec.counterfactual.noise import NOISE_MODELS
+from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.policies import POLICIES
 from crda_spec.counterfactual.predict import predict_outcome
 from crda_spec.records import Column, Table
@@ -68,11 +69,11 @@ def taught(request):
     return TEACHERS[request.param].teach(TRAIN, fitter, plain, FoldContext(seed=3))
 
 
-def acting(kind):
+def perturbation(kind):
     """Each feature by this policy where it suits; else resampled."""
     if kind == "grid":
-        return Acting(features={name: POLICIES["grid"](values=values) for name, values in GRIDS.items()}, factor=1.5)
-    return Acting(default=POLICIES[kind](), factor=1.5)
+        return Perturbation(features={name: POLICIES["grid"](values=values) for name, values in GRIDS.items()})
+    return Perturbation(features=dict.fromkeys(MOVED, POLICIES[kind]()))
 
 
 @pytest.mark.parametrize(("policy", "noise"), list(product(sorted(POLICIES), sorted(NOISE_MODELS))))
@@ -81,7 +82,7 @@ def test_labels_follow_from_the_written_ledger_to_the_last_bit(taught, policy, n
         pytest.skip("a teacher that has seen every row has no size of noise to learn from")
     residuals = "in_sample" if taught.out_of_fold is None else "out_of_fold"
     abduction = abduct(TRAIN, taught, residuals=residuals, noise=NOISE_MODELS[noise]())
-    action = act(TRAIN, MOVED, acting(policy), seed=2, index=(0,))
+    action = act(TRAIN, MOVED, perturbation(policy), factor=1.5, seed=2, index=(0,))
     for draw, retention in (("own", 0.3), ("matched", 1.0), ("none", 0.0)):
         made = predict_outcome(
             taught,

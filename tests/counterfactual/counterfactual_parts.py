@@ -9,6 +9,7 @@ from crda_spec.counterfactual.partition import (
     MethodFinder,
     Screening,
 )
+from crda_spec.counterfactual.support import MahalanobisSupport, NeighbourSupport
 from crda_spec.discovery.columns import Search
 from crda_spec.discovery.pc import SearchSettings
 from crda_spec.independence import Pearson
@@ -16,6 +17,7 @@ from crda_spec.records import Column, Table
 from crda_spec.scm.formats.edges import from_edges
 
 TARGET = Column(name="y", type="continuous")
+GUARDS = {"neighbours": NeighbourSupport, "mahalanobis": MahalanobisSupport}
 SCREENING = Screening(screen=Pearson(), threshold=0.1, alpha=0.05)
 
 

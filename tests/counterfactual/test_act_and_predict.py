@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from crda_spec.counterfactual.abduct import abduct
-from crda_spec.counterfactual.act import Acting, act, fit_contract
+from crda_spec.counterfactual.act import act, fit_contract
+from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.policies import Jitter, Resample, Scale
 from crda_spec.counterfactual.predict import predict_outcome
 from crda_spec.counterfactual.procedure import Procedure, augment, fit_augmented
@@ -22,7 +23,7 @@ MOVED = tuple(column.name for column in MIXED if column.name != "kept")
 
 @pytest.mark.parametrize(("factor", "rows"), [(0.5, 20), (1.0, 40), (1.25, 50), (4.0, 160), (0.01, 0)])
 def test_every_row_is_a_source_as_often_as_the_factor_says(factor, rows):
-    action = act(mixed(40), ["free"], Acting(factor=factor), seed=0, index=())
+    action = act(mixed(40), ["free"], Perturbation(), factor=factor, seed=0, index=())
     times = np.bincount(action.source, minlength=40)
     assert len(action.source) == len(action.x) == rows
     assert set(times) <= {int(factor), int(factor) + 1}
@@ -33,7 +34,7 @@ def test_every_row_is_a_source_as_often_as_the_factor_says(factor, rows):
 def test_what_is_kept_stays_bit_for_bit_and_what_moves_keeps_its_contract(default, seed):
     train = mixed(30, seed=seed % 7)
     before = train.x.tobytes()
-    action = act(train, MOVED, Acting(default=default, factor=2.5), seed=seed, index=(1,))
+    action = act(train, MOVED, Perturbation(default=default), factor=2.5, seed=seed, index=(1,))
     assert train.x.tobytes() == before
     source = train.x[action.source]
     moved = dict(zip(train.names, action.x.T, strict=True))
@@ -45,24 +46,26 @@ def test_what_is_kept_stays_bit_for_bit_and_what_moves_keeps_its_contract(defaul
     assert set(known["size"]) <= {1.0, 2.0, 5.0}
     assert set(known["ward"]) <= {0.0, 1.0, 2.0}
     assert set(known["smoker"]) <= {0.0, 1.0}
-    again = act(train, MOVED, Acting(default=default, factor=2.5), seed=seed, index=(1,))
+    again = act(train, MOVED, Perturbation(default=default), factor=2.5, seed=seed, index=(1,))
     assert again.x.tobytes() == action.x.tobytes()
 
 
 def test_moving_one_feature_more_changes_no_other_draw():
     train = mixed(50)
-    one = act(train, ["free"], Acting(default=Jitter()), seed=3, index=(0,))
-    two = act(train, ["count", "free"], Acting(default=Jitter()), seed=3, index=(0,))
+    one = act(train, ["free"], Perturbation(default=Jitter()), factor=1.25, seed=3, index=(0,))
+    two = act(train, ["count", "free"], Perturbation(default=Jitter()), factor=1.25, seed=3, index=(0,))
     assert one.source.tobytes() == two.source.tobytes()
     assert one.x[:, 0].tobytes() == two.x[:, 0].tobytes()
     assert one.x[:, 2].tobytes() != two.x[:, 2].tobytes()
-    other = act(train, ["free"], Acting(default=Jitter()), seed=3, index=(1,))
+    other = act(train, ["free"], Perturbation(default=Jitter()), factor=1.25, seed=3, index=(1,))
     assert one.x[:, 0].tobytes() != other.x[:, 0].tobytes()
 
 
 def test_each_feature_gets_its_own_policy_the_default_or_what_its_type_allows():
-    acting = Acting(default=Jitter(sd=0.1), features={"count": Scale(reach=0.2), "ward": Resample(weights="uniform")})
-    action = act(mixed(40), ["free", "count", "ward", "smoker"], acting, seed=0, index=())
+    perturbation = Perturbation(
+        default=Jitter(sd=0.1), features={"count": Scale(reach=0.2), "ward": Resample(weights="uniform")}
+    )
+    action = act(mixed(40), ["free", "count", "ward", "smoker"], perturbation, factor=1.25, seed=0, index=())
     assert action.moved == ("free", "count", "ward", "smoker")
     assert action.policies == {
         "free": "Gaussian noise of 0.1 standard deviations added",
@@ -76,7 +79,7 @@ def test_each_feature_gets_its_own_policy_the_default_or_what_its_type_allows():
 def test_all_scaled_features_of_a_row_share_one_delta():
     rng = np.random.default_rng(0)
     train = numbers(rng.normal(size=(60, 2)), rng.normal(size=60))
-    action = act(train, ["a", "b"], Acting(default=Scale(reach=0.5)), seed=0, index=())
+    action = act(train, ["a", "b"], Perturbation(default=Scale(reach=0.5)), factor=1.25, seed=0, index=())
     centre = train.x.mean(axis=0)
     source = train.x[action.source]
     delta = (action.x - source) / (source - centre)
@@ -117,8 +120,8 @@ def test_a_contract_is_kept_by_the_nearest_value_and_only_violations_are_counted
 
 def test_violations_are_counted_by_feature():
     train = mixed(40, missing=0.0)
-    acting = Acting(default=Jitter(sd=3.0), factor=1.0)
-    action = act(train, ["free", "bounded", "count"], acting, seed=0, index=())
+    perturbation = Perturbation(default=Jitter(sd=3.0))
+    action = act(train, ["free", "bounded", "count"], perturbation, factor=1.0, seed=0, index=())
     assert action.clipped["free"] == 0
     assert action.clipped["bounded"] == np.count_nonzero(np.isin(action.x[:, 1], [-1.0, 1.5]))
     assert 0 < action.clipped["bounded"] < 40
@@ -133,7 +136,8 @@ def procedure(train, *, teacher, retention, residuals, weight=1.0):
         teacher=teacher,
         residuals=residuals,
         partitioner=declared(["{a b c} -> y"], train.names),
-        acting=Acting(factor=1.5),
+        perturbation=Perturbation(),
+        factor=1.5,
         retention=retention,
         weight=weight,
     )
@@ -179,7 +183,7 @@ def test_an_unmoved_row_keeps_its_own_outcome():
     rng = np.random.default_rng(0)
     train = numbers(np.column_stack([np.full(20, 3.0), rng.normal(size=20)]), rng.normal(size=20))
     teacher = Teacher(kind="single", members=(_Half(),), in_sample=_Half().predict(train.x), out_of_fold=None)
-    action = act(train, ["a"], Acting(factor=1.0), seed=0, index=())
+    action = act(train, ["a"], Perturbation(), factor=1.0, seed=0, index=())
     made = predict_outcome(teacher, action, abduct(train, teacher, residuals="in_sample"), retention=1.0, weight=0.5)
     assert action.x.tobytes() == train.x.tobytes()
     np.testing.assert_allclose(made.y, train.y, rtol=1e-14)
@@ -204,16 +208,16 @@ def test_rows_that_came_out_as_their_source_are_counted():
     gappy = np.where(np.arange(40) % 4 == 0, np.nan, rng.normal(size=40))
     x = np.column_stack([np.full(40, 3.0), gappy, rng.normal(size=40), np.arange(40) % 2])
     train = numbers(x, rng.normal(size=40))
-    acting = Acting(factor=2.0, features={"d": Resample()})
+    perturbation = Perturbation(features={"d": Resample()})
 
     def unmoved(*moved):
-        return act(train, moved, acting, seed=0, index=()).unmoved
+        return act(train, moved, perturbation, factor=2.0, seed=0, index=()).unmoved
 
     assert unmoved("a") == 80
     assert unmoved("b") == 20  # ten rows without a value, twice
     assert unmoved("a", "b") == 20
     assert unmoved("c") == 0
     assert unmoved("b", "c") == 0
-    redrawn = act(train, ["d"], acting, seed=0, index=())
+    redrawn = act(train, ["d"], perturbation, factor=2.0, seed=0, index=())
     assert redrawn.unmoved == np.count_nonzero(redrawn.x[:, 3] == train.x[redrawn.source, 3])
     assert 0 < redrawn.unmoved < 80

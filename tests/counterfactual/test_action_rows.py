@@ -1,14 +1,13 @@
 """What an action keeps, whatever the policies: other features, contracts, ties, and every draw its own."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
-from counterfactual_parts import MIXED, mixed, numbers, table
+from counterfactual_parts import GUARDS, MIXED, mixed, numbers, table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crda_spec.counterfactual.act import TRIES, Acting, act
+from crda_spec.counterfactual.act import TRIES, act
+from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.policies import (
     Conditional,
     Flip,
@@ -20,7 +19,7 @@ from crda_spec.counterfactual.policies import (
     Scale,
     Shift,
 )
-from crda_spec.counterfactual.support import Guard
+from crda_spec.counterfactual.support import NeighbourSupport, NoSupport
 from crda_spec.errors import DataError
 from crda_spec.records import NOBODY, Column
 
@@ -62,15 +61,14 @@ def test_what_is_kept_stays_bit_for_bit_and_what_moves_keeps_its_contract(
 ):
     train = mixed(30, seed=seed % 7)
     before = train.x.tobytes()
-    acting = Acting(
+    perturbation = Perturbation(
         default=default,
         features=OWN if own else {},
-        factor=2.5,
-        per_row=per_row,
+        features_per_row=per_row or "all",
         on_violation=on_violation,
-        support=None if support is None else Guard(kind=support, quantile=0.8, on_outside="redraw"),
+        support=NoSupport() if support is None else GUARDS[support](quantile=0.8, on_outside="redraw"),
     )
-    action = act(train, MOVED, acting, seed=seed, index=(1,))
+    action = act(train, MOVED, perturbation, factor=2.5, seed=seed, index=(1,))
     assert train.x.tobytes() == before
     source = train.x[action.source]
     moved = dict(zip(train.names, action.x.T, strict=True))
@@ -87,7 +85,7 @@ def test_what_is_kept_stays_bit_for_bit_and_what_moves_keeps_its_contract(
     if per_row == 1:
         assert changed.sum(axis=1).max(initial=0) <= 1
     assert len(action.x) + action.dropped == 75
-    again = act(train, MOVED, acting, seed=seed, index=(1,))
+    again = act(train, MOVED, perturbation, factor=2.5, seed=seed, index=(1,))
     assert again.x.tobytes() == action.x.tobytes()
 
 
@@ -96,11 +94,22 @@ def test_what_is_kept_stays_bit_for_bit_and_what_moves_keeps_its_contract(
 @given(seed=st.integers(0, 2**32), per_row=st.none() | st.just(1), unmoved=st.floats(0.01, 0.99))
 def test_a_share_of_the_rows_stays_where_its_source_is(default, seed, per_row, unmoved):
     train = mixed(30, seed=seed % 7)
-    acting = Acting(default=default, factor=2.5, per_row=per_row, unmoved=unmoved, support=Guard(on_outside="drop"))
-    action = act(train, MOVED, acting, seed=seed, index=(1,))
+    perturbation = Perturbation(
+        default=default, features_per_row=per_row or "all", unmoved=unmoved, support=NeighbourSupport(on_outside="drop")
+    )
+    action = act(train, MOVED, perturbation, factor=2.5, seed=seed, index=(1,))
     assert action.unmoved >= int(75 * unmoved)  # also behind the guard, which never drops such a row
-    moving = act(train, MOVED, replace(acting, unmoved=0.0, support=None), seed=seed, index=(1,))
-    resting = act(train, MOVED, replace(acting, support=None), seed=seed, index=(1,))
+    moving = act(
+        train,
+        MOVED,
+        perturbation.model_copy(update={"unmoved": 0.0, "support": NoSupport()}),
+        factor=2.5,
+        seed=seed,
+        index=(1,),
+    )
+    resting = act(
+        train, MOVED, perturbation.model_copy(update={"support": NoSupport()}), factor=2.5, seed=seed, index=(1,)
+    )
     source = train.x[moving.source]
     same = [(np.array_equal(a, b, equal_nan=True)) for a, b in zip(resting.x, moving.x, strict=True)]
     still = [(np.array_equal(a, b, equal_nan=True)) for a, b in zip(resting.x, source, strict=True)]
@@ -110,7 +119,9 @@ def test_a_share_of_the_rows_stays_where_its_source_is(default, seed, per_row, u
 def test_the_share_of_rows_that_rest_is_right_on_average_and_favours_no_row():
     train, times = mixed(7, missing=0.0), np.zeros(7)
     for seed in range(400):
-        action = act(train, ("free",), Acting(default=Shift(amount=1.0), factor=1, unmoved=0.25), seed=seed, index=(0,))
+        action = act(
+            train, ("free",), Perturbation(default=Shift(amount=1.0), unmoved=0.25), factor=1, seed=seed, index=(0,)
+        )
         times += action.x[:, 0] == train.x[action.source, 0]
     assert abs(times.sum() / 2800 - 0.25) < 0.01
     assert np.abs(times / 400 - 0.25).max() < 0.1
@@ -123,16 +134,18 @@ def test_the_order_of_the_features_changes_no_byte(default):
     for per_row, sets in ((None, ()), (2, together), (1, together)):
         if per_row == 2 and default.kind == "conditional":
             continue  # which the spec refuses
-        one = Acting(default=default, features=OWN if not sets else {}, per_row=per_row, together=sets)
+        one = Perturbation(
+            default=default, features=OWN if not sets else {}, features_per_row=per_row or "all", together=sets
+        )
         backwards = tuple(names[::-1] for names in sets[::-1])
-        two = Acting(
+        two = Perturbation(
             default=default,
             features=dict(reversed((OWN if not sets else {}).items())),
-            per_row=per_row,
+            features_per_row=per_row or "all",
             together=backwards,
         )
-        first = act(train, MOVED, one, seed=5, index=(2,))
-        second = act(train, MOVED[::-1], two, seed=5, index=(2,))
+        first = act(train, MOVED, one, factor=1.25, seed=5, index=(2,))
+        second = act(train, MOVED[::-1], two, factor=1.25, seed=5, index=(2,))
         assert first.x.tobytes() == second.x.tobytes()
         assert list(first.policies.items()) == list(second.policies.items())
         assert list(first.clipped.items()) == list(second.clipped.items())
@@ -142,10 +155,10 @@ def test_the_order_of_the_features_changes_no_byte(default):
 def test_moving_one_feature_more_changes_no_other_draw(default):
     """But for conditional draws, which are given what stays fixed."""
     train = mixed(50)
-    one = act(train, ["free"], Acting(default=default), seed=3, index=(0,))
-    two = act(train, ["count", "ward", "free"], Acting(default=default), seed=3, index=(0,))
+    one = act(train, ["free"], Perturbation(default=default), factor=1.25, seed=3, index=(0,))
+    two = act(train, ["count", "ward", "free"], Perturbation(default=default), factor=1.25, seed=3, index=(0,))
     assert one.x[:, 0].tobytes() == two.x[:, 0].tobytes()
-    other = act(train, ["free"], Acting(default=default), seed=3, index=(1,))
+    other = act(train, ["free"], Perturbation(default=default), factor=1.25, seed=3, index=(1,))
     assert one.x[:, 0].tobytes() != other.x[:, 0].tobytes()
 
 
@@ -159,7 +172,9 @@ def plane(n=200, seed=0):
 @pytest.mark.parametrize("partner", ["any", "near"])
 def test_interpolation_keeps_every_linear_tie(partner):
     train = plane()
-    action = act(train, ["a", "b", "c"], Acting(default=Interpolate(partner=partner), factor=3.0), seed=0, index=())
+    action = act(
+        train, ["a", "b", "c"], Perturbation(default=Interpolate(partner=partner)), factor=3.0, seed=0, index=()
+    )
     a, b, c, d = action.x.T
     np.testing.assert_allclose(c, a - 2 * b, atol=1e-12)
     assert d.tobytes() == train.x[action.source, 3].tobytes()
@@ -175,8 +190,8 @@ def test_interpolation_keeps_every_linear_tie(partner):
 def test_conditional_draws_of_a_row_share_their_donor_so_ties_among_them_stay():
     """c - a + 2 b is 0 in every row, and the fitted means are nearly linear in d: one donor keeps it near 0."""
     train = plane()
-    one = act(train, ["a", "b", "c"], Acting(default=Conditional()), seed=0, index=())
-    own = act(train, ["a", "b", "c"], Acting(default=Conditional(share="cell")), seed=0, index=())
+    one = act(train, ["a", "b", "c"], Perturbation(default=Conditional()), factor=1.25, seed=0, index=())
+    own = act(train, ["a", "b", "c"], Perturbation(default=Conditional(share="cell")), factor=1.25, seed=0, index=())
 
     def broken(action):
         a, b, c, _ = action.x.T
@@ -191,13 +206,22 @@ def test_conditional_draws_of_a_row_share_their_donor_so_ties_among_them_stay():
 def test_the_partner_of_each_row_is_named_or_nobody():
     train = plane()
     policies = {"a": Interpolate(), "b": Conditional(), "d": Jitter()}
-    action = act(train, ["a", "b", "d"], Acting(features=policies, per_row=1), seed=0, index=())
+    action = act(
+        train, ["a", "b", "d"], Perturbation(features=policies, features_per_row=1), factor=1.25, seed=0, index=()
+    )
     only_d = (action.x[:, :2] == train.x[action.source][:, :2]).all(axis=1)
     assert 40 < only_d.sum() < 130
     assert (action.partner[only_d] == NOBODY).all()
     assert (action.partner[~only_d] != action.source[~only_d]).all()
-    assert act(train, ["d"], Acting(default=Jitter()), seed=0, index=()).partner is None
-    guarded = act(train, ["a"], Acting(default=Interpolate(), support=Guard(quantile=0.6)), seed=0, index=())
+    assert act(train, ["d"], Perturbation(default=Jitter()), factor=1.25, seed=0, index=()).partner is None
+    guarded = act(
+        train,
+        ["a"],
+        Perturbation(default=Interpolate(), support=NeighbourSupport(quantile=0.6)),
+        factor=1.25,
+        seed=0,
+        index=(),
+    )
     assert guarded.dropped > 0
     assert len(guarded.partner) == len(guarded.x)
 
@@ -221,10 +245,12 @@ def test_features_that_move_together_keep_their_tie(default):
     rng = np.random.default_rng(0)
     celsius = np.round(rng.normal(15.0, 8.0, size=150), 1)
     train = numbers(np.column_stack([celsius, 32 + 1.8 * celsius, rng.normal(size=150)]), celsius)
-    as_one = act(train, ["a", "b"], Acting(default=default, together=(("b", "a"),)), seed=0, index=())
+    as_one = act(
+        train, ["a", "b"], Perturbation(default=default, together=(("b", "a"),)), factor=1.25, seed=0, index=()
+    )
     np.testing.assert_allclose(as_one.x[:, 1], 32 + 1.8 * as_one.x[:, 0], atol=1e-3)
     assert as_one.unmoved < 20
-    alone = act(train, ["a", "b"], Acting(default=default), seed=0, index=())
+    alone = act(train, ["a", "b"], Perturbation(default=default), factor=1.25, seed=0, index=())
     if default.kind != "interpolate":  # one partner and one mix for all of a row
         assert np.abs(alone.x[:, 1] - 32 - 1.8 * alone.x[:, 0]).max() > 0.3
 
@@ -234,12 +260,14 @@ def test_labels_that_move_together_flip_as_one_and_take_the_same_place_of_a_grid
     x = np.array([[0, 1, 1], [1, 0, 2]] * 100, dtype=float)
     train = table(x, np.zeros(200), columns)
     for policies in ({"a": Flip(), "b": Flip()}, {"a": Interpolate(), "b": Interpolate()}):
-        action = act(train, ["a", "b"], Acting(features=policies, together=(("a", "b"),)), seed=0, index=())
+        action = act(
+            train, ["a", "b"], Perturbation(features=policies, together=(("a", "b"),)), factor=1.25, seed=0, index=()
+        )
         assert (action.x[:, 0] == 1.0 - action.x[:, 1]).all()
-        alone = act(train, ["a", "b"], Acting(features=policies), seed=0, index=())
+        alone = act(train, ["a", "b"], Perturbation(features=policies), factor=1.25, seed=0, index=())
         assert (alone.x[:, 0] != 1.0 - alone.x[:, 1]).any()
     grids = {"a": Grid(values=(True, False, True)), "c": Grid(values=(10, 20, 30))}
-    action = act(train, ["a", "c"], Acting(features=grids, together=(("a", "c"),)), seed=0, index=())
+    action = act(train, ["a", "c"], Perturbation(features=grids, together=(("a", "c"),)), factor=1.25, seed=0, index=())
     assert set(map(tuple, action.x[:, [0, 2]])) == {(1.0, 10.0), (0.0, 20.0), (1.0, 30.0)}
 
 
@@ -247,35 +275,35 @@ def test_a_gap_in_one_of_a_set_does_not_break_the_others_row():
     """Values that move together come from rows that know them all; when no row does, each from its own."""
     x = np.array([[1.0, 10.0], [2.0, 20.0], [3.0, np.nan], [np.nan, 40.0]])
     train = numbers(x, np.zeros(4))
-    acting = Acting(default=Resample(), factor=30.0, together=(("a", "b"),))
-    action = act(train, ["a", "b"], acting, seed=0, index=())
+    perturbation = Perturbation(default=Resample(), together=(("a", "b"),))
+    action = act(train, ["a", "b"], perturbation, factor=30.0, seed=0, index=())
     pairs = {(a, b) for a, b in action.x if not np.isnan(a + b)}
     assert pairs == {(1.0, 10.0), (2.0, 20.0)}
     apart = numbers([[1.0, np.nan], [2.0, np.nan], [np.nan, 3.0]], np.zeros(3))
-    action = act(apart, ["a", "b"], acting, seed=0, index=())
+    action = act(apart, ["a", "b"], perturbation, factor=30.0, seed=0, index=())
     assert set(action.x[:, 0][~np.isnan(action.x[:, 0])]) == {1.0, 2.0}
 
 
 def test_a_set_moves_whole_or_not_at_all():
     train = plane()
-    acting = Acting(default=Jitter(), together=(("a", "b", "c"),))
-    action = act(train, ["d", "a", "b"], acting, seed=0, index=())
+    perturbation = Perturbation(default=Jitter(), together=(("a", "b", "c"),))
+    action = act(train, ["d", "a", "b"], perturbation, factor=1.25, seed=0, index=())
     assert action.moved == ("d",)
-    assert acting.movable(["d", "a", "b"]) == ("d",)
-    assert acting.movable(["c", "a", "b"]) == ("c", "a", "b")
+    assert perturbation.movable(["d", "a", "b"]) == ("d",)
+    assert perturbation.movable(["c", "a", "b"]) == ("c", "a", "b")
     assert action.x[:, :3].tobytes() == train.x[action.source, :3].tobytes()
     held = "held fixed: it moves together with 'c', which may not move"
     assert action.policies == {"d": "Gaussian noise of 0.3 standard deviations added", "a": held, "b": held}
     assert action.clipped == {"d": 0}
-    nothing = act(train, ["a"], acting, seed=0, index=())
+    nothing = act(train, ["a"], perturbation, factor=1.25, seed=0, index=())
     assert nothing.unmoved == len(nothing.x) == 250
 
 
 @pytest.mark.parametrize(("per_row", "units"), [(1, 1), (2, 2), (3, 3), (9, 3)])
 def test_each_row_moves_so_many_features_chosen_alike_and_a_set_counts_as_one(per_row, units):
     train = plane(400)
-    acting = Acting(default=Jitter(), factor=5.0, per_row=per_row, together=(("b", "c"),))
-    action = act(train, ["a", "b", "c", "d"], acting, seed=0, index=())
+    perturbation = Perturbation(default=Jitter(), features_per_row=per_row or "all", together=(("b", "c"),))
+    action = act(train, ["a", "b", "c", "d"], perturbation, factor=5.0, seed=0, index=())
     changed = action.x != train.x[action.source]
     assert (changed[:, 1] == changed[:, 2]).all()
     assert (changed[:, [0, 1, 3]].sum(axis=1) == units).all()
@@ -287,8 +315,8 @@ def test_one_feature_at_a_time_is_drawn_given_all_the_others():
     rng = np.random.default_rng(0)
     a = rng.normal(size=300)
     train = numbers(np.column_stack([a, a + 0.05 * rng.normal(size=300), rng.normal(size=300)]), a)
-    one = act(train, ["a", "b"], Acting(default=Conditional(), per_row=1), seed=0, index=())
-    both = act(train, ["a", "b"], Acting(default=Conditional()), seed=0, index=())
+    one = act(train, ["a", "b"], Perturbation(default=Conditional(), features_per_row=1), factor=1.25, seed=0, index=())
+    both = act(train, ["a", "b"], Perturbation(default=Conditional()), factor=1.25, seed=0, index=())
     assert np.abs(one.x[:, 0] - train.x[one.source, 0]).max() < 0.5
     assert np.abs(both.x[:, 0] - train.x[both.source, 0]).max() > 2.0
 
@@ -306,9 +334,10 @@ def bounded(n=200):
 
 def test_a_redrawn_row_is_inside_unless_it_never_is():
     train = bounded()
-    acting = {"default": Jitter(sd=1.0), "factor": 2.0}
-    clip = act(train, ["dose", "visits"], Acting(**acting), seed=0, index=())
-    redraw = act(train, ["dose", "visits"], Acting(**acting, on_violation="redraw"), seed=0, index=())
+    clipping = Perturbation(default=Jitter(sd=1.0))
+    redrawing = Perturbation(default=Jitter(sd=1.0), on_violation="redraw")
+    clip = act(train, ["dose", "visits"], clipping, factor=2.0, seed=0, index=())
+    redraw = act(train, ["dose", "visits"], redrawing, factor=2.0, seed=0, index=())
     assert clip.clipped["dose"] > 60
     assert redraw.clipped["dose"] < 5
     assert clip.redrawn == 0
@@ -317,7 +346,7 @@ def test_a_redrawn_row_is_inside_unless_it_never_is():
     assert redraw.x[sound].tobytes() == clip.x[sound].tobytes()  # what was right stays
     assert not np.isin(redraw.x[:, 0], [0.0, 10.0]).any() or redraw.clipped["dose"]
     far = Shift(amount=1e6, measure="unit")
-    stuck = act(train, ["dose"], Acting(default=far, factor=1.0, on_violation="redraw"), seed=0, index=())
+    stuck = act(train, ["dose"], Perturbation(default=far, on_violation="redraw"), factor=1.0, seed=0, index=())
     assert stuck.redrawn == stuck.clipped["dose"] == 200
     assert set(stuck.x[:, 0]) == {0.0, 10.0}
     assert TRIES == 10
@@ -325,9 +354,9 @@ def test_a_redrawn_row_is_inside_unless_it_never_is():
 
 def test_a_row_is_redrawn_whole_so_that_what_it_shares_stays_shared():
     train = bounded()
-    acting = Acting(default=Scale(reach=3.0), factor=2.0, on_violation="redraw")
+    perturbation = Perturbation(default=Scale(reach=3.0), on_violation="redraw")
     wide = table(train.x[:, :2], train.y, [train.features[0], Column(name="free", type="continuous")])
-    action = act(wide, ["dose", "free"], acting, seed=0, index=())
+    action = act(wide, ["dose", "free"], perturbation, factor=2.0, seed=0, index=())
     source, centre = wide.x[action.source], wide.x.mean(axis=0)
     inside = ~np.isin(action.x[:, 0], [0.0, 10.0])
     delta = ((action.x - source) / (source - centre))[inside]
@@ -337,12 +366,14 @@ def test_a_row_is_redrawn_whole_so_that_what_it_shares_stays_shared():
 
 def test_a_violation_can_be_an_error_that_names_feature_value_and_bound():
     train = bounded(20)
-    acting = Acting(default=Shift(amount=4.0), on_violation="error", factor=1.0)
+    perturbation = Perturbation(default=Shift(amount=4.0), on_violation="error")
     with pytest.raises(DataError) as error:
-        act(train, ["dose", "visits", "size"], acting, seed=0, index=())
+        act(train, ["dose", "visits", "size"], perturbation, factor=1.0, seed=0, index=())
     lines = str(error.value).splitlines()
     hint = "use on_violation: clip or redraw, or a policy that moves it less far"
-    action = act(train, ["dose", "visits", "size"], Acting(default=Shift(amount=4.0), factor=1.0), seed=0, index=())
+    action = act(
+        train, ["dose", "visits", "size"], Perturbation(default=Shift(amount=4.0)), factor=1.0, seed=0, index=()
+    )
     assert len(lines) == 4
     for line, name in zip(lines, ["dose", "visits", "size"], strict=False):
         assert line.startswith(f"perturbation.on_violation: '{name}' would become ")
@@ -351,14 +382,18 @@ def test_a_violation_can_be_an_error_that_names_feature_value_and_bound():
     assert "above its maximum 6" in lines[1]
     assert "not among its allowed values" in lines[2]
     assert lines[3] == "3 problems"
-    calm = Acting(default=Resample(), on_violation="error")
-    assert act(train, ["dose", "visits", "size"], calm, seed=0, index=()).clipped == {"dose": 0, "visits": 0, "size": 0}
+    calm = Perturbation(default=Resample(), on_violation="error")
+    assert act(train, ["dose", "visits", "size"], calm, factor=1.25, seed=0, index=()).clipped == {
+        "dose": 0,
+        "visits": 0,
+        "size": 0,
+    }
 
 
 def test_what_the_default_cannot_move_is_resampled_and_a_constant_says_so():
     columns = [Column(name="a", type="continuous"), Column(name="w", type="category", labels=("n", "s"))]
     train = table(np.column_stack([np.full(10, 3.0), np.arange(10) % 2]), np.zeros(10), columns)
-    action = act(train, ["a", "w"], Acting(default=Jitter()), seed=0, index=())
+    action = act(train, ["a", "w"], Perturbation(default=Jitter()), factor=1.25, seed=0, index=())
     assert action.policies == {
         "a": "Gaussian noise of 0.3 standard deviations added; all training rows have the same value",
         "w": "redrawn from its own column, each value as often as it occurs",

@@ -7,9 +7,10 @@ import pytest
 from counterfactual_parts import mixed, numbers
 
 from crda_spec.counterfactual.abduct import abduct
-from crda_spec.counterfactual.act import Acting, act
+from crda_spec.counterfactual.act import act
 from crda_spec.counterfactual.diagnostics import comparison, diagnose, unmoved
 from crda_spec.counterfactual.noise import LocationScale
+from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.policies import Jitter, Resample, Shift
 from crda_spec.counterfactual.predict import predict_outcome
 from crda_spec.records import Teacher
@@ -37,22 +38,22 @@ def world(rows=400, seed=0):
     return numbers(x, Linear().predict(x) + rng.normal(size=rows))
 
 
-def made_rows(train, teacher, moved, acting, *, retention=1.0, **noise):
-    action = act(train, moved, acting, seed=1, index=(0,))
+def made_rows(train, teacher, moved, perturbation, *, factor=1.25, retention=1.0, **noise):
+    action = act(train, moved, perturbation, factor=factor, seed=1, index=(0,))
     abduction = abduct(train, teacher, residuals="in_sample", **noise)
     return abduction, predict_outcome(teacher, action, abduction, retention=retention, weight=1.0, train=train)
 
 
-def looked(train, members, moved, acting, **more):
+def looked(train, members, moved, perturbation, **more):
     teacher = teacher_of(train, *members)
-    abduction, made = made_rows(train, teacher, moved, acting, **more)
+    abduction, made = made_rows(train, teacher, moved, perturbation, **more)
     return diagnose(train, teacher, abduction, made, seed=3), made
 
 
 def test_how_far_a_feature_moved_is_in_its_own_unit():
     train = world()
     wide = replace(train, x=train.x * np.array([1.0, 1.0, 1.0, 10.0]))
-    found, made = looked(wide, (Linear(),), ("d",), Acting(default=Shift(amount=4.0, measure="unit"), factor=2.0))
+    found, made = looked(wide, (Linear(),), ("d",), Perturbation(default=Shift(amount=4.0, measure="unit")), factor=2.0)
     (moved,) = found.moved
     delta = np.abs(made.action.x[:, 3] - wide.x[made.action.source, 3])
     assert moved.changed == 1.0
@@ -63,7 +64,7 @@ def test_how_far_a_feature_moved_is_in_its_own_unit():
 
 
 def test_an_irrelevant_feature_is_flat_and_an_effect_that_changes_sign_is_not():
-    found, _ = looked(world(), (Linear(),), ("a", "b", "d"), Acting())
+    found, _ = looked(world(), (Linear(),), ("a", "b", "d"), Perturbation())
     a, b, d = found.moved
     assert d.effect < 1e-12
     assert a.effect == pytest.approx(3.0 * np.std(a.grid) / world().y.std(), rel=1e-9)
@@ -73,46 +74,46 @@ def test_an_irrelevant_feature_is_flat_and_an_effect_that_changes_sign_is_not():
 
 
 def test_members_that_differ_where_new_rows_are_show_it():
-    acting = Acting(default=Shift(amount=6.0), factor=1.0)
-    found, _ = looked(world(), (Linear(0.0), Linear(0.2)), ("a",), acting)
+    perturbation = Perturbation(default=Shift(amount=6.0))
+    found, _ = looked(world(), (Linear(0.0), Linear(0.2)), ("a",), perturbation, factor=1.0)
     assert found.disagreement.members == 2
     assert found.disagreement.new_median > 4 * found.disagreement.real_median
-    alone, _ = looked(world(), (Linear(),), ("a",), acting)
+    alone, _ = looked(world(), (Linear(),), ("a",), perturbation, factor=1.0)
     assert alone.disagreement is None
 
 
 def test_rows_off_the_data_are_counted_and_rows_that_stay_are_not():
-    near, _ = looked(world(), (Linear(),), ("a",), Acting(default=Jitter(sd=0.001), factor=1.0))
-    far, _ = looked(world(), (Linear(),), ("a",), Acting(default=Shift(amount=50.0), factor=1.0))
+    near, _ = looked(world(), (Linear(),), ("a",), Perturbation(default=Jitter(sd=0.001)), factor=1.0)
+    far, _ = looked(world(), (Linear(),), ("a",), Perturbation(default=Shift(amount=50.0)), factor=1.0)
     assert near.places.outside < 0.06
     assert far.places.outside > 0.9
 
 
 def test_carried_noise_is_compared_and_none_is_not():
-    whole, _ = looked(world(), (Linear(),), ("d",), Acting(factor=1.0))
+    whole, _ = looked(world(), (Linear(),), ("d",), Perturbation(), factor=1.0)
     assert whole.noise.before == whole.noise.after
     assert whole.noise.distance == 0.0
-    half, _ = looked(world(), (Linear(),), ("d",), Acting(factor=1.0), retention=0.5)
+    half, _ = looked(world(), (Linear(),), ("d",), Perturbation(), factor=1.0, retention=0.5)
     assert half.noise.after == pytest.approx([value / 2 for value in half.noise.before])
     assert half.noise.distance > 0.1
-    nothing, _ = looked(world(), (Linear(),), ("d",), Acting(), retention=0.0)
+    nothing, _ = looked(world(), (Linear(),), ("d",), Perturbation(), retention=0.0)
     assert nothing.noise is None
 
 
 def test_the_plane_and_the_pairs_hold_samples_of_both():
-    found, _ = looked(world(), (Linear(),), ("a", "b"), Acting(default=Jitter(sd=0.5)))
+    found, _ = looked(world(), (Linear(),), ("a", "b"), Perturbation(default=Jitter(sd=0.5)))
     assert (len(found.places.plane.real), len(found.places.plane.new)) == (250, 250)
     assert 0.25 < found.places.shares[0] < 0.5
     assert found.places.shares[0] >= found.places.shares[1]
     assert [{pair.first, pair.second} for pair in found.places.pairs] == [{"a", "b"}]
-    alone, _ = looked(world(), (Linear(),), ("a",), Acting(default=Jitter(sd=0.5)))
+    alone, _ = looked(world(), (Linear(),), ("a",), Perturbation(default=Jitter(sd=0.5)))
     assert [pair.first for pair in alone.places.pairs] == ["a"]
 
 
 def test_every_type_of_column_and_missing_cells_are_looked_at():
     train = mixed(120)
     named = ("free", "count", "ward", "smoker")
-    found, made = looked(train, (Linear(),), named, Acting(default=Resample(), factor=2.0))
+    found, made = looked(train, (Linear(),), named, Perturbation(default=Resample()), factor=2.0)
     by = {one.name: one for one in found.moved}
     assert list(by) == list(named)
     assert by["ward"].median is None
@@ -125,20 +126,22 @@ def test_every_type_of_column_and_missing_cells_are_looked_at():
 
 
 def test_the_same_rows_give_the_same_answers():
-    acting = Acting(default=Jitter(sd=0.5))
-    assert looked(world(), (Linear(),), ("a",), acting)[0] == looked(world(), (Linear(),), ("a",), acting)[0]
+    perturbation = Perturbation(default=Jitter(sd=0.5))
+    assert (
+        looked(world(), (Linear(),), ("a",), perturbation)[0] == looked(world(), (Linear(),), ("a",), perturbation)[0]
+    )
 
 
 def test_rows_that_are_not_moved_repeat_the_real_ones_when_all_noise_is_carried():
     train = world()
     teacher = teacher_of(train, Linear())
     for noise in ({}, {"noise": LocationScale()}):
-        abduction, made = made_rows(train, teacher, ("a",), Acting(), **noise)
+        abduction, made = made_rows(train, teacher, ("a",), Perturbation(), **noise)
         still = unmoved(train, teacher, abduction, made)
         assert still.action.x.tobytes() == train.x[made.action.source].tobytes()
         np.testing.assert_allclose(still.y, train.y[made.action.source], atol=1e-12)
         assert (len(still), still.weight, still.retention) == (len(made), made.weight, made.retention)
-    abduction, made = made_rows(train, teacher, ("a",), Acting(), retention=0.0)
+    abduction, made = made_rows(train, teacher, ("a",), Perturbation(), retention=0.0)
     still = unmoved(train, teacher, abduction, made)
     assert still.y.tobytes() == Linear().predict(still.action.x).tobytes()
 

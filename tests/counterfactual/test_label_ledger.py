@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crda_spec.counterfactual.abduct import abduct
-from crda_spec.counterfactual.act import Acting, act
+from crda_spec.counterfactual.act import act
 from crda_spec.counterfactual.ledger import changed_cells
 from crda_spec.counterfactual.noise import NOISE_MODELS
+from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.policies import Jitter
 from crda_spec.counterfactual.predict import LENDERS, matched_rows, predict_outcome
 from crda_spec.records import NOBODY, Action, Teacher
@@ -26,7 +27,7 @@ def made_of(train, *, kind="additive", draw="own", retention=0.7, seed=0):
     said = Sum().predict(train.x) + 0.1
     teacher = Teacher(kind="crossfit", members=(Sum(),), in_sample=said, out_of_fold=said)
     abduction = abduct(train, teacher, residuals="out_of_fold", noise=NOISE_MODELS[kind]())
-    action = act(train, MOVED, Acting(default=Jitter(), factor=1.5), seed=seed, index=())
+    action = act(train, MOVED, Perturbation(default=Jitter()), factor=1.5, seed=seed, index=())
     rng = np.random.default_rng(seed)
     made = predict_outcome(teacher, action, abduction, retention=retention, weight=0.5, draw=draw, train=train, rng=rng)
     return made, abduction

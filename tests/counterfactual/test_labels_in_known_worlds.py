@@ -10,8 +10,9 @@ from counterfactual_parts import numbers
 from scipy.stats import ks_2samp, spearmanr
 
 from crda_spec.counterfactual.abduct import abduct
-from crda_spec.counterfactual.act import Acting, act
+from crda_spec.counterfactual.act import act
 from crda_spec.counterfactual.noise import Additive, LocationScale
+from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.policies import Resample
 from crda_spec.counterfactual.predict import predict_outcome
 from crda_spec.records import Teacher
@@ -44,7 +45,7 @@ def world(seed, *, size=None, tie=0.0):
 def carried(train, *, model, draw="own", retention=1.0):
     said = Truth().predict(train.x)
     teacher = Teacher(kind="crossfit", members=(Truth(),), in_sample=said, out_of_fold=said)
-    action = act(train, ["a"], Acting(default=Resample(), factor=1.0), seed=1, index=(0,))
+    action = act(train, ["a"], Perturbation(default=Resample()), factor=1.0, seed=1, index=(0,))
     made = predict_outcome(
         teacher,
         action,

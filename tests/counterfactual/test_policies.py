@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from crda_spec.counterfactual.act import Acting, plan_moves
+from crda_spec.counterfactual.act import plan_moves
 from crda_spec.counterfactual.nearness import Nearness
+from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.policies import (
     POLICIES,
     Conditional,
@@ -63,10 +64,9 @@ def beside(x):
     return numbers(np.column_stack([x, np.arange(len(x))]), np.zeros(len(x)))
 
 
-def propose(policy, train, seed=0, *, name="a", source=None, acting=None):
-    acting = acting or Acting(default=policy)
+def propose(policy, train, seed=0, *, name="a", source=None):
     source = np.arange(len(train)) if source is None else source
-    moves = plan_moves(train, [name], acting, following=())
+    moves = plan_moves(train, [name], Perturbation(features={name: policy}))
     rows = Rows(source=source, nearness=Nearness.of(train, seed=seed, index=()))
     feature = moves[0].feature
     return policy.propose(
@@ -331,7 +331,7 @@ def test_every_type_can_be_moved_by_what_says_so():
     for column in train.features:
         for policy in (*EVERY, Flip()):
             if column.type in policy.moves and policy.kind != "grid":
-                moved = propose(policy, train, name=column.name, acting=Acting(features={column.name: policy}))
+                moved = propose(policy, train, name=column.name)
                 if not column.is_numeric:
                     (position,) = train.positions([column.name])
                     assert set(moved[~np.isnan(moved)]) <= set(train.x[:, position])

@@ -5,7 +5,8 @@ import pytest
 from scipy.special import expit, ndtr
 
 from crda_spec.counterfactual.abduct import abduct
-from crda_spec.counterfactual.act import Acting, Propagation, act
+from crda_spec.counterfactual.act import Propagation, act
+from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.policies import Jitter, Resample
 from crda_spec.counterfactual.predict import predict_outcome
 from crda_spec.data.worlds import declare
@@ -15,7 +16,7 @@ from crda_spec.scm.certificate import certify_named
 from crda_spec.scm.formats.edges import from_edges
 
 SIZES = (200, 800, 3200)
-ACTING = Acting(default=Jitter(sd=0.7), factor=1.0)
+PERTURBATION = Perturbation(default=Jitter(sd=0.7))
 
 CHAIN = {
     "age": "uniform(-2, 2)",
@@ -51,10 +52,10 @@ def graph_of(edges, table, **more):
     return from_edges(edges, columns=(*table.names, "y"), target="y", features=table.names, **more)
 
 
-def propagated(train, edges, *, moved=("x",), acting=ACTING, seed=3):
+def propagated(train, edges, *, moved=("x",), perturbation=PERTURBATION, factor=1.0, seed=3):
     """The action, effects following."""
     mechanisms = Propagation(graph=graph_of(edges, train)).mechanisms(train, moved)
-    return act(train, moved, acting, seed=seed, index=(), mechanisms=mechanisms)
+    return act(train, moved, perturbation, factor=factor, seed=seed, index=(), mechanisms=mechanisms)
 
 
 def column(action, train, name):
@@ -83,7 +84,7 @@ def test_downstream_values_approach_the_true_ones_as_rows_grow(policy, size):
         found = {name: [] for name in errors}
         for seed in range(4):
             sample, train = sampled(CHAIN, rows, seed=seed)
-            action = propagated(train, CHAIN_EDGES, seed=seed, acting=Acting(default=policy, factor=1.0))
+            action = propagated(train, CHAIN_EDGES, seed=seed, perturbation=Perturbation(default=policy), factor=1.0)
             truth = sample.after({"x": column(action, train, "x")}, action.source)
             for name, values in found.items():
                 values.append(size(column(action, train, name) - truth[name]))
@@ -107,7 +108,7 @@ def test_with_propagation_the_labels_hit_the_total_effect_and_without_it_the_dir
     teacher = Teacher(kind="single", members=(Line(),), in_sample=Line().predict(train.x), out_of_fold=None)
     abduction = abduct(train, teacher, residuals="in_sample")
     edges = ["x -> m", "x -> y", "m -> y"]
-    following, alone = propagated(train, edges), act(train, ["x"], ACTING, seed=3, index=())
+    following, alone = propagated(train, edges), act(train, ["x"], PERTURBATION, factor=1.0, seed=3, index=())
     assert column(following, train, "x").tobytes() == column(alone, train, "x").tobytes()
     x, rows = column(alone, train, "x"), alone.source
     total, direct = sample.outcome({"x": x}, rows), sample.outcome({"x": x, "m": train.x[rows, 1]}, rows)
@@ -162,7 +163,7 @@ def test_the_shares_of_a_boolean_approach_the_true_ones_as_rows_grow():
 
 def test_a_boolean_follows_as_well_as_its_unknown_uniform_allows():
     sample, train = sampled(BOOLEAN, 3200)
-    action = propagated(train, BOOLEAN_EDGES, acting=Acting(default=Jitter(sd=0.7), factor=4.0))
+    action = propagated(train, BOOLEAN_EDGES, perturbation=Perturbation(default=Jitter(sd=0.7)), factor=4.0)
     old, new = train.x[action.source, 0], column(action, train, "x")
     truth = sample.after({"x": new}, action.source)["m"]
     seen = train.x[action.source, 1].astype(int)
@@ -178,7 +179,9 @@ def test_a_boolean_follows_as_well_as_its_unknown_uniform_allows():
 def test_rows_that_have_no_reason_to_change_their_label_keep_it():
     """With two labels the uniform is monotone: if the chance of the label seen has grown, the label stays."""
     _, train = sampled(BOOLEAN | {"m": "bernoulli(1 / (1 + exp(-2 * x)))"}, 800)
-    action = propagated(train, ["x -> m", "x -> y", "m -> y"], acting=Acting(default=Jitter(sd=0.7), factor=4.0))
+    action = propagated(
+        train, ["x -> m", "x -> y", "m -> y"], perturbation=Perturbation(default=Jitter(sd=0.7)), factor=4.0
+    )
     seen, rose = train.x[action.source, 1], column(action, train, "x") > train.x[action.source, 0]
     favoured = rose == (seen == 1.0)
     assert (column(action, train, "m") == seen)[favoured].mean() > 0.999
@@ -215,7 +218,9 @@ def test_an_integer_follows_without_losing_small_effects():
     equations = {"x": "normal(0, 1)", "m": "round(10 + 0.3 * x + normal(0, 2))", "y": "x + m + normal(0, 1)"}
     whole = Column(name="m", type="integer")
     sample, train = sampled(equations, 3200, contracts=[whole])
-    action = propagated(train, ["x -> m", "x -> y", "m -> y"], acting=Acting(default=Resample(), factor=4.0))
+    action = propagated(
+        train, ["x -> m", "x -> y", "m -> y"], perturbation=Perturbation(default=Resample()), factor=4.0
+    )
     new, seen = column(action, train, "x"), train.x[action.source, 1]
     truth = sample.after({"x": new}, action.source)["m"]
     followed = column(action, train, "m")
@@ -276,7 +281,7 @@ def test_what_followed_is_written_down_and_all_else_stays():
 def test_a_moved_feature_obeys_its_own_policy_also_below_another_one():
     _, train = sampled(CHAIN, 300)
     action = propagated(train, CHAIN_EDGES, moved=("x", "m"))
-    alone = act(train, ("x", "m"), ACTING, seed=3, index=())
+    alone = act(train, ("x", "m"), PERTURBATION, factor=1.0, seed=3, index=())
     assert list(action.propagated) == ["n"]
     assert column(action, train, "m").tobytes() == column(alone, train, "m").tobytes()
     assert column(action, train, "n").tobytes() != column(alone, train, "n").tobytes()
@@ -297,7 +302,7 @@ def test_nothing_follows_where_nothing_is_caused():
     _, train = sampled(CHAIN, 100)
     edges = ["x -> y", "m -> y", "n -> y", "age -> y"]
     action = propagated(train, edges)
-    assert action.x.tobytes() == act(train, ["x"], ACTING, seed=3, index=()).x.tobytes()
+    assert action.x.tobytes() == act(train, ["x"], PERTURBATION, factor=1.0, seed=3, index=()).x.tobytes()
     assert action.propagated == {}
 
 

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from crda_spec.counterfactual.act import Acting, act
-from crda_spec.counterfactual.sources import draw_sources, leverage, systematic
+from crda_spec.counterfactual.act import act
+from crda_spec.counterfactual.perturbation import Perturbation
+from crda_spec.counterfactual.sources import Sources, leverage, systematic
 from crda_spec.seeds import stream
 
 KINDS = ["every", "uniform", "leverage", "residual"]
@@ -19,11 +20,11 @@ KINDS = ["every", "uniform", "leverage", "residual"]
 def test_there_are_as_many_as_asked_for_and_all_are_rows(kind, n, count, seed):
     train = mixed(n, seed=seed % 3)
     noise = np.random.default_rng(seed).normal(size=n)
-    source = draw_sources(kind, train, count, noise=noise, rng=stream(seed, "s"))
+    source = Sources(kind=kind).draw(train, count, noise=noise, rng=stream(seed, "s"))
     assert source.dtype == np.int64
     assert len(source) == count
     assert ((source >= 0) & (source < n)).all()
-    again = draw_sources(kind, train, count, noise=noise, rng=stream(seed, "s"))
+    again = Sources(kind=kind).draw(train, count, noise=noise, rng=stream(seed, "s"))
     assert again.tobytes() == source.tobytes()
 
 
@@ -49,7 +50,7 @@ def test_a_fraction_of_every_row_is_unbiased(factor):
     """Not the first rows twice: over many seeds each row comes as often as the factor says."""
     train = mixed(8)
     drawn = [
-        np.bincount(act(train, ["free"], Acting(factor=factor), seed=k, index=()).source, minlength=8)
+        np.bincount(act(train, ["free"], Perturbation(), factor=factor, seed=k, index=()).source, minlength=8)
         for k in range(400)
     ]
     np.testing.assert_allclose(np.mean(drawn, axis=0), round(factor * 8) / 8, atol=0.12)
@@ -68,22 +69,24 @@ def test_leverage_is_the_diagonal_of_the_hat_matrix():
 def test_weighted_draws_look_half_evenly_and_half_where_the_weight_is():
     x = np.concatenate([np.zeros(98), [1.0, -1.0]])[:, None]
     train = numbers(x, x[:, 0])
-    times = np.bincount(draw_sources("leverage", train, 1000, noise=None, rng=stream(0, "s")), minlength=100)
+    times = np.bincount(Sources(kind="leverage").draw(train, 1000, noise=None, rng=stream(0, "s")), minlength=100)
     # Sum of the pulls 2: 0.01 each, and 0.5 more for the two that stand out.
     expected = 1000 * (0.5 / 100 + 0.5 * (0.01 + np.abs(x[:, 0]) * 0.5) / 2)
     assert (np.abs(times - expected) <= 1).all()
     noise = np.zeros(100)
     noise[7] = -3.0
-    times = np.bincount(draw_sources("residual", train, 1000, noise=noise, rng=stream(0, "s")), minlength=100)
+    times = np.bincount(Sources(kind="residual").draw(train, 1000, noise=noise, rng=stream(0, "s")), minlength=100)
     assert times[7] == pytest.approx(505, abs=1)
     assert times[8] == 5
-    flat = draw_sources("residual", train, 1000, noise=np.zeros(100), rng=stream(0, "s"))
+    flat = Sources(kind="residual").draw(train, 1000, noise=np.zeros(100), rng=stream(0, "s"))
     assert set(np.bincount(flat, minlength=100)) == {10}
 
 
 def test_residuals_are_asked_for_by_name():
     with pytest.raises(ValueError, match=r"^sources by residual need the noise of the training rows$"):
-        act(mixed(5), ["free"], Acting(sources="residual"), seed=0, index=())
+        act(mixed(5), ["free"], Perturbation(sources=Sources(kind="residual")), factor=1.25, seed=0, index=())
     noise = np.array([0.0, 0.0, 0.0, 9.0, 0.0])
-    action = act(mixed(5), ["free"], Acting(sources="residual", factor=4.0), seed=0, index=(), noise=noise)
+    action = act(
+        mixed(5), ["free"], Perturbation(sources=Sources(kind="residual")), factor=4.0, seed=0, index=(), noise=noise
+    )
     assert np.bincount(action.source, minlength=5)[3] >= 11

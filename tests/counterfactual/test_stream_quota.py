@@ -4,14 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from counterfactual_parts import mixed, numbers
+from counterfactual_parts import GUARDS, mixed, numbers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crda_spec.counterfactual.act import Acting
+from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.policies import Conditional, Interpolate, Jitter, Resample, Scale
+from crda_spec.counterfactual.sources import Sources
 from crda_spec.counterfactual.stream import BLOCK, Generation, Quota, cannot_stream, generate_block
-from crda_spec.counterfactual.support import Guard
+from crda_spec.counterfactual.support import NeighbourSupport
 
 
 class Half:
@@ -40,7 +41,7 @@ def generation(train, **other):
         "teacher": Half(),
         "scale": None,
         "moved": ("free", "count", "ward"),
-        "acting": Acting(default=Jitter()),
+        "perturbation": Perturbation(default=Jitter()),
         "retention": 1.0,
         "draw": "own",
         "weight": 0.5,
@@ -94,7 +95,9 @@ def test_matched_noise_is_lent_by_training_rows():
 
 def test_one_feature_at_a_time():
     train = mixed(60, missing=0.0)
-    one = generation(train, acting=Acting(default=Scale(share="cell"), per_row=1), moved=("free", "kept"))
+    one = generation(
+        train, perturbation=Perturbation(default=Scale(share="cell"), features_per_row=1), moved=("free", "kept")
+    )
     made = generate_block(one, train.x, train.y, number=0, quota=300)
     changed = made.action.x[:, [0, 6]] != train.x[made.action.source][:, [0, 6]]
     assert (changed.sum(axis=1) == 1).all()
@@ -104,9 +107,9 @@ def test_one_feature_at_a_time():
 @pytest.mark.parametrize("per_row", [None, 1])
 def test_a_share_of_the_rows_rests(per_row):
     train = mixed(60, missing=0.0)
-    acting = Acting(default=Scale(share="cell"), per_row=per_row, unmoved=0.3)
+    perturbation = Perturbation(default=Scale(share="cell"), features_per_row=per_row or "all", unmoved=0.3)
     made = generate_block(
-        generation(train, acting=acting, moved=("free", "kept")), train.x, train.y, number=0, quota=1000
+        generation(train, perturbation=perturbation, moved=("free", "kept")), train.x, train.y, number=0, quota=1000
     )
     still = (made.action.x == train.x[made.action.source]).all(axis=1)
     assert still.sum() == 300
@@ -117,9 +120,13 @@ def test_a_share_of_the_rows_rests(per_row):
 def test_a_row_moves_towards_any_training_row_with_one_partner_and_one_mix(seed, per_row):
     train, fresh = mixed(30, missing=0.0), mixed(50, missing=0.0, seed=5)
     moved = ("free", "kept")
-    acting = Acting(default=Interpolate(reach=0.5), per_row=per_row)
+    perturbation = Perturbation(default=Interpolate(reach=0.5), features_per_row=per_row or "all")
     made = generate_block(
-        replace(generation(train, acting=acting, moved=moved), seed=seed), fresh.x, fresh.y, number=3, quota=120
+        replace(generation(train, perturbation=perturbation, moved=moved), seed=seed),
+        fresh.x,
+        fresh.y,
+        number=3,
+        quota=120,
     )
     partner, at = made.action.partner, list(train.positions(moved))
     assert partner is not None
@@ -138,7 +145,7 @@ def test_a_row_moves_towards_any_training_row_with_one_partner_and_one_mix(seed,
 
 def test_every_training_row_is_as_likely_a_partner_of_a_row_from_elsewhere():
     train, fresh = mixed(5, missing=0.0), mixed(400, missing=0.0, seed=5)
-    one = generation(train, acting=Acting(default=Interpolate()), moved=("free",))
+    one = generation(train, perturbation=Perturbation(default=Interpolate()), moved=("free",))
     made = generate_block(one, fresh.x, fresh.y, number=0, quota=4000)
     counts = np.bincount(made.action.partner, minlength=5)
     assert counts.sum() == 4000
@@ -147,14 +154,16 @@ def test_every_training_row_is_as_likely_a_partner_of_a_row_from_elsewhere():
 
 def test_what_needs_all_rows_at_once_is_refused_with_its_place():
     train = mixed(40)
-    acting = Acting(
+    perturbation = Perturbation(
         default=Interpolate(partner="near"),
         features={"count": Conditional(), "ward": Resample(weights="neighbour"), "free": Scale()},
-        support=Guard(),
-        sources="leverage",
+        support=NeighbourSupport(),
+        sources=Sources(kind="leverage"),
         on_violation="error",
     )
-    found = [complaint.headline() for complaint in cannot_stream(acting, train, ("free", "bounded", "count", "ward"))]
+    found = [
+        complaint.headline() for complaint in cannot_stream(perturbation, train, ("free", "bounded", "count", "ward"))
+    ]
     hint = (
         "use a policy that looks for none, such as scale, quantile, resample or interpolate towards any, and run again"
     )
@@ -166,7 +175,8 @@ def test_what_needs_all_rows_at_once_is_refused_with_its_place():
         "perturbation.sources: source rows were drawn by weight; use kind: every, and run again",
         "perturbation.on_violation: one bad row would end it; use clip or redraw, and run again",
     ]
-    assert list(cannot_stream(replace(acting, sources="every", on_violation="redraw"), train, ("free",))) == []
+    calm = perturbation.model_copy(update={"sources": Sources(kind="every"), "on_violation": "redraw"})
+    assert list(cannot_stream(calm, train, ("free",))) == []
 
 
 def test_a_proposal_that_breaks_a_contract_is_drawn_again_if_that_is_the_rule():
@@ -174,7 +184,7 @@ def test_a_proposal_that_breaks_a_contract_is_drawn_again_if_that_is_the_rule():
     train = mixed(60, missing=0.0)
     piled, drawn = (
         generate_block(
-            generation(train, acting=Acting(default=Jitter(sd=0.5), on_violation=rule), moved=("bounded",)),
+            generation(train, perturbation=Perturbation(default=Jitter(sd=0.5), on_violation=rule), moved=("bounded",)),
             train.x,
             train.y,
             number=0,
@@ -190,9 +200,11 @@ def test_a_proposal_that_breaks_a_contract_is_drawn_again_if_that_is_the_rule():
     assert drawn.clipped["bounded"] < 0.05 * drawn.redrawn
 
 
-def guarded(train, guard, **acting):
-    said = Acting(default=Jitter(sd=0.5), support=guard, **acting)
-    return generation(train, acting=said, moved=("a",), support=guard.learn(train, rows=BLOCK, seed=3, index=(0,)))
+def guarded(train, guard, **perturbation):
+    guarding = Perturbation(default=Jitter(sd=0.5), support=guard, **perturbation)
+    return generation(
+        train, perturbation=guarding, moved=("a",), region=guard.learn(train, rows=BLOCK, seed=3, index=(0,))
+    )
 
 
 def tied(n, seed):
@@ -207,7 +219,7 @@ def tied(n, seed):
 def test_no_row_that_is_kept_breaks_a_tie_of_the_training_rows(kind, outside):
     train, fresh = tied(300, 0), tied(500, 1)
     made = generate_block(
-        guarded(train, Guard(kind=kind, on_outside=outside)), fresh.x, fresh.y, number=0, quota=2000
+        guarded(train, GUARDS[kind](on_outside=outside)), fresh.x, fresh.y, number=0, quota=2000
     ).action
     apart = np.abs(made.x[:, 0] - made.x[:, 1])
     assert made.dropped > 0
@@ -222,12 +234,10 @@ def test_no_row_that_is_kept_breaks_a_tie_of_the_training_rows(kind, outside):
 @settings(max_examples=40)
 def test_rows_of_the_run_itself_are_judged_as_the_run_judged_them(seed, share, kind):
     """A source at the place of a training row is that row: it does not count as a neighbour of what is made of it."""
-    train, guard = tied(40, seed), Guard(kind=kind, quantile=0.9)
+    train, guard = tied(40, seed), GUARDS[kind](quantile=0.9)
     one = guarded(train, guard, unmoved=share)
     support = guard.learn(train, rows=BLOCK, seed=3, index=(0,))
-    free = generate_block(
-        replace(one, support=None, acting=replace(one.acting, support=None)), train.x, train.y, number=0, quota=200
-    ).action
+    free = generate_block(replace(one, region=None), train.x, train.y, number=0, quota=200).action
     kept = generate_block(one, train.x, train.y, number=0, quota=200).action
     inside = ~support.outside(free.x, free.source)
     assert kept.x.tobytes() == free.x[inside].tobytes()
@@ -239,5 +249,5 @@ def test_sources_that_lie_off_the_training_rows_are_counted():
     train, fresh = tied(200, 0), tied(50, 1)
     away = fresh.x.copy()
     away[:7] += 100.0
-    made = generate_block(guarded(train, Guard(quantile=0.99)), away, fresh.y, number=0, quota=200).action
+    made = generate_block(guarded(train, NeighbourSupport(quantile=0.99)), away, fresh.y, number=0, quota=200).action
     assert 7 <= made.astray < 12

@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
-from counterfactual_parts import mixed, numbers, table
+from counterfactual_parts import GUARDS, mixed, numbers, table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crda_spec.counterfactual.act import TRIES, Acting, act
+from crda_spec.counterfactual.act import TRIES, act
+from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.policies import Conditional, Grid, Interpolate, Jitter, Resample
-from crda_spec.counterfactual.support import Guard, _leave_one_out
+from crda_spec.counterfactual.support import NeighbourSupport, _leave_one_out
 from crda_spec.records import Column
 
 KINDS = ["neighbours", "mahalanobis"]
@@ -16,7 +17,7 @@ both = pytest.mark.parametrize("kind", KINDS)
 
 
 def learn(train, kind="neighbours", **settings_):
-    return Guard(kind=kind, **settings_).learn(train, rows=len(train), seed=0, index=())
+    return GUARDS[kind](**settings_).learn(train, rows=len(train), seed=0, index=())
 
 
 def collinear(n=300, *, noise=0.01, seed=0):
@@ -55,7 +56,7 @@ def test_other_rows_of_the_same_kind_are_as_often_inside_as_the_quantile_says(ki
 @pytest.mark.parametrize("noise", [0.0, 1e-6, 0.01, 0.05])
 def test_one_of_a_collinear_pair_moved_alone_is_caught(kind, noise):
     train = collinear(noise=noise)
-    action = act(train, ["a"], Acting(default=Jitter(sd=0.5), factor=2.0), seed=0, index=())
+    action = act(train, ["a"], Perturbation(default=Jitter(sd=0.5)), factor=2.0, seed=0, index=())
     far = np.abs(action.x[:, 0] - train.x[action.source, 0]) > 0.25
     outside = learn(train, kind).outside(action.x, action.source)
     assert far.sum() > 300
@@ -65,9 +66,9 @@ def test_one_of_a_collinear_pair_moved_alone_is_caught(kind, noise):
 def test_plain_distance_alone_would_not_have_caught_it():
     """With few rows every row is far from its neighbours; only the tie tells."""
     train = collinear(60, noise=0.01)
-    action = act(train, ["a"], Acting(default=Jitter(sd=0.3), factor=4.0), seed=0, index=())
+    action = act(train, ["a"], Perturbation(default=Jitter(sd=0.3)), factor=4.0, seed=0, index=())
     support = learn(train)
-    distance, tie = (support.measure(action.x, action.source) > support.limits).T
+    distance, tie = (support.measures.of(action.x, action.source) > support.limits).T
     assert distance.mean() < 0.15
     assert tie.mean() > 0.9
 
@@ -76,16 +77,18 @@ def test_plain_distance_alone_would_not_have_caught_it():
 @pytest.mark.parametrize("noise", [0.0, 0.01])
 def test_interpolation_within_a_linear_manifold_is_left_alone(kind, noise):
     train = collinear(noise=noise)
-    action = act(train, train.names, Acting(default=Interpolate(), factor=4.0), seed=0, index=())
+    action = act(train, train.names, Perturbation(default=Interpolate()), factor=4.0, seed=0, index=())
     assert learn(train, kind).outside(action.x, action.source).mean() < 0.03
 
 
 def test_what_stays_tied_is_left_alone_too():
     train = collinear(noise=0.01)
-    drawn = act(train, ["a"], Acting(default=Conditional(), factor=4.0), seed=0, index=())
+    drawn = act(train, ["a"], Perturbation(default=Conditional()), factor=4.0, seed=0, index=())
     assert learn(train).outside(drawn.x, drawn.source).mean() < 0.05
-    moved_alone = act(train, ["a", "b"], Acting(default=Jitter(sd=0.3)), seed=0, index=())
-    as_one = act(train, ["a", "b"], Acting(default=Jitter(sd=0.3), together=(("a", "b"),)), seed=0, index=())
+    moved_alone = act(train, ["a", "b"], Perturbation(default=Jitter(sd=0.3)), factor=1.25, seed=0, index=())
+    as_one = act(
+        train, ["a", "b"], Perturbation(default=Jitter(sd=0.3), together=(("a", "b"),)), factor=1.25, seed=0, index=()
+    )
     assert learn(train).outside(moved_alone.x, moved_alone.source).mean() > 0.9
     assert learn(train).outside(as_one.x, as_one.source).mean() < 0.1
 
@@ -115,14 +118,14 @@ def test_labels_that_never_meet_are_outside_and_rare_ones_are_not():
     fish = np.column_stack([np.full(100, 2.0), np.ones(100), rng.choice(x[:8, 2], 100) + 0.01])
     assert not support.outside(fish, source).any()
     # An indicator that hardly varies is no tie among numbers.
-    assert support.measure(fish, source)[:, 1].max() == 0.0
+    assert support.measures.of(fish, source)[:, 1].max() == 0.0
 
 
 def test_a_constant_that_is_moved_is_off_the_data():
     rng = np.random.default_rng(0)
     train = numbers(np.column_stack([np.full(100, 5.0), rng.normal(size=100)]), np.zeros(100))
-    acting = Acting(features={"a": Grid(values=(5.0, 6.0))}, factor=2.0, support=Guard())
-    action = act(train, ["a"], acting, seed=0, index=())
+    perturbation = Perturbation(features={"a": Grid(values=(5.0, 6.0))}, support=NeighbourSupport())
+    action = act(train, ["a"], perturbation, factor=2.0, seed=0, index=())
     assert set(action.x[:, 0]) == {5.0}
     assert action.dropped == 200 - len(action.x) > 50
 
@@ -143,7 +146,7 @@ def test_leaving_one_out_is_leaving_one_out():
 def test_fewer_rows_than_directions_say_nothing_about_ties():
     rng = np.random.default_rng(0)
     train = numbers(rng.normal(size=(20, 15)), np.zeros(20))
-    action = act(train, train.names, Acting(default=Jitter(sd=0.3), factor=5.0), seed=0, index=())
+    action = act(train, train.names, Perturbation(default=Jitter(sd=0.3)), factor=5.0, seed=0, index=())
     for kind in KINDS:
         assert learn(train, kind).outside(action.x, action.source).mean() < 0.3
 
@@ -152,17 +155,17 @@ def test_fewer_rows_than_directions_say_nothing_about_ties():
 @both
 def test_a_handful_of_rows_is_no_error(kind, rows):
     train = collinear(rows)
-    action = act(train, ["a"], Acting(factor=3.0, support=Guard(kind=kind)), seed=0, index=())
+    action = act(train, ["a"], Perturbation(support=GUARDS[kind]()), factor=3.0, seed=0, index=())
     assert len(action.x) + action.dropped == 3 * rows
 
 
 @both
 def test_rows_outside_are_dropped_and_counted(kind):
     train = collinear()
-    acting = Acting(default=Jitter(sd=0.5), factor=2.0)
-    free = act(train, ["a"], acting, seed=0, index=())
+    perturbation = Perturbation(default=Jitter(sd=0.5))
+    free = act(train, ["a"], perturbation, factor=2.0, seed=0, index=())
     outside = learn(train, kind).outside(free.x, free.source)
-    kept = act(train, ["a"], Acting(default=Jitter(sd=0.5), factor=2.0, support=Guard(kind=kind)), seed=0, index=())
+    kept = act(train, ["a"], Perturbation(default=Jitter(sd=0.5), support=GUARDS[kind]()), factor=2.0, seed=0, index=())
     assert (kept.dropped, kept.redrawn) == (int(outside.sum()), 0)
     assert kept.x.tobytes() == free.x[~outside].tobytes()
     assert kept.source.tobytes() == free.source[~outside].tobytes()
@@ -171,22 +174,22 @@ def test_rows_outside_are_dropped_and_counted(kind):
 @both
 def test_rows_outside_are_redrawn_until_they_are_inside_or_dropped(kind):
     train = collinear(noise=0.3)
-    acting = Acting(default=Jitter(sd=0.5), factor=2.0, support=Guard(kind=kind, on_outside="redraw"))
-    action = act(train, ["a"], acting, seed=0, index=())
-    first = act(train, ["a"], Acting(default=Jitter(sd=0.5), factor=2.0), seed=0, index=())
+    perturbation = Perturbation(default=Jitter(sd=0.5), support=GUARDS[kind](on_outside="redraw"))
+    action = act(train, ["a"], perturbation, factor=2.0, seed=0, index=())
+    first = act(train, ["a"], Perturbation(default=Jitter(sd=0.5)), factor=2.0, seed=0, index=())
     outside = learn(train, kind).outside(first.x, first.source)
     assert 0 <= action.dropped < 0.05 * 600
     assert len(action.x) + action.dropped == 600
     assert action.redrawn == pytest.approx(outside.sum() - action.dropped)
     assert not learn(train, kind).outside(action.x, action.source).any()
-    assert act(train, ["a"], acting, seed=0, index=()).x.tobytes() == action.x.tobytes()
+    assert act(train, ["a"], perturbation, factor=2.0, seed=0, index=()).x.tobytes() == action.x.tobytes()
     assert TRIES == 10
 
 
 def test_all_rows_outside_leave_none():
     train = collinear(noise=0.0)
-    acting = Acting(features={"a": Grid(values=(50.0,))}, support=Guard(on_outside="redraw"))
-    action = act(train, ["a"], acting, seed=0, index=())
+    perturbation = Perturbation(features={"a": Grid(values=(50.0,))}, support=NeighbourSupport(on_outside="redraw"))
+    action = act(train, ["a"], perturbation, factor=1.25, seed=0, index=())
     assert action.x.shape == (0, 4)
     assert (action.dropped, action.redrawn, action.unmoved) == (375, 0, 0)
 
@@ -195,7 +198,7 @@ def test_a_large_number_of_new_rows_is_compared_with_a_sample(monkeypatch):
     monkeypatch.setattr("crda_spec.counterfactual.nearness._DISTANCES", 0)
     monkeypatch.setattr("crda_spec.counterfactual.nearness._LEAST_REFERENCE", 100)
     train = collinear(1000)
-    action = act(train, ["c"], Acting(default=Resample()), seed=0, index=())
+    action = act(train, ["c"], Perturbation(default=Resample()), factor=1.25, seed=0, index=())
     assert learn(train).outside(action.x, action.source).mean() < 0.08
     source = np.arange(1000)
     assert not learn(train).outside(train.x, source).any()

@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from crda_spec.counterfactual.act import Acting
 from crda_spec.counterfactual.partition import (
     Choice,
     DeclaredPartitioner,
@@ -14,6 +13,7 @@ from crda_spec.counterfactual.partition import (
     MethodFinder,
     Screening,
 )
+from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.policies import Jitter
 from crda_spec.counterfactual.procedure import Procedure
 from crda_spec.data.folds import Division
@@ -145,7 +145,8 @@ def procedure(train, *, regressor=None, declared=True, keep=(), **changes):
         teacher=SingleTeacher(),
         residuals="in_sample",
         partitioner=known if declared else found,
-        acting=Acting(default=Jitter(sd=0.5), factor=1.0),
+        perturbation=Perturbation(default=Jitter(sd=0.5)),
+        factor=1.0,
         retention=1.0,
         weight=1.0,
     )

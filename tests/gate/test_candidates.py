@@ -7,7 +7,7 @@ import pytest
 from gate_parts import Squares, Watching, accepts, one_fold, poisoned, procedure, table
 from scipy.stats import binomtest
 
-from crda_spec.counterfactual.act import Acting
+from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.policies import Jitter
 from crda_spec.counterfactual.tuning.candidates import Candidates
 from crda_spec.data.folds import folds
@@ -30,7 +30,7 @@ def choosing(train, count, *, regressor=None, folds_=2):
     """A procedure that chooses among `count` useless augmentations."""
     named = {
         f"c{number}": procedure(
-            train, regressor=regressor, acting=Acting(default=Jitter(sd=0.2 + 0.2 * number), factor=1.0)
+            train, regressor=regressor, perturbation=Perturbation(default=Jitter(sd=0.2 + 0.2 * number)), factor=1.0
         )
         for number in range(count)
     }
@@ -39,7 +39,7 @@ def choosing(train, count, *, regressor=None, folds_=2):
 
 def test_the_best_on_the_inner_folds_is_chosen_and_all_are_told():
     train = draw(40, 2, 0)
-    wild = procedure(train, acting=Acting(default=Jitter(sd=50.0), factor=3.0), retention=0.0)
+    wild = procedure(train, perturbation=Perturbation(default=Jitter(sd=50.0)), factor=3.0, retention=0.0)
     named = {"wild": wild, "mild": procedure(train), "same": procedure(train)}
     tuner = Candidates(named=named, folds=3)
     settled = tuner.tune(wild, train, FoldContext(seed=0))
@@ -132,7 +132,7 @@ def test_a_candidate_is_the_spec_with_its_changes(load):
     )
     named = plan.procedure.tuner.named
     assert list(named) == ["declared", "more", "ours"]
-    assert [one.acting.factor for one in named.values()][:2] == [1.25, 3.0]
+    assert [one.factor for one in named.values()][:2] == [1.25, 3.0]
     assert named["more"].retention == 1.0
     assert named["ours"].retention == 0.0
     assert named["ours"].choice.max_features == 1

@@ -6,7 +6,7 @@ from gate_parts import CROSSFIT, MAE, LeakyTeacher, Watching, accepts, one_fold,
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crda_spec.counterfactual.act import Acting
+from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.policies import Jitter
 from crda_spec.data.folds import folds
 from crda_spec.gate.tests import Wilcoxon
@@ -133,7 +133,7 @@ def accept_rate(simulations, make_procedure):
 
 
 def many_rows(train, **changes):
-    return procedure(train, acting=Acting(default=Jitter(sd=0.5), factor=3.0), **changes)
+    return procedure(train, perturbation=Perturbation(default=Jitter(sd=0.5)), factor=3.0, **changes)
 
 
 MOST = 0.05 + 3 * (0.05 * 0.95 / 200) ** 0.5

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from gate_parts import Squares, Watching, context_of, fold_outcomes, one_fold, poisoned, procedure, table
 
-from crda_spec.counterfactual.act import Acting
 from crda_spec.counterfactual.partition import Choice
+from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.policies import Jitter, Resample, Scale
 from crda_spec.counterfactual.procedure import augment, tune
 from crda_spec.counterfactual.tuning import Counts, KnobSearch, KnobSpace, Numbers, Options
@@ -104,7 +104,7 @@ def test_the_better_teacher_and_the_better_policy_are_found():
     settled = found(search, train, retention=0.0)
     assert settled.procedure.teacher == Oracle(1.0)
     assert settled.studies[0].chosen.values["teacher"] == "right"
-    assert settled.procedure.acting.default == policies[settled.studies[0].chosen.values["policy"]]
+    assert settled.procedure.perturbation.default == policies[settled.studies[0].chosen.values["policy"]]
 
 
 def test_the_same_seed_gives_the_same_study_and_another_seed_another():
@@ -150,15 +150,17 @@ def test_every_knob_is_set_where_it_belongs():
         teachers={"bagged": BaggedTeacher(members=4)},
         policies={"resample": Resample()},
     )
-    start = procedure(train, acting=Acting(default=Scale(reach=0.7), factor=1.0), choice=Choice(keep=("x2",)))
+    start = procedure(
+        train, perturbation=Perturbation(default=Scale(reach=0.7)), factor=1.0, choice=Choice(keep=("x2",))
+    )
     values = {"retention": 0.25, "weight": 0.5, "factor": 3, "reach": 0.2, "max_features": 2, "teacher": "bagged"}
     changed = space.applied(start, values)
-    assert (changed.retention, changed.weight, changed.acting.factor) == (0.25, 0.5, 3.0)
-    assert changed.acting.default == Scale(reach=0.2)
+    assert (changed.retention, changed.weight, changed.factor) == (0.25, 0.5, 3.0)
+    assert changed.perturbation.default == Scale(reach=0.2)
     assert changed.teacher == BaggedTeacher(members=4)
     assert changed.choice == Choice(keep=("x2",), max_features=2)
     assert changed.partitioner.choice.max_features == 2
-    assert space.applied(start, {"policy": "resample"}).acting.default == Resample()
+    assert space.applied(start, {"policy": "resample"}).perturbation.default == Resample()
     assert space.applied(start, {}) == start
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from pipeline_parts import certified, observed, true_outcomes
 
-from crda_spec.counterfactual.act import Acting, act
+from crda_spec.counterfactual.act import act
+from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.policies import Resample
 from crda_spec.counterfactual.predict import predict_outcome
 from crda_spec.counterfactual.procedure import Procedure, augment
@@ -14,7 +15,7 @@ from crda_spec.regressors import KernelRidge
 from crda_spec.regressors.teachers import FoldContext, SingleTeacher
 
 ROWS = (200, 800, 3200)
-ACTING = Acting(default=Resample(), factor=1.0)  # on the data's own values, where g has something to go by
+PERTURBATION = Perturbation(default=Resample())  # on the data's own values, where g has something to go by
 
 
 def augmented(world, feature, rows):
@@ -26,7 +27,8 @@ def augmented(world, feature, rows):
         teacher=SingleTeacher(),
         residuals="in_sample",
         partitioner=certified(world, feature),
-        acting=ACTING,
+        perturbation=PERTURBATION,
+        factor=1.0,
         retention=1.0,
         weight=1.0,
     )
@@ -76,7 +78,7 @@ def test_labels_of_the_confounded_feature_do_not():
         assert made.counterfactuals is None
         dose = next(verdict for verdict in made.certificate.features if verdict.name == "dose")
         assert (dose.status, dose.witness) == ("blocked", ("recovery", "<-", "severity", "->", "dose"))
-        forced = act(table, ["dose"], ACTING, seed=0, index=(0,))
+        forced = act(table, ["dose"], PERTURBATION, factor=1.0, seed=0, index=(0,))
         labels = predict_outcome(made.teacher, forced, made.abduction, retention=1.0, weight=1.0)
         errors.append(error(table, sample, labels))
         certified_errors.append(error(*_therapy(rows)))

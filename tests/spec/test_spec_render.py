@@ -7,6 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from crda_spec.counterfactual.perturbation import Perturbation
+from crda_spec.counterfactual.policies import Jitter, Resample, Scale
 from crda_spec.data.contract import ColumnContract
 from crda_spec.data.dataset import Dataset, MissingDrop
 from crda_spec.data.sources import Csv
@@ -18,7 +20,6 @@ from crda_spec.spec.causal import Causal, EdgesGraph, PcDiscovery
 from crda_spec.spec.counterfactual import Counterfactual
 from crda_spec.spec.load import read_draft
 from crda_spec.spec.partition import Partition
-from crda_spec.spec.perturbation import JitterPolicy, Perturbation, ResamplePolicy, ScalePolicy
 from crda_spec.spec.render import redact_url, render, resolved
 from crda_spec.spec.run import RunSpec
 from crda_spec.spec.tune import NoTuning, RandomizedTuning
@@ -61,9 +62,9 @@ CONTRACTS = st.builds(
     max=st.none() | st.floats(0, 9),
 )
 POLICIES = st.one_of(
-    st.builds(ScalePolicy, kind=st.just("scale"), reach=POSITIVE, share=st.sampled_from(["row", "cell"])),
-    st.builds(JitterPolicy, kind=st.just("jitter"), sd=POSITIVE),
-    st.builds(ResamplePolicy, kind=st.just("resample"), weights=st.sampled_from(["empirical", "uniform"])),
+    st.builds(Scale, reach=POSITIVE, share=st.sampled_from(["row", "cell"])),
+    st.builds(Jitter, sd=POSITIVE),
+    st.builds(Resample, weights=st.sampled_from(["empirical", "uniform"])),
 )
 STOPPING = st.none() | st.builds(EarlyStopping, rounds=st.integers(1, 50), validation=st.floats(0.001, 0.5))
 REGRESSORS = st.one_of(

@@ -50,7 +50,7 @@ def test_the_schema_is_valid_draft_2020_12():
 
 def test_every_model_of_the_language_is_found():
     names = {model.__name__ for model in MODELS}
-    assert {"RunSpec", "Sql", "EdgesGraph", "Plugin", "ResamplePolicy", "SourceSplit"} <= names
+    assert {"RunSpec", "Sql", "EdgesGraph", "Plugin", "Resample", "SourceSplit"} <= names
     assert names - {"RunSpec"} == set(spec_schema()["$defs"])
 
 

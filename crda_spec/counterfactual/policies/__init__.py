@@ -1,28 +1,44 @@
 """What may be done to a feature: a family, one member a file."""
 
-from crda_spec.counterfactual.policies._protocol import Feature, Policy, Proposal, Rows, Share
+from typing import Annotated, get_args
+
+from pydantic import Field
+
+from crda_spec.counterfactual.policies._protocol import BasePolicy, Feature, Proposal, Rows, Share
 from crda_spec.counterfactual.policies.conditional import Conditional
 from crda_spec.counterfactual.policies.flip import Flip
 from crda_spec.counterfactual.policies.grid import Grid, cell
 from crda_spec.counterfactual.policies.interpolate import Interpolate
 from crda_spec.counterfactual.policies.jitter import Jitter
+from crda_spec.counterfactual.policies.plugin import PluginPolicy
 from crda_spec.counterfactual.policies.quantile import Quantile
 from crda_spec.counterfactual.policies.resample import Resample
 from crda_spec.counterfactual.policies.scale import Scale
 from crda_spec.counterfactual.policies.shift import Shift
 
-POLICIES = {
-    member.kind: member for member in (Conditional, Flip, Grid, Interpolate, Jitter, Quantile, Resample, Scale, Shift)
+_Anywhere = Scale | Shift | Jitter | Quantile | Resample | Interpolate | Conditional | PluginPolicy
+_Single = Scale | Shift | Jitter | Quantile | Resample | Flip | Interpolate | Grid | Conditional | PluginPolicy
+
+# A grid of values and a flip suit a feature of a known type, so they are no defaults.
+DefaultPolicy = Annotated[_Anywhere, Field(discriminator="kind")]
+Policy = Annotated[_Single, Field(discriminator="kind")]
+
+# By kind, those of this package.
+POLICIES: dict[str, type[BasePolicy]] = {
+    member.model_fields["kind"].default: member for member in get_args(_Single) if member is not PluginPolicy
 }
 
 __all__ = [
     "POLICIES",
+    "BasePolicy",
     "Conditional",
+    "DefaultPolicy",
     "Feature",
     "Flip",
     "Grid",
     "Interpolate",
     "Jitter",
+    "PluginPolicy",
     "Policy",
     "Proposal",
     "Quantile",

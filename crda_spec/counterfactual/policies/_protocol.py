@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal, Protocol
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from crda_spec.counterfactual.nearness import Nearness
+from crda_spec.errors import Complaint
 from crda_spec.records import Array, Column, ColumnType, IntArray
+from crda_spec.strict import Strict
 
 Share = Literal["row", "cell"]
+SHARE = "One draw for all features of a row that are moved this way, or one for each cell."
 
 NUMBERS: frozenset[ColumnType] = frozenset({"continuous", "integer"})
 ANYTHING: frozenset[ColumnType] = frozenset({"continuous", "integer", "category", "boolean"})
 NEIGHBOURS = 10  # where a policy looks for near rows and the spec does not say among how many
+AMONG = "Among how many of the nearest rows"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -37,7 +43,7 @@ class Feature:
 class Rows:
     """The rows under change, for policies that look beyond their own column."""
 
-    source: IntArray  # (m,) the training row each comes from
+    source: IntArray  # (m,) the training row each comes from, NOBODY for a row from elsewhere
     nearness: Nearness
 
 
@@ -49,22 +55,74 @@ class Proposal:
     partner: IntArray | None = None  # (m,) the second training row each value was made from, where there is one
 
 
-class Policy(Protocol):
-    """Pure: draws only from `rng` and `shared`, never writes to `x`, and leaves missing cells missing.
+class BasePolicy(Strict):
+    """What is done to a feature: the settings that a spec writes, and the draw itself."""
 
-    `rng` is the feature's own stream, or that of the features it moves together with: two features that are given the
-    same numbers move as one. `shared` gives the same numbers to all features of a row that are moved by this kind.
-    """
+    moves: ClassVar[frozenset[ColumnType]] = NUMBERS  # the column types it makes sense for
+    size: ClassVar[str | None] = None  # the setting that says how far a value moves, where there is one
 
-    kind: ClassVar[str]
-    moves: ClassVar[frozenset[ColumnType]]  # the column types it makes sense for
+    kind: str
 
+    @property
+    def label(self) -> str:
+        """What it is called; features moved under one label may share their draws."""
+        return self.kind
+
+    def suits(self, column: Column) -> bool:
+        """Whether it can move this column."""
+        return column.type in self.moves
+
+    @property
+    def needs_spread(self) -> bool:
+        """Whether it leaves a column of one value as it is."""
+        return True
+
+    @property
+    def needs_neighbours(self) -> bool:
+        """Whether it looks for training rows like the one it moves: a row from elsewhere has none."""
+        return False
+
+    @property
+    def needs_fixed(self) -> bool:
+        """Whether it draws given the features that stay fixed, which must then be the same in every row."""
+        return False
+
+    def complaints(self, path: str) -> Iterator[Complaint]:
+        """What is wrong with its settings and no single field can know. path: where the policy is written."""
+        del path
+        return iter(())
+
+    def misfits(self, path: str, column: Column) -> Iterator[Complaint]:
+        """What is wrong with its settings for a column of a type that it suits."""
+        del path, column
+        return iter(())
+
+    @abstractmethod
     def describe(self, column: Column) -> str:
         """What it does, in words for the report."""
-        ...
 
+    @abstractmethod
     def propose(
         self, x: Array, feature: Feature, rows: Rows, *, rng: np.random.Generator, shared: np.random.Generator
     ) -> Proposal:
-        """x: (m,) values of the source rows."""
-        ...
+        """New values. Pure: draws only from `rng` and `shared`, never writes to `x`, leaves missing cells missing.
+
+        x: (m,) values of the source rows.
+        rng: the feature's own stream, or that of the features it moves together with: two features that are given the
+        same numbers move as one.
+        shared: gives the same numbers to all features of a row that are moved by a policy of this label.
+        """
+
+
+def inconsistent(path: str, what: str, hint: str) -> Complaint:
+    """A complaint about settings that contradict each other."""
+    return Complaint(code="inconsistent", path=path, what=what, hint=hint)
+
+
+def unread_neighbours(
+    path: str, neighbours: int | None, *, setting: str, value: str, needed: str
+) -> Iterator[Complaint]:
+    """A number of neighbours where none are looked for: a key that would be read and ignored."""
+    if neighbours is not None and value != needed:
+        what = f"neighbours is read only with {setting}: {needed}"
+        yield inconsistent(f"{path}.neighbours", what, f"remove the key, or use {setting}: {needed}")

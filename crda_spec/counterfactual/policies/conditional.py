@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
+from pydantic import Field
 
 from crda_spec.counterfactual.nearness import Nearness
-from crda_spec.counterfactual.policies._protocol import ANYTHING, NEIGHBOURS, Feature, Proposal, Rows, Share
+from crda_spec.counterfactual.policies._protocol import (
+    AMONG,
+    ANYTHING,
+    NEIGHBOURS,
+    BasePolicy,
+    Feature,
+    Proposal,
+    Rows,
+    Share,
+)
 from crda_spec.records import Array, Column, ColumnType, IntArray
-from crda_spec.scm.mechanisms import Inputs, fit_mean
 from crda_spec.seeds import stream
 
 _FITTED_ROWS = 2_000  # more rows hardly better a smooth mean, and its cost grows faster than they do
 _BLOCK = 50_000  # rows predicted at once
 
 
-@dataclass(frozen=True, slots=True)
-class Conditional:
+class Conditional(BasePolicy):
     """x' = x_d + m(r) - m(r_d): d one of the nearest rows in the fixed features r, m the fitted mean of x given r.
 
     Why both: near rows alone give the right spread and shape, but with many or with collinear features even the nearest
@@ -30,11 +37,26 @@ class Conditional:
     Together: the same donor.
     """
 
-    kind: ClassVar[str] = "conditional"
     moves: ClassVar[frozenset[ColumnType]] = ANYTHING
 
-    neighbours: int = NEIGHBOURS
-    share: Share = "row"
+    kind: Literal["conditional"] = Field(
+        "conditional",
+        description=(
+            "Draw from the feature's distribution given the features that stay fixed: collinear ones stay tied."
+        ),
+    )
+    neighbours: int = Field(NEIGHBOURS, ge=1, le=1000, description=f"{AMONG} in the fixed features the donor is drawn.")
+    share: Share = Field("row", description="One donor row for all such features of a row, or each.")
+
+    @property
+    def needs_neighbours(self) -> bool:
+        """A donor is a row that is alike in the fixed features."""
+        return True
+
+    @property
+    def needs_fixed(self) -> bool:
+        """The fixed features are what it is given."""
+        return True
 
     def describe(self, column: Column) -> str:
         """What it does, in words for the report."""
@@ -47,7 +69,7 @@ class Conditional:
     def propose(
         self, x: Array, feature: Feature, rows: Rows, *, rng: np.random.Generator, shared: np.random.Generator
     ) -> Proposal:
-        """See `Policy.propose`."""
+        """See `BasePolicy.propose`."""
         source = shared if self.share == "row" else rng
         donor = rows.nearness.partner(
             rows.source, source.random(len(x)), positions=feature.given, count=self.neighbours
@@ -70,6 +92,8 @@ def _carried(feature: Feature, rows: Rows, donor: IntArray) -> Array:
 
 def _conditional_mean(feature: Feature, nearness: Nearness) -> Array:
     """(n,) the mean of the feature given what stays fixed, at each training row."""
+    from crda_spec.scm.mechanisms import Inputs, fit_mean  # imports scipy
+
     train, given, fitted = nearness.train, list(feature.given), feature.pool
     if len(fitted) > _FITTED_ROWS:
         rng = stream(nearness.seed, "conditional-rows", *nearness.index)

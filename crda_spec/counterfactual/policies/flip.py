@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
+from pydantic import Field
 
-from crda_spec.counterfactual.policies._protocol import Feature, Proposal, Rows
+from crda_spec.counterfactual.policies._protocol import BasePolicy, Feature, Proposal, Rows
 from crda_spec.records import Array, Column, ColumnType
+from crda_spec.strict import Positive
 
 
-@dataclass(frozen=True, slots=True)
-class Flip:
+class Flip(BasePolicy):
     """x' = 1 - x with the given probability, else x. Together: all of them flip, or none."""
 
-    kind: ClassVar[str] = "flip"
     moves: ClassVar[frozenset[ColumnType]] = frozenset({"boolean"})
 
-    probability: float = 0.5
+    kind: Literal["flip"] = Field("flip", description="Turn true into false and false into true; booleans only.")
+    probability: Positive = Field(0.5, le=1, description="How often it is turned round.")
+
+    @property
+    def needs_spread(self) -> bool:
+        """A column of one value turns round as well."""
+        return False
 
     def describe(self, column: Column) -> str:
         """What it does, in words for the report."""
@@ -28,6 +33,6 @@ class Flip:
     def propose(
         self, x: Array, feature: Feature, rows: Rows, *, rng: np.random.Generator, shared: np.random.Generator
     ) -> Proposal:
-        """See `Policy.propose`."""
+        """See `BasePolicy.propose`."""
         del feature, rows, shared
         return Proposal(np.where(rng.random(len(x)) < self.probability, 1.0 - x, x))

@@ -2,24 +2,51 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from collections import Counter
+from collections.abc import Iterator
+from typing import ClassVar, Literal
 
 import numpy as np
+from pydantic import Field
 
-from crda_spec.counterfactual.policies._protocol import ANYTHING, Feature, Proposal, Rows
-from crda_spec.errors import show
+from crda_spec.counterfactual.policies._protocol import ANYTHING, BasePolicy, Feature, Proposal, Rows, inconsistent
+from crda_spec.errors import Complaint, did_you_mean, show
 from crda_spec.records import Array, Column, ColumnType
 
 
-@dataclass(frozen=True, slots=True)
-class Grid:
+class Grid(BasePolicy):
     """x' is one of the declared values, each as likely. Together: the same position of every list."""
 
-    kind: ClassVar[str] = "grid"
     moves: ClassVar[frozenset[ColumnType]] = ANYTHING
 
-    values: tuple[bool | int | float | str, ...]
+    kind: Literal["grid"] = Field("grid", description="Draw one of the declared values, each alike.")
+    values: tuple[bool | int | float | str, ...] = Field(
+        min_length=1, description="The values: numbers, labels, or true and false, as the column holds."
+    )
+
+    @property
+    def needs_spread(self) -> bool:
+        """The values are the user's."""
+        return False
+
+    def complaints(self, path: str) -> Iterator[Complaint]:
+        """Values that are listed twice."""
+        # By type as well: to Python 1, 1.0 and true are one value.
+        times = Counter((type(value), value) for value in self.values)
+        for (_, value), count in times.items():
+            if count > 1:
+                yield inconsistent(f"{path}.values", f"{show(value)} is listed {count} times", "list it once")
+
+    def misfits(self, path: str, column: Column) -> Iterator[Complaint]:
+        """Values that the column cannot hold."""
+        hint = "write a value that its contract allows, or change dataset.columns"
+        for position, value in enumerate(self.values):
+            if what := _refusal(value, column):
+                if column.type == "category":
+                    hint = did_you_mean(str(value), list(column.labels or ()), otherwise="labels")
+                elif column.type == "boolean":
+                    hint = "write true or false, without quotes"
+                yield Complaint(code="wrong-value", path=f"{path}.values.{position}", what=what, hint=hint)
 
     def describe(self, column: Column) -> str:
         """What it does, in words for the report."""
@@ -30,7 +57,7 @@ class Grid:
     def propose(
         self, x: Array, feature: Feature, rows: Rows, *, rng: np.random.Generator, shared: np.random.Generator
     ) -> Proposal:
-        """See `Policy.propose`."""
+        """See `BasePolicy.propose`."""
         del rows, shared
         cells = np.array([cell(value, feature.column) for value in self.values])
         return Proposal(np.where(np.isnan(x), x, cells[rng.integers(0, len(cells), size=len(x))]))

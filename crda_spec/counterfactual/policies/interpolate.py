@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import ClassVar, Literal
 
 import numpy as np
+from pydantic import Field
 
-from crda_spec.counterfactual.policies._protocol import ANYTHING, NEIGHBOURS, Feature, Proposal, Rows
+from crda_spec.counterfactual.policies._protocol import (
+    AMONG,
+    ANYTHING,
+    NEIGHBOURS,
+    BasePolicy,
+    Feature,
+    Proposal,
+    Rows,
+    unread_neighbours,
+)
+from crda_spec.errors import Complaint
 from crda_spec.records import Array, Column, ColumnType
+from crda_spec.strict import Positive
 
 
-@dataclass(frozen=True, slots=True)
-class Interpolate:
+class Interpolate(BasePolicy):
     """x' = x + mix (x_partner - x), mix uniform on [0, reach).
 
     All interpolated features of a row have one partner and one mix, so every linear tie among them stays (rounding an
@@ -21,12 +32,30 @@ class Interpolate:
     nearest rows in all features, so that the segment follows a curved cloud too. Together: the same coin.
     """
 
-    kind: ClassVar[str] = "interpolate"
     moves: ClassVar[frozenset[ColumnType]] = ANYTHING
+    size: ClassVar[str | None] = "reach"
 
-    partner: Literal["any", "near"] = "any"
-    neighbours: int | None = None
-    reach: float = 0.5
+    kind: Literal["interpolate"] = Field(
+        "interpolate",
+        description="Move towards another row, the same one for all features of a row: linear ties among them stay.",
+    )
+    partner: Literal["any", "near"] = Field("any", description="Any other row, or one of the nearest.")
+    neighbours: int | None = Field(
+        None,
+        ge=1,
+        le=1000,
+        description=f"{AMONG} in all features; only with partner: near, where null means 10.",
+    )
+    reach: Positive = Field(0.5, le=1, description="The largest share of the way; a label changes as often as that.")
+
+    @property
+    def needs_neighbours(self) -> bool:
+        """Only towards a near partner."""
+        return self.partner == "near"
+
+    def complaints(self, path: str) -> Iterator[Complaint]:
+        """Neighbours that are not looked for."""
+        return unread_neighbours(path, self.neighbours, setting="partner", value=self.partner, needed="near")
 
     def describe(self, column: Column) -> str:
         """What it does, in words for the report."""
@@ -39,7 +68,7 @@ class Interpolate:
     def propose(
         self, x: Array, feature: Feature, rows: Rows, *, rng: np.random.Generator, shared: np.random.Generator
     ) -> Proposal:
-        """See `Policy.propose`."""
+        """See `BasePolicy.propose`."""
         partner = rows.nearness.partner(
             rows.source,
             shared.random(len(x)),

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
+from pydantic import Field
 
-from crda_spec.counterfactual.policies._protocol import NUMBERS, Feature, Proposal, Rows
-from crda_spec.records import Array, Column, ColumnType
+from crda_spec.counterfactual.policies._protocol import BasePolicy, Feature, Proposal, Rows
+from crda_spec.records import Array, Column
+from crda_spec.strict import Positive
 
 
-@dataclass(frozen=True, slots=True)
-class Jitter:
+class Jitter(BasePolicy):
     """x' = x + sd * s * e, s the feature's standard deviation among the training rows, e standard normal.
 
     Together: the same e, so the same sign and the same size in standard deviations.
     """
 
-    kind: ClassVar[str] = "jitter"
-    moves: ClassVar[frozenset[ColumnType]] = NUMBERS
+    size: ClassVar[str | None] = "sd"
 
-    sd: float = 0.3
+    kind: Literal["jitter"] = Field("jitter", description="Add Gaussian noise.")
+    sd: Positive = Field(0.3, le=100, description="The noise's size, in standard deviations of the feature.")
 
     def describe(self, column: Column) -> str:
         """What it does, in words for the report."""
@@ -31,6 +31,6 @@ class Jitter:
     def propose(
         self, x: Array, feature: Feature, rows: Rows, *, rng: np.random.Generator, shared: np.random.Generator
     ) -> Proposal:
-        """See `Policy.propose`."""
+        """See `BasePolicy.propose`."""
         del rows, shared
         return Proposal(x + self.sd * feature.sd * rng.standard_normal(len(x)))

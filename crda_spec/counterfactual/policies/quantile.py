@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
+from pydantic import Field
 
-from crda_spec.counterfactual.policies._protocol import NUMBERS, Feature, Proposal, Rows, Share
-from crda_spec.records import Array, Column, ColumnType, IntArray
+from crda_spec.counterfactual.policies._protocol import SHARE, BasePolicy, Feature, Proposal, Rows, Share
+from crda_spec.records import Array, Column, IntArray
+from crda_spec.strict import Positive
 
 _FITS_THE_CACHE = 20_000  # values
 
 
-@dataclass(frozen=True, slots=True)
-class Quantile:
+class Quantile(BasePolicy):
     """x' is the training value whose rank is x's own plus u, u uniform on [-reach, reach), ranks running from 0 to 1.
 
     Ranks are reflected at 0 and 1, not cut off, and a value that several rows share stands at a random place among
@@ -22,11 +22,14 @@ class Quantile:
     Together: the same u and the same place among ties, so the same shift of rank.
     """
 
-    kind: ClassVar[str] = "quantile"
-    moves: ClassVar[frozenset[ColumnType]] = NUMBERS
+    size: ClassVar[str | None] = "reach"
 
-    reach: float = 0.2
-    share: Share = "cell"
+    kind: Literal["quantile"] = Field(
+        "quantile",
+        description="Move to a training value of a nearby rank: the column keeps its distribution exactly.",
+    )
+    reach: Positive = Field(0.2, le=1, description="The largest change of rank, as a share of the rows.")
+    share: Share = Field("cell", description=SHARE)
 
     def describe(self, column: Column) -> str:
         """What it does, in words for the report."""
@@ -37,7 +40,7 @@ class Quantile:
     def propose(
         self, x: Array, feature: Feature, rows: Rows, *, rng: np.random.Generator, shared: np.random.Generator
     ) -> Proposal:
-        """See `Policy.propose`."""
+        """See `BasePolicy.propose`."""
         del rows
         source = shared if self.share == "row" else rng
         among, shift = source.random(len(x)), self.reach * source.uniform(-1.0, 1.0, len(x))

@@ -2,28 +2,60 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import ClassVar, Literal
 
 import numpy as np
+from pydantic import Field
 
-from crda_spec.counterfactual.policies._protocol import ANYTHING, NEIGHBOURS, Feature, Proposal, Rows
+from crda_spec.counterfactual.policies._protocol import (
+    AMONG,
+    ANYTHING,
+    NEIGHBOURS,
+    BasePolicy,
+    Feature,
+    Proposal,
+    Rows,
+    unread_neighbours,
+)
+from crda_spec.errors import Complaint
 from crda_spec.records import Array, Column, ColumnType, IntArray
 
 
-@dataclass(frozen=True, slots=True)
-class Resample:
+class Resample(BasePolicy):
     """x' is a value that a training row has: as often as it occurs, every one alike, or that of a similar row.
 
     A similar row is one of the nearest in all other features; where its cell is missing, the value stays.
     Together: the values of one and the same row (for `uniform`, every combination that occurs is as likely).
     """
 
-    kind: ClassVar[str] = "resample"
     moves: ClassVar[frozenset[ColumnType]] = ANYTHING
 
-    weights: Literal["empirical", "uniform", "neighbour"] = "empirical"
-    neighbours: int | None = None
+    kind: Literal["resample"] = Field(
+        "resample", description="Draw another value of the feature's own column, for any type."
+    )
+    weights: Literal["empirical", "uniform", "neighbour"] = Field(
+        "empirical",
+        description=(
+            "As often as it occurs among the training rows, every distinct value alike, or the value of a row that is "
+            "similar in all other features."
+        ),
+    )
+    neighbours: int | None = Field(
+        None,
+        ge=1,
+        le=1000,
+        description=f"{AMONG} in all other features; only with weights: neighbour, where null means 10.",
+    )
+
+    @property
+    def needs_neighbours(self) -> bool:
+        """Only to take a neighbour's value."""
+        return self.weights == "neighbour"
+
+    def complaints(self, path: str) -> Iterator[Complaint]:
+        """Neighbours that are not looked for."""
+        return unread_neighbours(path, self.neighbours, setting="weights", value=self.weights, needed="neighbour")
 
     def describe(self, column: Column) -> str:
         """What it does, in words for the report."""
@@ -41,7 +73,7 @@ class Resample:
     def propose(
         self, x: Array, feature: Feature, rows: Rows, *, rng: np.random.Generator, shared: np.random.Generator
     ) -> Proposal:
-        """See `Policy.propose`."""
+        """See `BasePolicy.propose`."""
         del shared
         if self.weights == "neighbour":
             partner = rows.nearness.partner(rows.source, rng.random(len(x)), positions=feature.others, count=self._near)

@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
+from pydantic import Field
 
-from crda_spec.counterfactual.policies._protocol import NUMBERS, Feature, Proposal, Rows, Share
-from crda_spec.records import Array, Column, ColumnType
+from crda_spec.counterfactual.policies._protocol import BasePolicy, Feature, Proposal, Rows, Share
+from crda_spec.records import Array, Column
+from crda_spec.strict import Positive
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
+class Scale(BasePolicy):
     """x' = c + (x - c)(1 + delta), delta uniform on [-reach, reach), c the training mean or zero.
 
     The paper multiplies standardised values, which is c = mean: a value near the mean hardly moves.
     Together: the same delta.
     """
 
-    kind: ClassVar[str] = "scale"
-    moves: ClassVar[frozenset[ColumnType]] = NUMBERS
+    size: ClassVar[str | None] = "reach"
 
-    reach: float = 0.7
-    around: Literal["mean", "zero"] = "mean"
-    share: Share = "row"
+    kind: Literal["scale"] = Field("scale", description="Multiply by 1 + delta, delta uniform on [-reach, reach].")
+    reach: Positive = Field(0.7, le=10, description="The largest relative change; 0.7 means up to 70 percent.")
+    around: Literal["mean", "zero"] = Field(
+        "mean",
+        description="Scale the distance from the feature's mean (the paper: standardised values), or the value.",
+    )
+    share: Share = Field(
+        "row", description="One delta for all scaled features of a row (the paper), or one for each cell."
+    )
+
+    @property
+    def needs_spread(self) -> bool:
+        """Only around the mean: a value itself can be scaled wherever it is."""
+        return self.around == "mean"
 
     def describe(self, column: Column) -> str:
         """What it does, in words for the report."""
@@ -36,7 +46,7 @@ class Scale:
     def propose(
         self, x: Array, feature: Feature, rows: Rows, *, rng: np.random.Generator, shared: np.random.Generator
     ) -> Proposal:
-        """See `Policy.propose`."""
+        """See `BasePolicy.propose`."""
         del rows
         delta = self.reach * (shared if self.share == "row" else rng).uniform(-1.0, 1.0, size=len(x))
         center = feature.mean if self.around == "mean" else 0.0

@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
+from pydantic import Field
 
-from crda_spec.counterfactual.policies._protocol import NUMBERS, Feature, Proposal, Rows, Share
-from crda_spec.records import Array, Column, ColumnType
+from crda_spec.counterfactual.policies._protocol import SHARE, BasePolicy, Feature, Proposal, Rows, Share
+from crda_spec.records import Array, Column
+from crda_spec.strict import Positive
 
 
-@dataclass(frozen=True, slots=True)
-class Shift:
+class Shift(BasePolicy):
     """x' = x + amount * s * u: s the unit (1, or the training standard deviation), u uniform on [-1, 1) or normal.
 
     Unlike `scale`, it moves a value near the mean as far as any other. Together: the same u, so the same sign and the
     same size in the amount's own measure.
     """
 
-    kind: ClassVar[str] = "shift"
-    moves: ClassVar[frozenset[ColumnType]] = NUMBERS
+    size: ClassVar[str | None] = "amount"
 
-    amount: float = 0.5
-    measure: Literal["sd", "unit"] = "sd"
-    draw: Literal["uniform", "normal"] = "uniform"
-    share: Share = "cell"
+    kind: Literal["shift"] = Field("shift", description="Add a random amount, up or down.")
+    amount: Positive = Field(
+        0.5, le=1e9, description="The largest shift (uniform), or the shift's standard deviation (normal)."
+    )
+    measure: Literal["sd", "unit"] = Field(
+        "sd", description="The amount counts in standard deviations of the feature, or in its own unit."
+    )
+    draw: Literal["uniform", "normal"] = Field("uniform", description="How the size of the shift is drawn.")
+    share: Share = Field("cell", description=SHARE)
+
+    @property
+    def needs_spread(self) -> bool:
+        """Only where the spread is the unit of the amount."""
+        return self.measure == "sd"
 
     def describe(self, column: Column) -> str:
         """What it does, in words for the report."""
@@ -38,7 +47,7 @@ class Shift:
     def propose(
         self, x: Array, feature: Feature, rows: Rows, *, rng: np.random.Generator, shared: np.random.Generator
     ) -> Proposal:
-        """See `Policy.propose`."""
+        """See `BasePolicy.propose`."""
         del rows
         source = shared if self.share == "row" else rng
         drawn = source.uniform(-1.0, 1.0, len(x)) if self.draw == "uniform" else source.standard_normal(len(x))

@@ -14,7 +14,7 @@ from optuna.pruners import MedianPruner, NopPruner
 from optuna.samplers import TPESampler
 
 from crda_spec.counterfactual.partition import Choice, Partitioner
-from crda_spec.counterfactual.policies import Policy
+from crda_spec.counterfactual.policies import BasePolicy
 from crda_spec.counterfactual.procedure import Procedure, Tuned, augment, fit_augmented, tune_regressor
 from crda_spec.data.folds import scoring_folds
 from crda_spec.data.raw import counted
@@ -40,9 +40,6 @@ from crda_spec.seeds import integer_seed, stream
 
 Value = float | int | str
 Values = Mapping[str, Value]
-
-# What says how far a policy moves a value; the other policies have no such size.
-SIZES = {"scale": "reach", "shift": "amount", "jitter": "sd", "quantile": "reach", "interpolate": "reach"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +108,7 @@ class KnobSpace:
 
     priors: Mapping[str, Prior]
     teachers: Mapping[str, TeacherRule] = field(default_factory=dict)
-    policies: Mapping[str, Policy] = field(default_factory=dict)
+    policies: Mapping[str, BasePolicy] = field(default_factory=dict)
 
     def suggest(self, trial: optuna.Trial) -> dict[str, Value]:
         """The next values to try."""
@@ -136,37 +133,35 @@ class KnobSpace:
     def applied(self, procedure: Procedure, values: Values) -> Procedure:
         """The procedure with these values."""
         changes: dict[str, Any] = {name: values[name] for name in ("retention", "weight") if name in values}
-        acting = procedure.acting
+        policy: BasePolicy = procedure.perturbation.default
         if "factor" in values:
-            acting = replace(acting, factor=float(values["factor"]))
+            changes["factor"] = float(values["factor"])
         if "policy" in values:
-            acting = replace(acting, default=self.policies[str(values["policy"])])
+            policy = self.policies[str(values["policy"])]
         if "reach" in values:
-            size = {SIZES[acting.default.kind]: values["reach"]}
-            acting = replace(acting, default=replace(acting.default, **size))  # type: ignore[type-var]
+            policy = policy.model_copy(update={str(policy.size): values["reach"]})
         if "teacher" in values:
             changes["teacher"] = self.teachers[str(values["teacher"])]
         if "max_features" in values:
             changes["choice"] = replace(procedure.choice, max_features=int(values["max_features"]))
             changes["partitioner"] = _with_choice(procedure.partitioner, **changes)
-        return replace(procedure, acting=acting, **changes)
+        perturbation = procedure.perturbation.model_copy(update={"default": policy})
+        return replace(procedure, perturbation=perturbation, **changes)
 
     def _current(self, name: str, procedure: Procedure) -> Value | None:
-        acting = procedure.acting
+        policy: BasePolicy = procedure.perturbation.default
         found: Any = None
         match name:
-            case "retention" | "weight":
+            case "retention" | "weight" | "factor":
                 found = getattr(procedure, name)
-            case "factor":
-                found = acting.factor
             case "max_features":
                 found = procedure.choice.max_features
             case "reach":
-                found = getattr(acting.default, SIZES[acting.default.kind])
+                found = getattr(policy, str(policy.size))
             case "teacher":
                 found = next((words for words, rule in self.teachers.items() if rule == procedure.teacher), None)
             case "policy":
-                found = next((words for words, policy in self.policies.items() if policy == acting.default), None)
+                found = next((words for words, one in self.policies.items() if one == policy), None)
         return found  # type: ignore[no-any-return]
 
 
