@@ -107,17 +107,17 @@ class _Scan:
                 self.first.setdefault(sign, at)
                 if "." in sign and sign[0] != '"' and not _NUMERAL.fullmatch(sign):
                     self._complain(at, f"{show(sign)} is no name", "a name with a dot needs double quotes")
+                beside = before.lower() not in ("", "subgraph") and "\n" not in bare[end:at]
+                if beside and len(opened) == 1 and not bracket:
+                    self._complain(at, f"{show(sign)} follows {show(before)} on the same line", BESIDE)
             elif sign == "->":
                 self.arrows.append(start)
             elif sign not in "{}[]=;,+-":
                 self._complain(at, *_sign_hint(sign))
                 if sign[0] == "<" and sign not in ("<-", "<->"):
                     return  # the rest of the HTML would be complained about too
-            grouped = before.lower() == "subgraph"
-            if before and not grouped and (named or sign == "{") and len(opened) == 1 and "\n" not in bare[end:at]:
-                self._complain(at, f"{show(sign)} follows {show(before)} on the same line", BESIDE)
             bracket = sign == "[" or (bracket and sign != "]")
-            start, end, before = at, match.end(), sign if named and not grouped and not bracket else ""
+            start, end, before = at, match.end(), sign if named else ""
             if sign == "{":
                 opened.append(at)
                 groups += 1
