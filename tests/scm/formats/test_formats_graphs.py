@@ -120,7 +120,7 @@ def test_a_graph_without_nodes_is_refused(kind, text):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_text_of_another_kind_gives_few_complaints(kind):
     complaints = read_graph("% $ ^ & ? ! " * 300_000, kind, file="g").complaints
-    if kind != "dagitty":
+    if kind in ("gml", "graphml"):
         assert len(complaints) == 1
     else:
         assert len(complaints) == 21
@@ -129,10 +129,9 @@ def test_a_text_of_another_kind_gives_few_complaints(kind):
         )
 
 
-MANY_NAMES = [f"b{i}" for i in range(300)]
 MANY = {
     "dagitty": "dag {\n" + "{a b c d e} -> {y z}\n" * 10_001 + "}",
-    "dot": "digraph {\n{" + " ".join(f"a{i}" for i in range(334)) + "} -> {" + " ".join(MANY_NAMES) + "} }",
+    "dot": "digraph {\n" + "{a b c d e} -> {y z}\n" * 10_001 + "}",
     "gml": 'graph [ directed 1 node [ id 0 label "a" ]\n' + "edge [ source 0 target 0 ]\n" * 100_010 + "]",
     "graphml": '<graphml><graph edgedefault="directed"><node id="a"/>\n'
     + '<edge source="a" target="a"/>\n' * 100_010
@@ -144,7 +143,7 @@ MANY = {
     ("kind", "place", "count"),
     [
         ("dagitty", "10002:2", 100010),
-        ("dot", "2:1", 100200),
+        ("dot", "10002:2", 100010),
         ("gml", "100002:1", 100001),
         ("graphml", "100002:1", 100001),
     ],

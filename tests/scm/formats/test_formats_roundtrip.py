@@ -24,7 +24,6 @@ UNWRITABLE = {
     "dot": lambda name: (
         "\r" in name
         or "\0" in name
-        or "\\\n" in name
         or any((len(run) - len(run.rstrip("\\"))) % 2 for run in name.replace('"', "\n").split("\n"))
     ),
     "gml": lambda name: name == "",
