@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 HEAVY = (
-    *("pandas", "sklearn", "scipy", "xgboost", "networkx", "pgmpy", "pydot", "matplotlib", "joblib", "pyarrow"),
+    *("pandas", "sklearn", "scipy", "xgboost", "networkx", "pgmpy", "matplotlib", "joblib", "pyarrow"),
     *("catboost", "skops", "openpyxl", "sqlalchemy", "jinja2", "threadpoolctl", "optuna"),
 )
 PROGRAM = """

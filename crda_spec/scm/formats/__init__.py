@@ -1,6 +1,6 @@
 """Ways to write a causal graph down. Each format reads text into pieces and writes a graph back, one file each.
 
-networkx (GML, GraphML), pydot (DOT) and pgmpy are loaded only when a graph needs them: checking a spec must stay light.
+networkx (GML, GraphML) and pgmpy are loaded only when a graph needs them: checking a spec must stay light.
 """
 
 from __future__ import annotations
