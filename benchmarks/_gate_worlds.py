@@ -27,11 +27,10 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
 
-from crda_spec.counterfactual.partition import Choice, DeclaredPartitioner, Screening
+from crda_spec.counterfactual.partition import DeclaredPartitioner, Partition
 from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.policies import Jitter
 from crda_spec.counterfactual.procedure import Procedure
-from crda_spec.independence import Pearson
 from crda_spec.records import Array, Column, IntArray, Table, Teacher
 from crda_spec.regressors import Design, Estimator, Fitter
 from crda_spec.regressors.fit import FittedModel
@@ -176,9 +175,7 @@ BASE = Procedure(
     search=None,
     teacher=SingleTeacher(),
     residuals="in_sample",
-    partitioner=DeclaredPartitioner(
-        graph=GRAPH, screening=Screening(screen=Pearson(), threshold=0.1, alpha=0.05), choice=Choice()
-    ),
+    partitioner=DeclaredPartitioner(graph=GRAPH, choice=Partition(joint=None, residuals="in_sample")),
     perturbation=Perturbation(default=Jitter(sd=0.3)),
     factor=1.0,
     retention=1.0,

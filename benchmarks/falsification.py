@@ -35,7 +35,7 @@ from threadpoolctl import threadpool_limits
 from crda_spec.data.worlds import WORLDS
 from crda_spec.independence import Gcm, adjust
 from crda_spec.records import Array, Table
-from crda_spec.scm.falsify import falsify
+from crda_spec.scm.falsify import Falsify
 from crda_spec.scm.formats import from_edges
 from crda_spec.scm.graph import CausalGraph
 from crda_spec.scm.implied import implications
@@ -73,9 +73,8 @@ def asked(graph: CausalGraph, table: Table) -> tuple[bool, bool, bool]:
         for each in implications(graph, table.names).statements()
     ]
     first = adjust(np.array([result.p_value for result in gcm.tests(queries)]), "holm") <= ALPHA
-    found = falsify(
-        graph, table, alpha=ALPHA, permutations=0, on_falsified="warn", rng=stream(0, "falsification-benchmark")
-    )
+    test = Falsify(alpha=ALPHA, permutations=0, on_falsified="warn").test
+    found = test(graph, table, rng=stream(0, "falsification-benchmark"))
     return bool(first.any()), found.outcome == "falsified", "no longer contradict" in found.sentence
 
 
@@ -191,14 +190,8 @@ def fifty_features() -> dict[str, object]:
         arrows += [f"{parent} -> x{number}" for parent in parents]
     graph = from_edges(arrows[::2], columns=tuple(columns), target="x50")
     started = time.process_time()
-    found = falsify(
-        graph,
-        table_of(columns, "x50"),
-        alpha=ALPHA,
-        permutations=100,
-        on_falsified="warn",
-        rng=stream(0, "falsification-benchmark"),
-    )
+    test = Falsify(alpha=ALPHA, permutations=100, on_falsified="warn").test
+    found = test(graph, table_of(columns, "x50"), rng=stream(0, "falsification-benchmark"))
     seconds = time.process_time() - started
     say(f"fifty features: {found.outcome}, {len(found.statements)} of {found.implied} statements, {seconds:.1f} s")
     return {"seconds_50": round(seconds, 2), "statements_50": found.implied}

@@ -52,6 +52,11 @@ def p_values(check: Screen | JointCheck, x: Array, z: Array, *, rng: np.random.G
     return check(x, z, rng=rng).p_value
 
 
+def name_of(check: Screen | JointCheck) -> str:
+    """What its figures are called."""
+    return "joint" if isinstance(check, JointCheck) else check.kind
+
+
 def columns_for(check: Screen | JointCheck) -> int:
     """The joint check has kept features as well."""
     return FEATURES + KEPT if isinstance(check, JointCheck) else FEATURES
@@ -100,12 +105,13 @@ def measure(check: Screen | JointCheck, tables: int) -> dict[str, float]:
     levels = {n: level(check, n, max(4, tables if n < 1000 else tables // 3)) for n in ROWS}
     powers = {kind: power(check, kind, 200, max(10, tables)) for kind in ALTERNATIVES}
     features = 1 if isinstance(check, JointCheck) else FEATURES
+    name = name_of(check)
     return {
-        f"level_{check.name}": round(float(np.mean([share for share, _ in levels.values()])), 4),
-        f"level_worst_{check.name}": round(max(share for share, _ in levels.values()), 4),
-        f"power_{check.name}": round(float(np.mean(list(powers.values()))), 3),
-        **{f"power_{check.name}_{kind}": round(share, 3) for kind, share in powers.items()},
-        f"milliseconds_{check.name}": round(1e3 * levels[1000][1] / features, 3),
+        f"level_{name}": round(float(np.mean([share for share, _ in levels.values()])), 4),
+        f"level_worst_{name}": round(max(share for share, _ in levels.values()), 4),
+        f"power_{name}": round(float(np.mean(list(powers.values()))), 3),
+        **{f"power_{name}_{kind}": round(share, 3) for kind, share in powers.items()},
+        f"milliseconds_{name}": round(1e3 * levels[1000][1] / features, 3),
     }
 
 
@@ -115,12 +121,13 @@ def main() -> None:
     figures: dict[str, float] = {}
     sys.stdout.write(f"{'screen':20s}{'level':>8s}{'worst':>8s}{'linear':>8s}{'square':>8s}{'spread':>8s}{'ms':>10s}\n")
     for check in (*SCREENS, JointCheck()):
-        say(f"{check.name} ...")
-        found = measure(check, TABLES[check.name] // (20 if quick else 1))
-        shown = [f"level_{check.name}", f"level_worst_{check.name}"]
-        shown += [f"power_{check.name}_{kind}" for kind in ALTERNATIVES]
+        name = name_of(check)
+        say(f"{name} ...")
+        found = measure(check, TABLES[name] // (20 if quick else 1))
+        shown = [f"level_{name}", f"level_worst_{name}"]
+        shown += [f"power_{name}_{kind}" for kind in ALTERNATIVES]
         numbers = "".join(f"{found[key]:8.3f}" for key in shown)
-        sys.stdout.write(f"{check.name:20s}{numbers}{found[f'milliseconds_{check.name}']:10.2f}\n")
+        sys.stdout.write(f"{name:20s}{numbers}{found[f'milliseconds_{name}']:10.2f}\n")
         sys.stdout.flush()
         figures |= found
     figures["level_joint_collinear"] = round(collinear_level(50 if quick else 1000), 4)

@@ -80,7 +80,7 @@ def run(data: Array, seed: int) -> dict[str, float]:
         if kind == "out":
             for screen in SCREENS:
                 result = screen(x, z, rng=stream(seed, "table8-screen"))
-                figures[f"passed_{screen.name}"] = float((result.p_value > 0.05).sum())
+                figures[f"passed_{screen.kind}"] = float((result.p_value > 0.05).sum())
             joint = JointCheck()(x[:, chosen], x[:, ~chosen], z, rng=stream(seed, "table8-joint"))
             figures["joint_p"] = joint.joint_p_value if chosen.any() else float("nan")
     return figures
@@ -107,7 +107,7 @@ def main() -> None:
     folder = Path(os.environ.get("CRDA_DATA_DIR", ""))
     figures: dict[str, float | None] = {}
     head = f"{'table':24s}{'paper sel':>10s}{'rej':>8s}{'fit sel':>10s}{'rej':>8s}{'out sel':>10s}{'rej':>8s}"
-    sys.stdout.write(f"{head}   passed by {', '.join(screen.name for screen in SCREENS)}; joint p\n")
+    sys.stdout.write(f"{head}   passed by {', '.join(screen.kind for screen in SCREENS)}; joint p\n")
     for slug, (file, name, paper_selected, paper_rejected, paper_ratio) in TABLES.items():
         if not (folder / file).is_file():
             say(f"{name}: skipped, {file} is not in the folder that CRDA_DATA_DIR names")
@@ -118,7 +118,7 @@ def main() -> None:
         shown = [paper_selected, paper_rejected]
         shown += [found[f"mi_{side}_{kind}"] for kind in ("fit", "out") for side in ("selected", "rejected")]
         cells = "".join(f"{_cell(number):>{(10, 8)[at % 2]}s}" for at, number in enumerate(shown))
-        passed = " ".join(f"{found[f'passed_{screen.name}']:g}" for screen in SCREENS)
+        passed = " ".join(f"{found[f'passed_{screen.kind}']:g}" for screen in SCREENS)
         sys.stdout.write(f"{name:24s}{cells}   {passed} of {data.shape[1] - 1}; {found['joint_p']}\n")
         sys.stdout.flush()
         figures |= {f"{key}_{slug}": value for key, value in found.items()}

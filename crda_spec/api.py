@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -33,18 +34,15 @@ from crda_spec.audit.record import (
 )
 from crda_spec.audit.runfolder import check_destination, file_hashes, write_run
 from crda_spec.audit.tables import augmented_parquet, folds_csv, ledger_parquet, repeats_csv, rows_csv
-from crda_spec.counterfactual.partition import Finder
 from crda_spec.data.assemble import assemble
 from crda_spec.data.dataset import Dataset, DuplicatesKeep, MissingImpute
 from crda_spec.data.sources import Csv, Excel, Parquet
+from crda_spec.discovery import Consensus, Discovery, Fci, Ges, Knowledge, Pc, Stability
+from crda_spec.discovery._protocol import Resampled
 from crda_spec.discovery.findings import OFTEN, Findings, compare
-from crda_spec.discovery.found import DiscoveredGraph
-from crda_spec.discovery.stability import Scheme, Stability, stability
 from crda_spec.errors import Complaint, CrdaError, SpecError
 from crda_spec.gate.cost import CostEstimate, estimate_cost
 from crda_spec.records import (
-    Array,
-    Column,
     DrawnGraph,
     FeatureVerdict,
     Predictor,
@@ -58,8 +56,6 @@ from crda_spec.report.graph_draw import graph_svg
 from crda_spec.report.page import render_html
 from crda_spec.report.page_parts import tuning_figure
 from crda_spec.scm.graph import CausalGraph
-from crda_spec.spec.causal import ConsensusDiscovery, Discovery, FciDiscovery, GesDiscovery, Knowledge, PcDiscovery
-from crda_spec.spec.causal import Stability as StabilitySpec
 from crda_spec.spec.check import known_graph, load_spec, searched_paths
 from crda_spec.spec.load import Draft, read_draft
 from crda_spec.spec.render import portable, render, resolved, value_origins
@@ -72,56 +68,41 @@ if TYPE_CHECKING:
 DataKind = Literal["csv", "parquet", "excel"]
 
 
-@dataclass(frozen=True, slots=True)
-class _GraphOf:
-    """Rows in, graph out: what `stability` repeats."""
-
-    finder: Finder
-    columns: tuple[Column, ...]
-    seed: int
-
-    def __call__(self, x: Array) -> DiscoveredGraph:
-        return self.finder.graph(x, self.columns, seed=self.seed)
-
-
 def search(
     table: Table,
-    finder: Finder,
+    discovery: Discovery,
     *,
     source: str,
     seed: int,
-    resamples: int = 0,
-    scheme: Scheme = "half",
+    stability: Stability | None = None,
     declared: CausalGraph | None = None,
 ) -> Findings:
     """Searches the features and the target of a table; with resamples, each link carries its share of them.
 
-    finder: a search without resamples of its own.  declared: the expert's graph, to compare with.
+    discovery: a search without resamples of its own.  declared: the expert's graph, to compare with.
     """
-    columns = (*table.features, table.target)
     x = np.column_stack([table.x, table.y])
-    find = _GraphOf(finder, columns, seed)
+    find = partial(discovery.graph, columns=(*table.features, table.target), seed=seed)
     often: tuple[tuple[str, str, float], ...] = ()
     with threadpool_limits(limits=1):
-        if resamples:
-            repeated = stability(find, x, resamples=resamples, seed=seed, scheme=scheme)
-            graph, often = repeated.graph, tuple(_often(repeated))
-        else:
+        if stability is None:
             graph = find(x)
+        else:
+            repeated = stability.repeat(find, x, seed=seed)
+            graph, often = repeated.graph, tuple(_often(repeated))
     return Findings(
         graph=graph,
         target=table.target.name,
         source=source,
         rows=len(table),
         complete=int(np.isfinite(x).all(axis=1).sum()),
-        resamples=resamples,
-        scheme=scheme,
+        stability=stability,
         often=often,
         comparison=None if declared is None else compare(graph, declared),
     )
 
 
-def _often(repeated: Stability) -> Sequence[tuple[str, str, float]]:
+def _often(repeated: Resampled) -> Sequence[tuple[str, str, float]]:
     names = repeated.graph.names
     place = {name: position for position, name in enumerate(names)}
     return [
@@ -142,41 +123,34 @@ def read_table(path: Path, kind: DataKind, *, target: str) -> Table:
     return assemble(source.read(Path()), dataset, seed=0).table
 
 
-_TESTED = (PcDiscovery, FciDiscovery)
 _SLOW = ("ges", "consensus")  # seconds a search: a hundred of them are not for nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class WantedSearch:
     """A search without resamples of its own, the resamples, and what the user should know."""
 
     discovery: Discovery
-    stability: StabilitySpec | None
+    stability: Stability | None
     notes: tuple[str, ...]
-
-    def repeated(self) -> dict[str, Any]:
-        """How the search is repeated, as `search` takes it."""
-        if self.stability is None:
-            return {"resamples": 0}
-        return {"resamples": self.stability.resamples, "scheme": self.stability.scheme}
 
 
 def wanted_search(
     written: Discovery | None, *, method: str | None, alpha: float | None, resamples: int | None
-) -> Wanted:
+) -> WantedSearch:
     """The spec's search (PC when it has none), changed by what the command line says."""
     _check(written, method=method, alpha=alpha, resamples=resamples)
-    start: Discovery = written or PcDiscovery(kind="pc")
+    start = written or Pc()
     notes: list[str] = []
-    found = start
+    wanted = start
     if method is not None and method != start.kind:
-        found = _by_method(start, method)
-        if isinstance(found, GesDiscovery) and _shared(start).get("knowledge", Knowledge()) != Knowledge():
+        wanted = _by_method(start, method)
+        if method == "ges" and _shared(start).get("knowledge", Knowledge()):
             notes.append("GES takes no knowledge: what the spec says is known was not used")
-    stability = _stability(start, found.kind, resamples)
+    stability = _stability(start, wanted.kind, resamples)
     if stability is None and resamples is None:
         notes.append("GES takes seconds a search, so no resamples were searched; --resamples 20 asks for them")
-    return Wanted(discovery=_stripped(found, alpha), stability=stability, notes=tuple(notes))
+    return WantedSearch(discovery=_stripped(wanted, alpha), stability=stability, notes=tuple(notes))
 
 
 def _check(written: Discovery | None, *, method: str | None, alpha: float | None, resamples: int | None) -> None:
@@ -194,43 +168,39 @@ def _check(written: Discovery | None, *, method: str | None, alpha: float | None
         raise SpecError(complaints)
 
 
+def _methods(discovery: Discovery) -> tuple[Pc | Fci | Ges, ...]:
+    return discovery.methods if isinstance(discovery, Consensus) else (discovery,)
+
+
 def _shared(discovery: Discovery) -> dict[str, Any]:
     """The settings that a search by tests hands over to another one: its knowledge above all."""
-    members = discovery.methods if isinstance(discovery, ConsensusDiscovery) else (discovery,)
-    for one in members:
-        if isinstance(one, _TESTED):
+    for one in _methods(discovery):
+        if not isinstance(one, Ges):
             return {name: getattr(one, name) for name in type(one).model_fields if name not in ("kind", "stability")}
     return {}
 
 
 def _by_method(start: Discovery, method: str) -> Discovery:
     shared = _shared(start)
-    if method == "pc":
-        return PcDiscovery(kind="pc", **shared)
-    if method == "fci":
-        return FciDiscovery(kind="fci", **shared)
-    if method == "ges":
-        return GesDiscovery(kind="ges")
-    members = (PcDiscovery(kind="pc", **shared), FciDiscovery(kind="fci", **shared), GesDiscovery(kind="ges"))
-    return ConsensusDiscovery(kind="consensus", methods=members)
+    made: dict[str, Pc | Fci | Ges] = {"pc": Pc(**shared), "fci": Fci(**shared), "ges": Ges()}
+    return Consensus(methods=tuple(made.values())) if method == "consensus" else made[method]
 
 
-def _stability(start: Discovery, kind: str, resamples: int | None) -> StabilitySpec | None:
+def _stability(start: Discovery, kind: str, resamples: int | None) -> Stability | None:
     """As many resamples as asked for; else the spec's; else a hundred halves, unless each search is slow."""
-    members = start.methods if isinstance(start, ConsensusDiscovery) else (start,)
-    written = next((one.stability for one in members if one.stability is not None), None)
+    written = next((one.stability for one in _methods(start) if one.stability is not None), None)
     if resamples is None:
-        return written or (None if kind in _SLOW else StabilitySpec())
-    return None if resamples == 0 else (written or StabilitySpec()).model_copy(update={"resamples": resamples})
+        return written or (None if kind in _SLOW else Stability())
+    return None if resamples == 0 else (written or Stability()).model_copy(update={"resamples": resamples})
 
 
 def _stripped(discovery: Discovery, alpha: float | None) -> Discovery:
     """Without resamples of its own, which are drawn around the whole search, and with the alpha asked for."""
-    if isinstance(discovery, ConsensusDiscovery):
+    if isinstance(discovery, Consensus):
         members = tuple(_stripped(one, alpha) for one in discovery.methods)
         return discovery.model_copy(update={"methods": members})
     changes: dict[str, Any] = {"stability": None}
-    if alpha is not None and isinstance(discovery, _TESTED):
+    if alpha is not None and not isinstance(discovery, Ges):
         changes["alpha"] = alpha
     return discovery.model_copy(update=changes)
 

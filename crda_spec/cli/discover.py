@@ -15,9 +15,9 @@ from crda_spec.cli.options import AsJson, Overrides
 from crda_spec.errors import Complaint, CrdaError, OutputError, SpecError, did_you_mean, show
 
 if TYPE_CHECKING:
-    from crda_spec.api import DataKind, Wanted
+    from crda_spec.api import DataKind, WantedSearch
+    from crda_spec.discovery import Discovery
     from crda_spec.discovery.findings import Findings
-    from crda_spec.spec.causal import Discovery
 
 
 class Method(StrEnum):
@@ -103,14 +103,14 @@ def discover(
 _Wish = tuple[str | None, float | None, int | None]  # method, alpha, resamples
 
 
-def _wanted(written: Discovery | None, wish: _Wish) -> Wanted:
+def _wanted(written: Discovery | None, wish: _Wish) -> WantedSearch:
     from crda_spec.api import wanted_search
 
     method, alpha, resamples = wish
     return wanted_search(written, method=method, alpha=alpha, resamples=resamples)
 
 
-def _in_spec(file: Path, overrides: list[str], wish: _Wish) -> tuple[Findings, Wanted]:
+def _in_spec(file: Path, overrides: list[str], wish: _Wish) -> tuple[Findings, WantedSearch]:
     """Searches the training rows; compares with the declared graph where there is one."""
     from crda_spec.spec.check import known_graph, load_spec
 
@@ -118,17 +118,17 @@ def _in_spec(file: Path, overrides: list[str], wish: _Wish) -> tuple[Findings, W
     wanted = _wanted(spec.causal.discovery, wish)
 
     from crda_spec.api import search
-    from crda_spec.spec.build import build_finder, build_plan
+    from crda_spec.spec.build import build_plan
 
     try:
         split, report = build_plan(spec, draft).load()
         found = search(
             split.train,
-            build_finder(wanted.discovery),
+            wanted.discovery,
             source=f"training rows of {report.source}",
             seed=spec.seed,
+            stability=wanted.stability,
             declared=None if spec.causal.graph is None else known_graph(spec, draft).graph,
-            **wanted.repeated(),
         )
     except CrdaError as error:
         raise type(error)(draft.placed(complaint) for complaint in error.complaints) from error
@@ -137,13 +137,12 @@ def _in_spec(file: Path, overrides: list[str], wish: _Wish) -> tuple[Findings, W
 
 def _in_file(
     file: Path, kind: DataKind | None, target: str | None, overrides: list[str], wish: _Wish
-) -> tuple[Findings, Wanted]:
+) -> tuple[Findings, WantedSearch]:
     """Searches all rows of a table."""
     _check_file(file, kind, target, overrides)
     wanted = _wanted(None, wish)
 
     from crda_spec.api import read_table, search
-    from crda_spec.spec.build import build_finder
 
     try:
         table = read_table(file, kind or "csv", target=target or "")
@@ -152,9 +151,8 @@ def _in_file(
         raise type(error)(
             replace(one, path="--target" if one.path == "dataset.target" else "") for one in error.complaints
         ) from error
-    finder = build_finder(wanted.discovery)
     where = f"rows of {file.name}"
-    return search(table, finder, source=where, seed=0, **wanted.repeated()), wanted
+    return search(table, wanted.discovery, source=where, seed=0, stability=wanted.stability), wanted
 
 
 def _check_file(file: Path, kind: DataKind | None, target: str | None, overrides: list[str]) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from crda_spec.counterfactual.act import Propagation
-from crda_spec.counterfactual.partition import Choice
+from crda_spec.counterfactual.partition import Partition
 from crda_spec.records import Action, Certificate, FeatureVerdict, Licence, Licensed, Movement
 from crda_spec.scm.propagation import propagable
 
@@ -24,7 +24,7 @@ def licence_of(retention: float) -> Licence:
 
 
 def licensed(
-    certificate: Certificate, choice: Choice, *, retention: float, propagation: Propagation | None = None
+    certificate: Certificate, choice: Partition, *, retention: float, propagation: Propagation | None = None
 ) -> Licensed:
     """What moves. Under `support` all features are candidates: the user's pins and the paper's ranking choose.
 

@@ -3,36 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
+from pydantic import Field
 
-from crda_spec.records import Array, NoiseKind, NoiseScale, Table
+from crda_spec.records import Array, Table
 from crda_spec.scm.mechanisms import Inputs, SmoothMean, fit_mean
+from crda_spec.strict import Fraction, Strict
 
-__all__ = ["NOISE_MODELS", "Additive", "LocationScale", "NoiseModel", "SmoothScale"]
-
-
-class NoiseModel(Protocol):
-    """y = g(x) + s(x) * noise; members differ in what they let s be."""
-
-    kind: ClassVar[NoiseKind]
-    needs_unseen: ClassVar[bool]  # whether `fit` must be given residuals of rows that the model has not seen
-
-    def fit(self, train: Table, residual: Array) -> NoiseScale | None:
-        """The size of the noise at any x, or None where it is 1 everywhere.
-
-        residual: (n,) y - g(x) of each training row; NaN where it is not known.
-        """
-        ...
+__all__ = ["Additive", "EvenScale", "LocationScale", "NoiseModel", "SmoothScale"]
 
 
-@dataclass(frozen=True, slots=True)
-class Additive:
-    """y = g(x) + noise."""
+class Additive(Strict):
+    """The paper's noise: added, of one size."""
 
-    kind: ClassVar[NoiseKind] = "additive"
-    needs_unseen: ClassVar[bool] = False
+    needs_unseen: ClassVar[bool] = False  # whether `fit` must be given residuals of rows that the model has not seen
+
+    kind: Literal["additive"] = Field("additive", description="y = g(x) + noise, as in the paper.")
 
     def fit(self, train: Table, residual: Array) -> None:
         """Nothing to fit."""
@@ -74,17 +62,28 @@ class EvenScale:
         return np.full(len(x), self.size), 0
 
 
-@dataclass(frozen=True, slots=True)
-class LocationScale:
-    """y = g(x) + s(x) * z. quantiles: of the fitted sizes at the training rows; outside of them s is held."""
+class LocationScale(Strict):
+    """Noise whose size depends on the features."""
 
-    kind: ClassVar[NoiseKind] = "location_scale"
     needs_unseen: ClassVar[bool] = True
 
-    quantiles: tuple[float, float] = (0.01, 0.99)
+    kind: Literal["location_scale"] = Field(
+        "location_scale",
+        description=(
+            "y = g(x) + s(x) * noise: the size s of the noise is fitted to residuals of rows that the teacher's "
+            "members have not seen, and a moved row carries its noise at the size that is usual at its new place."
+        ),
+    )
+    quantiles: tuple[Fraction, Fraction] = Field(
+        (0.01, 0.99),
+        description=(
+            "The fitted size is held between these two quantiles of its values at the training rows; how many rows "
+            "that changed is recorded."
+        ),
+    )
 
     def fit(self, train: Table, residual: Array) -> SmoothScale | EvenScale:
-        """residual: (n,) of rows that the model has not seen; rows where it is NaN are left out."""
+        """The size of the noise at any x.  residual: (n,) of unseen rows; those where it is NaN are left out."""
         known = np.flatnonzero(np.isfinite(residual))
         known = known[np.linspace(0, len(known) - 1, min(len(known), _MOST_ROWS)).round().astype(np.int64)]
         size = np.abs(residual[known])
@@ -107,4 +106,4 @@ def _scored(inputs: Inputs, x: Array, size: Array, start: SmoothMean) -> SmoothM
     return fit_mean(inputs, x, working)
 
 
-NOISE_MODELS: dict[str, type[Additive | LocationScale]] = {member.kind: member for member in (Additive, LocationScale)}
+NoiseModel = Annotated[Additive | LocationScale, Field(discriminator="kind")]

@@ -13,7 +13,7 @@ from crda_spec.counterfactual.abduct import abduct
 from crda_spec.counterfactual.act import Propagation, act
 from crda_spec.counterfactual.licence import licensed, movements, restated
 from crda_spec.counterfactual.noise import Additive, NoiseModel
-from crda_spec.counterfactual.partition import Choice, Partitioner
+from crda_spec.counterfactual.partition import Partition, Partitioner
 from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.predict import predict_outcome
 from crda_spec.records import (
@@ -78,7 +78,7 @@ class Procedure:
     screened: Residuals = "in_sample"  # whose dependence on features is screened; not always the noise that rows carry
     propagation: Propagation | None = None  # None: what a moved feature causes is held fixed
     watch: Watch = "real"  # what the augmented arm's early stopping looks at
-    choice: Choice = field(default_factory=Choice)  # among all features, for rows that carry no noise
+    choice: Partition = field(default_factory=Partition)  # among all features, for rows that carry no noise
     noise: NoiseModel = field(default_factory=Additive)
     draw: ResidualDraw = "own"
     tuner: Tuner | None = None  # of the knobs; None: they are used as they stand

@@ -1,4 +1,28 @@
-"""Searches for structure in the data, for when no graph is known, and expert knowledge that binds them.
+"""Searches for structure in the data, for when no graph is known, and expert knowledge that binds them."""
 
-Nothing is imported here, so that checking what an expert knows (`discovery.knowledge`) loads no numerical library.
-"""
+from typing import Annotated
+
+from pydantic import Field
+
+from crda_spec.discovery._protocol import DiscoveredGraph, FoundEdge, Search, Stability, Ties
+from crda_spec.discovery.consensus import Consensus
+from crda_spec.discovery.fci import Fci
+from crda_spec.discovery.ges import Ges
+from crda_spec.discovery.knowledge import Knowledge
+from crda_spec.discovery.pc import Pc
+
+__all__ = [
+    "Consensus",
+    "DiscoveredGraph",
+    "Discovery",
+    "Fci",
+    "FoundEdge",
+    "Ges",
+    "Knowledge",
+    "Pc",
+    "Search",
+    "Stability",
+    "Ties",
+]
+
+Discovery = Annotated[Pc | Fci | Ges | Consensus, Field(discriminator="kind")]

@@ -1,45 +1,292 @@
-"""What the searches ask of a test: are columns i and j independent, given others?
+"""What a search is, and what every one hands back: one graph type, with the evidence for each edge.
 
-Any object with `p_value` will do (a nonlinear test for a few columns, an oracle in a test). One that can also answer
-many questions at once, `p_values`, is asked in batches.
+Marks. Of a CPDAG: `a -> b`; `a -- b`, a link whose direction the data leave open; `a <-> b`, a *conflict*: the data
+argue for both directions, so at least one test erred. Of a PAG, where hidden common causes are allowed: an arrowhead at
+b says that b does not cause a, a tail at a that a causes b (perhaps through others), a circle `o` that both occur in
+some graph that fits; `a <-> b` there says that a hidden common cause ties them.
+
+Would other rows have given the same graph? Edge frequencies over resamples tell (Meinshausen and Buehlmann 2010). Every
+resample draws from a stream of its own number, and counts are whole numbers, so that the result is the same, to the
+byte, at any number of workers.
 """
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
+from pydantic import Field
 
-from crda_spec.records import Array, IntArray
+from crda_spec.discovery.skeleton import Skeleton
+from crda_spec.errors import Complaint, DataError, show
+from crda_spec.records import Array, Column, EdgeMark, IntArray, Table, read_only
+from crda_spec.seeds import integer_seed, stream
+from crda_spec.strict import Strict
+
+Method = Literal["pc", "fci", "ges", "consensus"]
 
 
-class ConditionalTest(Protocol):
-    """A test of conditional independence between columns, which it knows by their position."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundEdge:
+    """One link, read `first mark second`, and the evidence for it."""
 
-    def p_value(self, i: int, j: int, given: tuple[int, ...]) -> tuple[float, float]:
-        """The statistic, 0 when no dependence was seen, and the p-value, 0 when no test was possible.
+    first: str  # of `->`, `o->` and `o--` the left end; of the others the column that comes first
+    second: str
+    mark: EdgeMark
+    p_value: float = 0.0  # the largest of any test of the pair: how close the link came to being cut
+    statistic: float = 0.0  # of that test; |partial correlation| for Fisher's z
+    by_knowledge: bool = False  # the expert decided that it is there, or which way it points
+    frequency: float | None = None  # the share of resamples, or of methods, in which the two are linked
+    same_mark: float | None = None  # the share in which they are linked by this very mark
 
-        The second rule keeps a link in place where nothing can be said about it.
+    def __str__(self) -> str:
+        return f"{self.first} {self.mark} {self.second}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiscoveredGraph:
+    """The links that a search left, in the order of the columns."""
+
+    method: Method
+    kind: Literal["cpdag", "pag"]
+    names: tuple[str, ...]
+    edges: tuple[FoundEdge, ...]
+    alpha: float | None = None  # None for a method without tests
+    tests: int = 0
+    depth_reached: int = -1  # the size of the largest sets tried; -1 when nothing was tested
+    budget_hit: bool = False
+    notes: tuple[str, ...] = ()  # sentences for the reader: a budget that was hit, claims that knowledge overruled
+    evidence: Skeleton | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def directed(self) -> tuple[tuple[str, str], ...]:
+        """The edges `a -> b`."""
+        return self._with("->")
+
+    @property
+    def undirected(self) -> tuple[tuple[str, str], ...]:
+        """The links `a -- b`."""
+        return self._with("--")
+
+    @property
+    def conflicted(self) -> tuple[tuple[str, str], ...]:
+        """Of a CPDAG: the links that the data argue about, `a <-> b`."""
+        return self._with("<->") if self.kind == "cpdag" else ()
+
+    @property
+    def confounded(self) -> tuple[tuple[str, str], ...]:
+        """Of a PAG: the pairs that a hidden common cause ties, `a <-> b`."""
+        return self._with("<->") if self.kind == "pag" else ()
+
+    def edge(self, a: str, b: str) -> FoundEdge | None:
+        """The link of two columns, in either order."""
+        return next((edge for edge in self.edges if {edge.first, edge.second} == {a, b}), None)
+
+    def neighbours(self, name: str) -> tuple[str, ...]:
+        """The columns linked to one column, in their order."""
+        ends = ((edge.first, edge.second) for edge in self.edges)
+        near = {b if a == name else a for a, b in ends if name in (a, b)}
+        return tuple(other for other in self.names if other in near)
+
+    def separating_set(self, a: str, b: str) -> tuple[str, ...] | None:
+        """The columns given which two others looked independent; None when no test cut their link."""
+        if self.evidence is None:
+            return None
+        held = self.evidence.separating.of(self.names.index(a), self.names.index(b))
+        return None if held is None else tuple(self.names[k] for k in held)
+
+    def p_value(self, a: str, b: str) -> float | None:
+        """The largest p-value of any test of two columns; None when the method made no tests."""
+        if self.evidence is None:
+            return None
+        return float(self.evidence.p_values[self.names.index(a), self.names.index(b)])
+
+    def with_shares(self, shares: Mapping[tuple[str, str], tuple[float, float]]) -> DiscoveredGraph:
+        """The same graph; each edge (first, second) with its frequency and the share of its own mark."""
+        edges = tuple(
+            replace(edge, frequency=shares[edge.first, edge.second][0], same_mark=shares[edge.first, edge.second][1])
+            for edge in self.edges
+        )
+        return replace(self, edges=edges)
+
+    def _with(self, mark: EdgeMark) -> tuple[tuple[str, str], ...]:
+        return tuple((edge.first, edge.second) for edge in self.edges if edge.mark == mark)
+
+
+def checked_names(names: Sequence[str]) -> tuple[str, ...]:
+    """The names as a tuple; a DataError when one occurs twice."""
+    twice = sorted({name for name in names if list(names).count(name) > 1}) if len(set(names)) < len(names) else []
+    if twice:
+        raise DataError(
+            Complaint(code="duplicate-column", what=f"two columns are called {show(name)}", hint="rename one")
+            for name in twice
+        )
+    return tuple(names)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Resampled:
+    """The graph of all rows, and how often resamples agree with it."""
+
+    graph: DiscoveredGraph  # its edges carry their shares
+    linked: Array  # (d, d), symmetric: the share of resamples in which two columns are linked
+    directed: Array  # (d, d): the share in which row -> column
+    resamples: int
+
+    def stable(self, threshold: float) -> tuple[tuple[str, str], ...]:
+        """The pairs that are linked in at least this share of the resamples, found in all rows or not."""
+        names = self.graph.names
+        pairs = zip(*(ends.tolist() for ends in np.nonzero(np.triu(self.linked >= threshold, 1))), strict=True)
+        return tuple((names[i], names[j]) for i, j in pairs)
+
+
+# A number for each mark, read from row to column (True) or from column to row; 0 is no link.
+_CODES = {
+    (mark, forward): number
+    for number, (mark, forward) in enumerate(
+        [("->", True), ("->", False), ("o->", True), ("o->", False), ("o--", True), ("o--", False)], start=1
+    )
+} | {(mark, forward): number for number, mark in enumerate(("--", "<->", "o-o"), start=7) for forward in (True, False)}
+
+
+Scheme = Literal["bootstrap", "half"]
+
+
+class Stability(Strict):
+    """Would other rows give the same links?"""
+
+    resamples: int = Field(100, ge=2, le=10_000, description="How many resamples are searched.")
+    scheme: Scheme = Field(
+        "half", description="bootstrap: n rows with replacement. half: n / 2 rows without, which adds no copies."
+    )
+    threshold: float = Field(
+        0.3, gt=0, le=1, description="A feature tied to the noise in this share of the resamples stays fixed."
+    )
+
+    def repeat(self, search: Callable[[Array], DiscoveredGraph], x: Array, *, seed: int, workers: int = 1) -> Resampled:
+        """Searches all rows, and then each resample.  search: must be picklable when workers > 1."""
+        from joblib import Parallel, delayed
+
+        graph = search(x)
+        jobs = (delayed(_one)(search, x, seed, number, self.scheme) for number in range(self.resamples))
+        d = len(graph.names)
+        codes = np.zeros((d, d, len(_CODES) + 1), dtype=np.int64)
+        i, j = np.indices((d, d))
+        for found in Parallel(n_jobs=workers)(jobs):
+            codes[i, j, found] += 1
+        shares = codes / self.resamples
+        linked = shares[:, :, 1:].sum(axis=2)
+        place = {name: position for position, name in enumerate(graph.names)}
+        own = {
+            (edge.first, edge.second): (place[edge.first], place[edge.second], _CODES[edge.mark, True])
+            for edge in graph.edges
+        }
+        return Resampled(
+            graph=graph.with_shares(
+                {pair: (float(linked[a, b]), float(shares[a, b, c])) for pair, (a, b, c) in own.items()}
+            ),
+            linked=read_only(linked),
+            directed=read_only(shares[:, :, _CODES["->", True]]),
+            resamples=self.resamples,
+        )
+
+
+def _one(search: Callable[[Array], DiscoveredGraph], x: Array, seed: int, number: int, scheme: Scheme) -> IntArray:
+    """The marks of one resample: (d, d) codes."""
+    rng = stream(seed, "discovery-stability", number)
+    n = len(x)
+    rows = rng.integers(0, n, n) if scheme == "bootstrap" else rng.permutation(n)[: n // 2]
+    graph = search(x[rows])
+    place = {name: position for position, name in enumerate(graph.names)}
+    codes = np.zeros((len(place), len(place)), dtype=np.int64)
+    for edge in graph.edges:
+        a, b = place[edge.first], place[edge.second]
+        codes[a, b], codes[b, a] = _CODES[edge.mark, True], _CODES[edge.mark, False]
+    return codes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ties:
+    """Which features are tied to the noise, and why, in words; or why nothing could be tested."""
+
+    tied: Mapping[str, str] = field(default_factory=dict)
+    untested: str = ""
+    notes: tuple[str, ...] = ()
+
+
+class Search(Strict):
+    """A method with its settings: rows in, a graph out."""
+
+    if TYPE_CHECKING:  # each method declares them, in the order in which a spec shows its fields
+        kind: str
+        stability: Stability | None
+
+    hidden_causes: ClassVar[str] = "there is no hidden common cause that these tests cannot see"  # what it assumes
+
+    @abstractmethod
+    def find(self, x: Array, columns: Sequence[Column], *, noise: Sequence[str] = ()) -> DiscoveredGraph:
+        """The graph of these rows, (n, d), categories as codes.  noise: columns that nothing causes."""
+
+    @property
+    def words(self) -> str:
+        """`PC (alpha 0.05, given up to 3 columns)`."""
+        settings = self._settings()
+        settings += [] if self.stability is None else [f"on {self.stability.resamples} resamples"]
+        return f"{self.label} ({', '.join(settings)})" if settings else self.label
+
+    @property
+    def label(self) -> str:
+        """What readers call the method: `PC`."""
+        return self.kind.upper()
+
+    def _settings(self) -> list[str]:
+        """What a reader must know of the settings."""
+        return []
+
+    def graph(self, x: Array, columns: Sequence[Column], *, seed: int) -> DiscoveredGraph:
+        """The graph of some columns; with resamples, each edge carries its share."""
+        find = partial(self.find, columns=tuple(columns))
+        return find(x) if self.stability is None else self.stability.repeat(find, x, seed=seed).graph
+
+    def ties(self, train: Table, residuals: Array, *, seed: int, index: tuple[int, ...]) -> Ties:
+        """The features that the method links to the residual, which must stay fixed.
+
+        index: names the set of rows, so that its random streams are its own.
         """
-        ...
+        noise = noise_name(train)
+        columns = (*train.features, Column(name=noise, type="continuous"))
+        x = np.column_stack([train.x, residuals])
+        rows = int(np.isfinite(x).all(axis=1).sum())
+        if rows <= 3:
+            return Ties(untested=too_few_rows(rows, train))
+        find = partial(self.find, columns=columns, noise=(noise,))
+        reason = f"{self.label} finds it directly tied to the residual"
+        if self.stability is None:
+            graph = find(x)
+            return Ties(tied=dict.fromkeys(graph.neighbours(noise), reason), notes=graph.notes)
+        resampled = self.stability.repeat(find, x, seed=integer_seed(seed, "search", *index))
+        tied = dict.fromkeys(resampled.graph.neighbours(noise), reason)
+        for pair in resampled.stable(self.stability.threshold):
+            if noise in pair:
+                other = pair[0] if pair[1] == noise else pair[1]
+                share = float(resampled.linked[train.names.index(other), -1])
+                tied[other] = f"{self.label} ties it to the residual in {share:.0%} of the resamples"
+        return Ties(tied=tied, notes=resampled.graph.notes)
 
 
-@runtime_checkable
-class BatchedTest(Protocol):
-    """A test that answers many questions of one size at once, faster than one by one."""
-
-    def p_values(self, i: IntArray, j: IntArray, given: IntArray) -> tuple[Array, Array]:
-        """i, j: (t,) columns.  given: (t, k) the columns held fixed.  Returns t statistics and t p-values."""
-        ...
+def too_few_rows(rows: int, train: Table) -> str:
+    """Why nothing could be tested."""
+    few = f"only {rows} of {len(train)} rows have no missing cell" if rows < len(train) else f"only {rows} rows"
+    return f"PC could not test anything: {few}"
 
 
-def ask_all(test: ConditionalTest, i: IntArray, j: IntArray, given: IntArray) -> tuple[Array, Array]:
-    """The answers of any test to t questions: statistics (t,) and p-values (t,)."""
-    if isinstance(test, BatchedTest):
-        return test.p_values(i, j, given)
-    answers = [
-        test.p_value(int(a), int(b), tuple(held))
-        for a, b, held in zip(i.tolist(), j.tolist(), given.tolist(), strict=True)
-    ]
-    found = np.array(answers, dtype=np.float64).reshape(len(answers), 2)
-    return found[:, 0], found[:, 1]
+def noise_name(train: Table) -> str:
+    """What the noise is called: Z, unless a column is."""
+    name = "Z"
+    while name in (*train.names, train.target.name):
+        name += "'"
+    return name

@@ -5,10 +5,54 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations
+from typing import Annotated, Literal
 
-from crda_spec.discovery.found import DiscoveredGraph, EdgeMark, FoundEdge
+from pydantic import Field
+
+from crda_spec.discovery._protocol import DiscoveredGraph, FoundEdge, Ties
+from crda_spec.discovery.fci import Fci
+from crda_spec.discovery.ges import Ges
 from crda_spec.discovery.orient import in_circles
+from crda_spec.discovery.pc import Pc
 from crda_spec.errors import Complaint, GraphError, show
+from crda_spec.records import Array, Column, EdgeMark, Table
+from crda_spec.strict import Strict
+
+
+class Consensus(Strict):
+    """Several methods, and what most of them agree on."""
+
+    kind: Literal["consensus"] = Field(
+        "consensus", description="A link counts when more than half of the methods find it."
+    )
+    methods: tuple[Annotated[Pc | Fci | Ges, Field(discriminator="kind")], ...] = Field(
+        (Pc(), Fci(), Ges()), min_length=2, max_length=9, description="The methods that vote."
+    )
+
+    @property
+    def words(self) -> str:
+        """Its methods, one by one."""
+        return f"The majority of {'; '.join(method.words for method in self.methods)}"
+
+    @property
+    def hidden_causes(self) -> str:
+        """What it assumes about them: as much as its methods do."""
+        return "there is no hidden common cause that most of the methods cannot see"
+
+    def graph(self, x: Array, columns: Sequence[Column], *, seed: int) -> DiscoveredGraph:
+        """What most methods agree on."""
+        return consensus([method.graph(x, columns, seed=seed) for method in self.methods])
+
+    def ties(self, train: Table, residuals: Array, *, seed: int, index: tuple[int, ...]) -> Ties:
+        """What more than half of the methods tie to the residual."""
+        found = [method.ties(train, residuals, seed=seed, index=index) for method in self.methods]
+        untested = next((one.untested for one in found if one.untested), "")
+        tied = {}
+        for name in train.names:
+            reasons = [one.tied[name] for one in found if name in one.tied]
+            if 2 * len(reasons) > len(found):
+                tied[name] = f"{len(reasons)} of {len(found)} methods tie it to the noise; the first: {reasons[0]}"
+        return Ties(tied=tied, untested=untested, notes=tuple(note for one in found for note in one.notes))
 
 
 def consensus(graphs: Sequence[DiscoveredGraph]) -> DiscoveredGraph:

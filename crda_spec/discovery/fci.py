@@ -11,25 +11,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations, islice, permutations
+from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field
 
-from crda_spec.discovery._protocol import ConditionalTest, ask_all
-from crda_spec.discovery.found import DiscoveredGraph, EdgeMark, FoundEdge, budget_note
-from crda_spec.discovery.knowledge import BoolArray, Constraints, Knowledge
+from crda_spec.discovery._protocol import DiscoveredGraph, FoundEdge, Ties, checked_names
+from crda_spec.discovery.conditional import ConditionalTest, ask_all
+from crda_spec.discovery.knowledge import BoolArray, Constraints
 from crda_spec.discovery.orient import Triple, Triples
-from crda_spec.discovery.pc import (
-    DEFAULT_SETTINGS,
-    NOTHING_KNOWN,
-    SearchSettings,
-    checked_names,
-    colliders_of,
-    constraints_for,
-)
-from crda_spec.discovery.skeleton import SeparatingSets, Skeleton, skeleton_of
+from crda_spec.discovery.pc import ConditionalSearch, budget_note
+from crda_spec.discovery.skeleton import SeparatingSets, Separator, Skeleton, skeleton_of
 from crda_spec.errors import Complaint, GraphError, did_you_mean, show
-from crda_spec.records import Array, read_only
+from crda_spec.records import Array, EdgeMark, Table, read_only
+from crda_spec.seeds import integer_seed
 
 NONE, CIRCLE, ARROW, TAIL = 0, 1, 2, 3
 Marks = npt.NDArray[np.int8]
@@ -284,55 +280,83 @@ _QUESTIONS = 20_000  # put to a test at once
 Question = tuple[int, int, tuple[int, ...]]
 
 
-def fci(
-    test: ConditionalTest,
-    names: Sequence[str],
-    *,
-    settings: SearchSettings = DEFAULT_SETTINGS,
-    knowledge: Knowledge = NOTHING_KNOWN,
-) -> DiscoveredGraph:
-    """The PAG of the columns that a test knows by position, in the order of their names.
+class Fci(ConditionalSearch):
+    """FCI: hidden common causes are allowed.
 
     Knowledge: a forbidden edge a -> b, or a later tier, says that a does not cause b, so that a gets an arrowhead; two
     columns are kept apart only when both directions are forbidden, since a hidden cause may tie all others.
     """
-    columns = checked_names(names)
-    constraints = constraints_for(knowledge, columns)
-    loose = constraints.with_hidden_causes()
-    budget = settings.budget_for(test)
-    skeleton = skeleton_of(
-        test,
-        len(columns),
-        alpha=settings.alpha,
-        max_depth=settings.max_depth,
-        budget=budget,
-        separator=settings.separator,
-        constraints=loose,
+
+    hidden_causes: ClassVar[str] = (
+        "a hidden cause that ties a feature to the target leaves traces that the tests can see"
     )
-    skeleton, beyond = _search_beyond(test, skeleton, settings, budget, loose)
-    triples = colliders_of(skeleton, test, settings, loose)
-    marks = circles(skeleton.adjacent)
-    known = mark_known(marks, constraints)
-    refuted = mark_colliders(marks, triples.colliders)
-    apply_rules(marks, replace(triples, ambiguous=triples.ambiguous | refuted), skeleton.separating)
-    return DiscoveredGraph(
-        method="fci",
-        kind="pag",
-        names=columns,
-        edges=tuple(_edges(columns, marks, skeleton, known)),
-        alpha=settings.alpha,
-        tests=skeleton.tests + triples.tests,
-        depth_reached=skeleton.depth_reached,
-        budget_hit=skeleton.budget_hit or triples.fell_back,
-        notes=tuple(_notes(columns, skeleton, triples, refuted, budget, beyond=beyond)),
-        evidence=skeleton,
+
+    kind: Literal["fci"] = Field(
+        "fci", description="FCI; a feature that may share a hidden cause with the target stays fixed as well."
     )
+
+    def ties(self, train: Table, residuals: Array, *, seed: int, index: tuple[int, ...]) -> Ties:
+        """What the method links to the residual, and what may share a hidden cause with the target."""
+        found = super().ties(train, residuals, seed=seed, index=index)
+        if found.untested:
+            return found
+        pag = self.graph(
+            np.column_stack([train.x, train.y]),
+            (*train.features, train.target),
+            seed=integer_seed(seed, "search-target", *index),
+        )
+        target = train.target.name
+        reason = f"for all that FCI can tell, a hidden cause may tie it to {target}"
+        hidden = dict.fromkeys(possibly_confounded_with(pag, target), reason)
+        return Ties(tied=hidden | dict(found.tied), notes=(*found.notes, *pag.notes))
+
+    def search(
+        self,
+        test: ConditionalTest,
+        names: Sequence[str],
+        *,
+        noise: Sequence[str] = (),
+        separator: Separator = "strongest",
+    ) -> DiscoveredGraph:
+        """The PAG of the columns that a test knows by position, in the order of their names."""
+        columns = checked_names(names)
+        constraints = Constraints.of(self.knowledge, columns, noise=noise)
+        loose = constraints.with_hidden_causes()
+        budget = self.budget_for(test)
+        skeleton = skeleton_of(
+            test,
+            len(columns),
+            alpha=self.alpha,
+            max_depth=self.max_depth,
+            budget=budget,
+            separator=separator,
+            constraints=loose,
+        )
+        skeleton, beyond = _search_beyond(test, skeleton, self, loose)
+        triples = self.triples(skeleton, test, loose)
+        marks = circles(skeleton.adjacent)
+        known = mark_known(marks, constraints)
+        refuted = mark_colliders(marks, triples.colliders)
+        apply_rules(marks, replace(triples, ambiguous=triples.ambiguous | refuted), skeleton.separating)
+        return DiscoveredGraph(
+            method="fci",
+            kind="pag",
+            names=columns,
+            edges=tuple(_edges(columns, marks, skeleton, known)),
+            alpha=self.alpha,
+            tests=skeleton.tests + triples.tests,
+            depth_reached=skeleton.depth_reached,
+            budget_hit=skeleton.budget_hit or triples.fell_back,
+            notes=tuple(_notes(columns, skeleton, triples, refuted, budget, beyond=beyond)),
+            evidence=skeleton,
+        )
 
 
 def _search_beyond(
-    test: ConditionalTest, skeleton: Skeleton, settings: SearchSettings, budget: int, constraints: Constraints
+    test: ConditionalTest, skeleton: Skeleton, settings: Fci, constraints: Constraints
 ) -> tuple[Skeleton, bool]:
     """Cuts links with sets from beyond the neighbours; and whether that search was cut short by the budget."""
+    budget = settings.budget_for(test)
     if skeleton.budget_hit or skeleton.depth_reached < 0:
         return skeleton, False
     reach = _possible_d_sep(test, skeleton, settings, constraints)
@@ -363,10 +387,10 @@ def _search_beyond(
 
 
 def _possible_d_sep(
-    test: ConditionalTest, skeleton: Skeleton, settings: SearchSettings, constraints: Constraints
+    test: ConditionalTest, skeleton: Skeleton, settings: Fci, constraints: Constraints
 ) -> list[list[int]]:
     """For each column those that may matter for separating it: reached over colliders and triangles."""
-    triples = colliders_of(skeleton, test, settings, constraints)
+    triples = settings.triples(skeleton, test, constraints)
     # An ambiguous triple may be a collider: leaving it out could miss the set that separates.
     inner = triples.colliders | triples.ambiguous
     near = [np.flatnonzero(row).tolist() for row in skeleton.adjacent]

@@ -1,4 +1,19 @@
-"""What a search found: how stable it is, and which links it shares with a declared graph."""
+"""What a search found: which links it shares with a declared graph, the graph as one that an expert can declare, and
+both with the rows they come from.
+
+A declared graph has `->` and `<->` only. What a search leaves open is decided like this:
+
+- `a -- b` of a CPDAG: the directions of one graph of the same class, without a new common effect and without a circle
+  (Dor and Tarsi 1992, A simple algorithm to construct a consistent extension of a partially oriented graph). Of several
+  such graphs, the one that makes the target an effect and earlier columns causes of later ones, where it can.
+- `a <-> b` of a CPDAG, a conflict: along the order that the other links give. Its tests contradict each other, so it
+  has no say in what the others mean.
+- `a o-> b` of a PAG becomes `a -> b`, `a o-o b` is treated like `a -- b`, and `a <-> b`, a hidden cause, stays: such a
+  graph is a member of the class (Zhang 2008, On the completeness of orientation rules, on tail augmentation).
+
+Where no graph without a new common effect exists, which noisy tests can bring about, open links follow the order of the
+columns, the target last. The arrows never run in a circle.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +22,12 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
 
-from crda_spec.discovery.extension import GraphDraft, declarable
-from crda_spec.discovery.found import DiscoveredGraph, FoundEdge
-from crda_spec.discovery.stability import Scheme
+from crda_spec.discovery._protocol import DiscoveredGraph, FoundEdge, Stability
+from crda_spec.discovery.fci import possibly_confounded_with
+from crda_spec.discovery.orient import in_circles
+from crda_spec.errors import Complaint, GraphError, show
 from crda_spec.records import DrawnGraph, EdgeMark
-from crda_spec.scm.graph import CausalGraph
+from crda_spec.scm.graph import CausalGraph, Edge
 
 Pair = tuple[str, str]
 Agreement = Literal[
@@ -92,6 +108,162 @@ def _reached(graph: CausalGraph, start: str, searched: Mapping[str, int]) -> set
     return found - {start}
 
 
+_OPEN = "the data leave its direction open"
+_CONFLICT = "the data argue for both directions"
+_CIRCLE = "the arrows that were found run in a circle, and this one is part of it"
+_HIDDEN_TOO = "a hidden common cause may tie the two as well"
+_HIDDEN_INSTEAD = "a hidden common cause may tie the two instead, or as well"
+_OPEN_OR_HIDDEN = "the data leave its direction open, and a hidden common cause may tie the two instead"
+_SELECTED = "its marks make sense only if rows were selected by an effect; the direction is a guess"
+BY_ORDER = (
+    "no graph fits all links without a new common effect, so open directions follow the order of the columns, "
+    "the target last"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphDraft:
+    """A graph that can be declared, and every edge of it that is somebody's guess."""
+
+    graph: CausalGraph
+    guesses: Mapping[Pair, str]  # (tail, head) of an edge -> why it needs an expert's eye
+    by_order: bool  # no consistent extension exists: open links follow the order of the columns
+
+    def guess(self, edge: Edge) -> str:
+        """Why an edge is a guess; empty when the data decide it."""
+        return self.guesses.get((edge.tail, edge.head)) or self.guesses.get((edge.head, edge.tail), "")
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Every guess as a line: `dose -> recovery is a guess: the data leave its direction open`."""
+        each = (f"{edge} is a guess: {self.guess(edge)}" for edge in self.graph.edges if self.guess(edge))
+        return (*((BY_ORDER,) if self.by_order else ()), *each)
+
+
+def declarable(found: DiscoveredGraph, *, target: str) -> GraphDraft:
+    """The graph to declare. A GraphError when no link touches the target, of which a declared graph has to speak."""
+    if not found.neighbours(target):
+        what = f"the search links nothing to the target {show(target)}, so its graph cannot be declared"
+        hint = "raise alpha, tell the search what you know, or write down the arrows that you know yourself"
+        raise GraphError(Complaint(code="target-missing", what=what, hint=hint))
+    links = _Links.of(found)
+    order, by_order = links.ordered(found.names, target)
+    guesses: dict[Pair, str] = dict(links.doubts)
+    edges = [Edge(tail, head) for tail, head in links.arrows]
+    edges += [Edge(a, b, "<->") for a, b in links.hidden]
+    for (a, b), why in (links.undecided | links.conflicts).items():
+        tail, head = (a, b) if order[a] < order[b] else (b, a)
+        edges.append(Edge(tail, head))
+        guesses[tail, head] = why
+    graph = CausalGraph.build(edges, columns=found.names, target=target)
+    return GraphDraft(graph=graph, guesses=guesses, by_order=by_order)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Links:
+    """The links by what is known of them."""
+
+    arrows: tuple[Pair, ...]  # (tail, head), without a circle
+    hidden: tuple[Pair, ...]
+    undecided: dict[Pair, str]  # links to be directed, and what to say of it
+    conflicts: dict[Pair, str]  # the same, but they follow the order that the others give
+    doubts: dict[Pair, str]  # arrows that are directed and need an expert's eye all the same
+
+    @classmethod
+    def of(cls, found: DiscoveredGraph) -> _Links:
+        arrows: list[Pair] = []
+        doubts: dict[Pair, str] = {}
+        undecided: dict[Pair, str] = {}
+        for edge in found.edges:
+            pair = (edge.first, edge.second)
+            if edge.mark in ("->", "o->"):
+                arrows.append(pair)
+                why = _doubt(found, edge)
+                if why:
+                    doubts[pair] = why
+            elif edge.mark != "<->":
+                undecided[pair] = _why_open(found, edge)
+        conflicts = dict.fromkeys(found.conflicted, _CONFLICT)
+        for pair in _circular(arrows, found.names):
+            arrows.remove(pair)
+            doubts.pop(pair, None)
+            conflicts[pair] = _CIRCLE
+        return cls(
+            arrows=tuple(arrows), hidden=found.confounded, undecided=undecided, conflicts=conflicts, doubts=doubts
+        )
+
+    def ordered(self, names: Sequence[str], target: str) -> tuple[dict[str, int], bool]:
+        """Where each column stands, causes first, and whether only the order of the columns could tell."""
+        wish = [target, *(name for name in reversed(names) if name != target)]  # effects first
+        order = _effects_first(wish, self.arrows, tuple(self.undecided), self.hidden)
+        if order is not None:
+            return _places(order), False
+        order = _effects_first(wish, self.arrows, (), ())
+        if order is None:  # pragma: no cover - arrows in a circle were taken out
+            raise AssertionError("the arrows run in a circle")
+        return _places(order), True
+
+
+def _doubt(found: DiscoveredGraph, edge: FoundEdge) -> str:
+    """Why an arrow of a PAG is not sure; nothing for one that cannot be confounded, and for those of a CPDAG."""
+    if edge.mark == "o->":
+        return _HIDDEN_INSTEAD
+    if found.kind == "pag" and edge.first in possibly_confounded_with(found, edge.second):
+        return _HIDDEN_TOO
+    return ""
+
+
+def _why_open(found: DiscoveredGraph, edge: FoundEdge) -> str:
+    if found.kind == "cpdag":
+        return _OPEN
+    return _OPEN_OR_HIDDEN if edge.mark == "o-o" else _SELECTED
+
+
+def _circular(arrows: Sequence[Pair], names: Sequence[str]) -> list[Pair]:
+    """The arrows in a directed circle, which `o->` of a noisy search can bring about."""
+    place = {name: position for position, name in enumerate(names)}
+    found = in_circles([(place[a], place[b]) for a, b in arrows], len(names))
+    return [(a, b) for a, b in arrows if (place[a], place[b]) in found]
+
+
+def _places(effects_first: Sequence[str]) -> dict[str, int]:
+    return {name: place for place, name in enumerate(reversed(effects_first))}
+
+
+def _effects_first(
+    wish: Sequence[str], arrows: Sequence[Pair], undecided: Sequence[Pair], hidden: Sequence[Pair]
+) -> list[str] | None:
+    """Dor and Tarsi: takes away, one by one, a column that can be an effect of all its open links; None when stuck.
+
+    Such a column has no arrow out of it, and whoever is tied to it by an open link is tied to all its other
+    neighbours too, so that pointing the link at it makes no new common effect. `wish` is the order in which columns are
+    tried.
+    """
+    effects: dict[str, set[str]] = {name: set() for name in wish}
+    loose: dict[str, set[str]] = {name: set() for name in wish}
+    near: dict[str, set[str]] = {name: set() for name in wish}
+    for tail, head in arrows:
+        effects[tail].add(head)
+    for a, b in undecided:
+        loose[a].add(b)
+        loose[b].add(a)
+    for a, b in (*arrows, *undecided, *hidden):
+        near[a].add(b)
+        near[b].add(a)
+    order: list[str] = []
+    left = dict.fromkeys(wish)
+    while left:
+        last = next((x for x in left if not effects[x] and all(near[x] - {a} <= near[a] for a in loose[x])), None)
+        if last is None:
+            return None
+        order.append(last)
+        del left[last]
+        for parts in (effects, loose, near):
+            for others in parts.values():
+                others.discard(last)
+    return order
+
+
 OFTEN = 0.5  # a link in this share of the resamples is told even when all rows together do not show it
 
 
@@ -104,8 +276,7 @@ class Findings:
     source: str  # which rows: `training rows of patients.csv`
     rows: int
     complete: int  # rows without a missing cell: those that were searched
-    resamples: int  # 0: the search was not repeated
-    scheme: Scheme
+    stability: Stability | None  # None: the search was not repeated
     often: tuple[tuple[str, str, float], ...]  # pairs that resamples link often and all rows together do not, and how
     comparison: Comparison | None  # None without a declared graph
 

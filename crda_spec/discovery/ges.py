@@ -4,51 +4,60 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
+from pydantic import Field
 
-from crda_spec.discovery.found import DiscoveredGraph, EdgeMark, FoundEdge
-from crda_spec.discovery.partial import tidy
-from crda_spec.discovery.pc import checked_names
+from crda_spec.discovery._protocol import DiscoveredGraph, FoundEdge, Search, Stability, checked_names
+from crda_spec.discovery.conditional import tidy
 from crda_spec.errors import Complaint, DataError
-from crda_spec.independence.pearson import correlation_matrix
-from crda_spec.records import Array, ColumnType, IntArray
+from crda_spec.independence.correlation import correlation_matrix
+from crda_spec.records import Array, Column, ColumnType, EdgeMark, IntArray
 
 _DETERMINED = 1e-10  # a column of variance 1 with less left than this is determined by the others
 
 
-def ges(x: Array, names: Sequence[str], types: Sequence[ColumnType]) -> DiscoveredGraph:
-    """The CPDAG with the best BIC that greedy steps reach: Gaussian, or conditional Gaussian with categories.
+class Ges(Search):
+    """Greedy equivalence search: the CPDAG with the best BIC that greedy steps reach.
 
-    x: (n, d), categories as codes; rows with a missing value are left out. A column that earlier ones determine (a
-    constant, a copy, a perfect linear combination) has no finite score: it is left out of the search, stays without
-    links, and is named in the notes. As many columns as rows are an error.
+    The score is Gaussian, or conditional Gaussian with categories. Rows with a missing value are left out. A column
+    that earlier ones determine (a constant, a copy, a perfect linear combination) has no finite score: it is left out
+    of the search, stays without links, and is named in the notes. As many columns as rows are an error.
     """
-    columns = checked_names(names)
-    whole = x[np.isfinite(x).all(axis=1)]
-    kept = _independent(whole, types)
-    if len(whole) <= len(kept) + 1:
-        raise DataError(
-            Complaint(
-                code="too-few-rows",
-                what=f"GES scores {len(kept)} columns from {len(whole)} rows without a missing value",
-                hint="it needs more rows than columns: search fewer columns, or use pc",
+
+    kind: Literal["ges"] = Field("ges", description="Greedy equivalence search by score (pgmpy); takes no knowledge.")
+    stability: Stability | None = Field(None, description="Repeat the search on resamples; null: do not.")
+
+    def find(self, x: Array, columns: Sequence[Column], *, noise: Sequence[str] = ()) -> DiscoveredGraph:
+        """The graph of these rows, (n, d), categories as codes.  noise: not used."""
+        del noise
+        names = checked_names([column.name for column in columns])
+        types = [column.type for column in columns]
+        whole = x[np.isfinite(x).all(axis=1)]
+        kept = _independent(whole, types)
+        if len(whole) <= len(kept) + 1:
+            raise DataError(
+                Complaint(
+                    code="too-few-rows",
+                    what=f"GES scores {len(kept)} columns from {len(whole)} rows without a missing value",
+                    hint="it needs more rows than columns: search fewer columns, or use pc",
+                )
             )
+        edges = _search(whole[:, kept], [types[k] for k in kept.tolist()]) if len(kept) > 1 else {}
+        left_out = [name for place, name in enumerate(names) if place not in set(kept.tolist())]
+        note = f"GES left out columns that are constant or that others determine: {', '.join(left_out)}."
+        named = sorted((int(kept[a]), int(kept[b]), mark) for (a, b), mark in edges.items())
+        return DiscoveredGraph(
+            method="ges",
+            kind="cpdag",
+            names=names,
+            edges=tuple(
+                FoundEdge(first=names[a], second=names[b], mark=mark)
+                for a, b, mark in sorted(named, key=lambda edge: (min(edge[:2]), max(edge[:2])))
+            ),
+            notes=(note,) if left_out else (),
         )
-    edges = _search(whole[:, kept], [types[k] for k in kept.tolist()]) if len(kept) > 1 else {}
-    left_out = [name for place, name in enumerate(columns) if place not in set(kept.tolist())]
-    note = f"GES left out columns that are constant or that others determine: {', '.join(left_out)}."
-    named = sorted((int(kept[a]), int(kept[b]), mark) for (a, b), mark in edges.items())
-    return DiscoveredGraph(
-        method="ges",
-        kind="cpdag",
-        names=columns,
-        edges=tuple(
-            FoundEdge(first=columns[a], second=columns[b], mark=mark)
-            for a, b, mark in sorted(named, key=lambda edge: (min(edge[:2]), max(edge[:2])))
-        ),
-        notes=(note,) if left_out else (),
-    )
 
 
 def _independent(x: Array, types: Sequence[ColumnType]) -> IntArray:

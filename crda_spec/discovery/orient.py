@@ -15,10 +15,8 @@ from itertools import combinations
 from typing import Literal
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
-from crda_spec.discovery._protocol import ConditionalTest, ask_all
+from crda_spec.discovery.conditional import ConditionalTest, ask_all
 from crda_spec.discovery.knowledge import BoolArray, Constraints
 from crda_spec.discovery.skeleton import Skeleton
 from crda_spec.records import IntArray
@@ -240,6 +238,9 @@ class _State:
 
 def in_circles(arrows: Sequence[Arrow], d: int) -> set[Arrow]:
     """The arrows among d columns that are part of a directed circle."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
     if not arrows:
         return set()
     rows, columns = np.array(arrows).T

@@ -22,10 +22,17 @@ from typing import Literal
 
 import numpy as np
 
-from crda_spec.discovery._protocol import ConditionalTest, ask_all
+from crda_spec.discovery.conditional import (
+    ConditionalTest,
+    PartialCorrelation,
+    Weakest,
+    ask_all,
+    sizes_and_p_values,
+    tidy,
+    weakest,
+)
 from crda_spec.discovery.knowledge import BoolArray, Constraints
-from crda_spec.discovery.partial import PartialCorrelation, Weakest, sizes_and_p_values, tidy, weakest
-from crda_spec.independence.pearson import fisher_z
+from crda_spec.independence.correlation import fisher_z
 from crda_spec.records import Array, IntArray, read_only
 
 DEFAULT_DEPTH = 3

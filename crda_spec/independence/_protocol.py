@@ -1,23 +1,24 @@
 """What a screen is: one question, asked of each feature by itself. Does it depend on the residual?
 
-Below it what all screens share: columns made ready, labels judged as one feature, p-values from shuffles.
+Below it what all screens share: columns made ready, labels judged as one feature, p-values from shuffles, and p-values
+of many tests adjusted so that one threshold serves them all.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import ClassVar, Final, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field
 
-from crda_spec.records import Array, IntArray, read_only
+from crda_spec.errors import Complaint, SpecError, did_you_mean, show
+from crda_spec.records import Array, IntArray, Table, read_only
 from crda_spec.seeds import stream
-
-if TYPE_CHECKING:
-    import numpy as np
-
+from crda_spec.strict import Fraction, Strict
 
 BoolArray = npt.NDArray[np.bool_]
 Evidence = tuple[Array, Array, IntArray]  # statistic, p-value and permutations, each (k,)
@@ -104,21 +105,70 @@ class ScreenResult:
             read_only(array)
 
 
-class Screen(Protocol):
-    """A marginal test of independence. Pure: reads x, z and rng, keeps nothing.
+Adjustment = Literal["none", "bonferroni", "holm", "fdr_bh"]
+
+ADJUSTMENTS: Final[tuple[Adjustment, ...]] = get_args(Adjustment)
+
+
+class BaseScreen(Strict):
+    """A marginal test of independence, and when its evidence keeps a feature fixed. Reads x, z and rng, keeps nothing.
 
     A screen that shuffles draws one seed from `rng` for the whole table, and shuffles every feature alike. So neither
     the order of the features nor the presence of another one changes what is said of a feature.
     """
 
-    @property
-    def name(self) -> str:
-        """The screen's `kind` in a spec."""
-        ...
+    measure: ClassVar[str]  # what its statistic measures, in words
+    symbol: ClassVar[str]  # what its statistic is called
+    signed: ClassVar[bool] = False  # whether the statistic's sign means something
 
+    alpha: Fraction = Field(0.05, description="A p-value at most this small keeps the feature fixed.")
+    adjust: Adjustment = Field(
+        "none",
+        description=(
+            "Correction of the p-values for the number of features. none is the strictest screen: more features "
+            "stay fixed."
+        ),
+    )
+
+    @abstractmethod
     def __call__(self, x: Array, z: Array, *, rng: np.random.Generator) -> ScreenResult:
         """x: (n, d) features.  z: (n,) residuals.  rng: for the screens that shuffle.  Returns d lines of evidence."""
-        ...
+
+    @property
+    def words(self) -> str:
+        """The screen and its settings: `a screen by correlation (alpha 0.05, size below 0.1)`."""
+        below = "" if self._threshold is None else f", size below {self._threshold:g}"
+        adjusted = "" if self.adjust == "none" else f", adjusted: {self.adjust}"
+        return f"a screen by {self.measure} (alpha {self.alpha:g}{below}{adjusted})"
+
+    def failure(self, statistic: float, p_value: float) -> str:
+        """Why this evidence keeps a feature fixed, in words; empty when it does not."""
+        if p_value <= self.alpha:
+            return "significant"
+        large = self._threshold is not None and abs(statistic) >= self._threshold
+        return f"at least {self._threshold:g}" if large else ""
+
+    @property
+    def _threshold(self) -> float | None:
+        """The size of the statistic that keeps a feature fixed, for the screens that have one."""
+        return getattr(self, "threshold", None)
+
+
+def numbers(table: Table) -> tuple[Array, IntArray]:
+    """Columns that correlations make sense for, and the feature each belongs to: a category gives one a label."""
+    parts, owner = [], []
+    for position, column in enumerate(table.features):
+        values = table.x[:, position]
+        codes = np.unique(values[~np.isnan(values)]) if column.type == "category" else np.empty(0)
+        if len(codes) > 2:
+            known = np.where(np.isnan(values)[:, None], np.nan, values[:, None] == codes)
+            parts.append(known.astype(np.float64))
+        elif len(codes):  # of two labels one tells the other; as a column of codes it would depend on unused labels
+            parts.append(np.where(np.isnan(values), np.nan, values == codes[-1])[:, None])
+        else:
+            parts.append(values[:, None])
+        owner += [position] * parts[-1].shape[1]
+    return np.concatenate(parts, axis=1), np.array(owner, dtype=np.int64)
 
 
 def grouped(result: ScreenResult, owner: IntArray, features: int) -> ScreenResult:
@@ -192,3 +242,47 @@ def shuffled_p_value(
         done += step
         step = min(done, most - done)
     return p_value, used
+
+
+def adjust(p_values: Array, method: Adjustment) -> Array:
+    """The p-values of m tests, adjusted for their number; a test is significant where its own is at most alpha.
+
+    Of 36 features that have nothing to do with the residual, about two fall below 0.05 by luck. Carrying noise over on
+    a feature that is tied to it is the costly mistake, so the unadjusted screen is the cautious one: every adjustment
+    lets more features through.
+
+    p_values: (m,), each in [0, 1].  Returns (m,), in the same order, none below its p-value and none above 1.
+
+    - `none`: as they are. Each test errs alone with probability alpha.
+    - `bonferroni`: m times each. The chance of even one false alarm is at most alpha, however the tests depend.
+    - `holm`: Bonferroni's promise with more power: the k-th smallest counts m - k + 1 times (Holm 1979).
+    - `fdr_bh`: of all alarms at most a share alpha is false on average, for independent or positively dependent tests
+      (Benjamini and Hochberg 1995).
+    """
+    p = np.asarray(p_values, dtype=np.float64)
+    m = len(p)
+    if method == "none":
+        return p.copy()
+    if method == "bonferroni":
+        return np.minimum(p * m, 1.0)
+    order = np.argsort(p, kind="stable")
+    ranked = p[order]
+    if method == "holm":
+        # Adjusted values may not fall as p-values rise: a test is rejected only after all smaller ones were.
+        ranked = np.maximum.accumulate(ranked * np.arange(m, 0, -1.0))
+    elif method == "fdr_bh":
+        # m / k is one division, so that the largest p-value, times m / m, stays itself to the last digit.
+        ranked = np.minimum.accumulate((ranked * (m / np.arange(1.0, m + 1)))[::-1])[::-1]
+    else:
+        raise SpecError(_unknown(method))
+    adjusted = np.empty(m)
+    adjusted[order] = np.minimum(ranked, 1.0)
+    return adjusted
+
+
+def _unknown(method: object) -> Complaint:
+    return Complaint(
+        code="unknown-adjustment",
+        what=f"{show(method)} is no way to adjust p-values",
+        hint=did_you_mean(str(method), ADJUSTMENTS),
+    )

@@ -9,12 +9,20 @@ Vogelstein (2022); where it falls near the threshold, shuffles decide, because t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
-from scipy import special
+from pydantic import Field
 
-from crda_spec.independence._protocol import Evidence, ScreenResult, drawn_seed, near, screened, shuffled_p_value
+from crda_spec.independence._protocol import (
+    BaseScreen,
+    Evidence,
+    ScreenResult,
+    drawn_seed,
+    near,
+    screened,
+    shuffled_p_value,
+)
 from crda_spec.records import Array, IntArray
 
 _LEAF = 16  # blocks this small are compared pair by pair
@@ -22,18 +30,25 @@ _CELLS = 2_000_000  # numbers held at a time, so that memory does not grow with 
 _NO_SPREAD = 1e-12  # a distance variance this small, of a column of length 1, is rounding
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Distance:
-    """The distance correlation of each feature with the residual, 0 where its bias-corrected square is not positive.
+class Distance(BaseScreen):
+    """Distance correlation: zero only under independence.
 
-    It sees any dependence, also z ~ x^2 and a spread of z that changes with x, the latter with less power. A feature in
-    which a single row differs from all others has no distance variance: statistic 0, p-value 1.
+    The statistic is 0 where its bias-corrected square is not positive. It sees any dependence, also z ~ x^2 and a
+    spread of z that changes with x, the latter with less power. A feature in which a single row differs from all others
+    has no distance variance: statistic 0, p-value 1. With no permutations the chi-square bound decides.
     """
 
-    alpha: float = 0.05  # the threshold near which shuffles decide
-    permutations: int = 199  # at most, for a feature near the threshold; 0 leaves the decision to the chi-square bound
+    measure: ClassVar[str] = "distance correlation"
+    symbol: ClassVar[str] = "distance correlation"
 
-    name: ClassVar[str] = "distance"
+    kind: Literal["distance"] = Field(
+        "distance",
+        description="Distance correlation of each feature with the residual: any dependence, its spread included.",
+    )
+    threshold: float | None = Field(
+        None, gt=0, le=1, description="A distance correlation this large keeps the feature fixed; null: p-values only."
+    )
+    permutations: int = Field(199, ge=0, le=100_000, description="Shuffles where the fast p-value is near alpha.")
 
     def __call__(self, x: Array, z: Array, *, rng: np.random.Generator) -> ScreenResult:
         """x: (n, d) features.  z: (n,) residuals.  Returns d distance correlations and d p-values."""
@@ -41,6 +56,8 @@ class Distance:
         return screened(x, z, lambda a, b: self._test(a, b, seed))
 
     def _test(self, x: Array, z: Array, seed: int) -> Evidence:
+        from scipy import special
+
         n, k = x.shape
         pairs = _Pairs.of(x, z)
         covariance = pairs.covariance(np.arange(n)[None, :], np.arange(k))[0]

@@ -27,7 +27,6 @@ from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
 from crda_spec.records import Array, Column, IntArray, Table
 
@@ -167,6 +166,8 @@ def _labels(values: Array) -> Array:
 
 def normal_scores(values: Array) -> Array:
     """Each value's rank, as the quantile of a standard normal; equal values share the mean of their ranks."""
+    from scipy import special
+
     order = np.argsort(values)  # need not be stable: equal values get equal scores
     ranked = values[order]
     first = np.flatnonzero(np.concatenate([[True], ranked[1:] != ranked[:-1]]))
@@ -421,6 +422,8 @@ class Ends:
 
     def compare(self, i: int, j: int) -> GcmResult:
         """The test of columns i and j."""
+        from scipy import special
+
         if self.count < _FEWEST_ROWS:
             return GcmResult(0.0, 1.0, self.count)
         a, b = self.score(i), self.score(j)

@@ -8,13 +8,20 @@ random features, and makes a shuffle as cheap as one small matrix product.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
-from scipy import special
+from pydantic import Field
 
-from crda_spec.independence._protocol import Evidence, ScreenResult, drawn_seed, near, screened, shuffled_p_value
+from crda_spec.independence._protocol import (
+    BaseScreen,
+    Evidence,
+    ScreenResult,
+    drawn_seed,
+    near,
+    screened,
+    shuffled_p_value,
+)
 from crda_spec.records import Array, IntArray
 
 _LANDMARKS = 50
@@ -24,18 +31,19 @@ _EQUAL = 1e-12  # values closer than this share of the range are equal, whatever
 _CELLS = 2_000_000  # numbers held at a time
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hsic:
-    """The share of each feature's and the residual's kernel that they have in common, from 0 to 1 (a squared r).
+class Hsic(BaseScreen):
+    """The Hilbert-Schmidt independence criterion.
 
+    The share of each feature's and the residual's kernel that they have in common, from 0 to 1 (a squared r).
     It sees any dependence that is not much narrower than the median distance between rows. The p-value comes from a
-    gamma distribution with the null's mean and variance; near the threshold shuffles decide.
+    gamma distribution with the null's mean and variance; near alpha shuffles decide, unless there are none.
     """
 
-    alpha: float = 0.05  # the threshold near which shuffles decide
-    permutations: int = 499  # at most, for a feature near the threshold; 0 leaves the decision to the gamma
+    measure: ClassVar[str] = "kernel dependence"
+    symbol: ClassVar[str] = "HSIC"
 
-    name: ClassVar[str] = "hsic"
+    kind: Literal["hsic"] = Field("hsic", description="Kernel dependence (HSIC) of each feature with the residual.")
+    permutations: int = Field(499, ge=0, le=100_000, description="Shuffles where the fast p-value is near alpha.")
 
     def __call__(self, x: Array, z: Array, *, rng: np.random.Generator) -> ScreenResult:
         """x: (n, d) features.  z: (n,) residuals.  Returns d normalised criteria and d p-values."""
@@ -106,6 +114,8 @@ def _moments(functions: Array) -> tuple[float, float]:
 
 def _gamma_p_value(criterion: Array, spread_x: Array, spread_z: tuple[float, float], n: int) -> Array:
     """Under independence the criterion is about a gamma variable with these moments.  Each (k,)."""
+    from scipy import special
+
     # n / (n - 1) for each column: the trace of a sample covariance is that much too small.
     mean = spread_x[:, 0] * spread_z[0] * n / (n - 1)
     variance = 2.0 * spread_x[:, 1] * spread_z[1]

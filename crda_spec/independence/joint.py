@@ -9,12 +9,13 @@ can about the residual of a row, does X_P have anything to add? And about the re
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Literal
 
 import numpy as np
-from scipy import special
+from pydantic import Field
 
 from crda_spec.records import Array, IntArray
+from crda_spec.strict import Fraction, Strict
 
 PENALTIES = np.logspace(-2.0, 6.0, 25)  # of columns with variance 1
 _LARGEST_MODEL = 0.5  # degrees of freedom, as a share of the rows; beyond it generalised validation cannot be trusted
@@ -150,9 +151,10 @@ class JointResult:
         return min(1.0, 2.0 * min(self.p_value, self.size_p_value))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JointCheck:
-    """Cross-fitted comparison of two nested models, by ridge regression on bent lines (and products, when few).
+class JointCheck(Strict):
+    """Can the features that would move, together, predict the residual of rows that were not fitted?
+
+    Cross-fitted comparison of two nested models, by ridge regression on bent lines (and products, when few).
 
     In each fold's training rows, m(x_R) predicts the residual; h(x_P, x_R) predicts what m leaves, and is itself freed
     of all that x_R predicts of it. In the fold's held-out rows the nested models are m and m + h. Mixing a little of h
@@ -163,9 +165,15 @@ class JointCheck:
     rejects under the null, and for the same reason misses weak dependence.
     """
 
-    folds: int = 5
-
-    name: ClassVar[str] = "joint"
+    alpha: Fraction = Field(0.05, description="A p-value at most this small means that they can.")
+    folds: int = Field(5, ge=2, le=50, description="Folds of its own cross-fitting.")
+    on_failure: Literal["prune", "warn"] = Field(
+        "prune",
+        description=(
+            "prune: the feature most tied to the residual is held fixed, until the rest passes. warn: only say so. "
+            "With a declared graph it always only warns."
+        ),
+    )
 
     def __call__(self, moving: Array, kept: Array, z: Array, *, rng: np.random.Generator) -> JointResult:
         """moving: (n, p), X_P.  kept: (n, r), X_R; r may be 0.  z: (n,) residuals.  rng: assigns rows to folds.
@@ -231,6 +239,8 @@ def _columns(basis: Basis, x: Array, beside: Array) -> Array:
 
 def _compare(left: Array, added: Array) -> tuple[Array, Array]:
     """The share of squared error that X_P takes away, and the one-sided p-value, of each target."""
+    from scipy import special
+
     wrong = (left**2).sum(axis=0)
     gains = 1.0 - ((left - added) ** 2).sum(axis=0) / np.where(wrong > 0, wrong, 1.0)
     slope = left * added

@@ -25,9 +25,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from scipy import special, stats
 
-from crda_spec.independence.pearson import correlation_matrix, fisher_z
+from crda_spec.independence.correlation import correlation_matrix, fisher_z
 from crda_spec.records import Array, ColumnType, IntArray, read_only
 
 _FEWEST_VALUES = 5  # of a number that is bent
@@ -102,6 +101,8 @@ def _block(values: Array, kind: ColumnType) -> Array:
 
 def _curve(values: Array, kind: ColumnType) -> Array:
     """How a share may bend along a number: its normal scores and their hinges. None for what has few values."""
+    from scipy import special, stats
+
     if kind in ("category", "boolean") or len(np.unique(values)) < _FEWEST_VALUES:
         return np.zeros((len(values), 0))
     score = special.ndtri((stats.rankdata(values) - 0.5) / len(values))
@@ -112,6 +113,8 @@ def _curve(values: Array, kind: ColumnType) -> Array:
 
 def _pillai(r: Array, columns: IntArray, widths: tuple[int, int], n: int) -> tuple[Array, Array]:
     """Sizes and p-values of t questions.  columns: (t, a + b + c), the two ends and then what is held fixed."""
+    from scipy import special
+
     a, b = widths
     matrix = r[columns[:, :, None], columns[:, None, :]]
     held = columns.shape[1] - a - b

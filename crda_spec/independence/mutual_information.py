@@ -2,33 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
-from scipy import spatial, special
+from pydantic import Field
 
-from crda_spec.independence._protocol import Evidence, ScreenResult, drawn_seed, screened, shuffled_p_value
+from crda_spec.independence._protocol import BaseScreen, Evidence, ScreenResult, drawn_seed, screened, shuffled_p_value
 from crda_spec.records import Array, IntArray
 
 _ROUNDING = 1e-9
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MutualInformation:
-    """The mutual information, in nats, of each feature with the residual; 0 where the estimate is not positive.
+class MutualInformation(BaseScreen):
+    """Mutual information by nearest neighbours.
 
-    It sees any dependence, but needs more rows for a plain linear one than a correlation does. There is no formula for
-    its distribution under independence, so every p-value comes from shuffles: at most `permutations` of them, none
-    below 1 / (permutations + 1), and few for a plainly independent feature. One shuffle costs one neighbour search,
-    O(n log n); this is the slowest of the marginal screens. More neighbours give more power against dependence that
-    spreads over the whole range, fewer against a narrow one; the paper's figures use 3.
+    In nats; 0 where the estimate is not positive. It sees any dependence, but needs more rows for a plain linear one
+    than a correlation does. There is no formula for its distribution under independence, so every p-value comes from
+    shuffles: at most `permutations` of them, none below 1 / (permutations + 1), and few for a plainly independent
+    feature. One shuffle costs one neighbour search, O(n log n); this is the slowest of the marginal screens. More
+    neighbours give more power against dependence that spreads over the whole range, fewer against a narrow one; the
+    paper's figures use 3.
     """
 
-    neighbours: int = 10
-    permutations: int = 199
+    measure: ClassVar[str] = "mutual information"
+    symbol: ClassVar[str] = "mutual information"
 
-    name: ClassVar[str] = "mutual_information"
+    kind: Literal["mutual_information"] = Field(
+        "mutual_information",
+        description="Mutual information of each feature with the residual (nearest neighbours, shuffled null); slow.",
+    )
+    neighbours: int = Field(10, ge=1, le=100, description="Neighbours of the estimate.")
+    permutations: int = Field(199, ge=19, le=100_000, description="Shuffles for the p-value.")
 
     def __call__(self, x: Array, z: Array, *, rng: np.random.Generator) -> ScreenResult:
         """x: (n, d) features.  z: (n,) residuals.  Returns d estimates and d p-values."""
@@ -56,6 +60,8 @@ def nearest_neighbour_information(x: Array, z: Array, k: int) -> float:
     neighbourhood has no size, and the rows that share them are counted instead (Gao et al. 2017); so a feature with
     few values, a boolean or a rounded residual needs no added noise.
     """
+    from scipy import spatial, special
+
     n = len(x)
     points = np.column_stack([x / x.std(), z / z.std()])
     distances, _ = spatial.KDTree(points).query(points, k=[k + 1], p=np.inf)  # each row is its own first neighbour

@@ -28,8 +28,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
-from scipy.spatial import cKDTree
 
 from crda_spec.independence.gcm import (
     Gcm,
@@ -114,6 +112,8 @@ def _neighbours(points: Array, ranks: Sequence[int]) -> tuple[IntArray, Array]:
 
     (n, d) -> pairs (m, 2) and their distances (m,). Where there are fewer points than that, the last ones will do.
     """
+    from scipy.spatial import cKDTree
+
     wanted = sorted({min(rank, len(points)) for rank in ranks} - {0, 1})
     if not wanted:
         return np.empty((0, 2), dtype=np.intp), np.empty(0)
@@ -233,6 +233,8 @@ class _Held:
 
     def kernel_ridges(self) -> Iterator[Ridge]:
         """A regression on each of the kernels."""
+        from scipy import special
+
         count = len(self.scores)
         size = min(count // _ROWS_A_LANDMARK, _MOST_LANDMARKS)
         # A fixed seed: which rows stand for the rest is no part of the inference, and every call must agree.
@@ -315,12 +317,16 @@ def _differences(end: Array, pairs: IntArray) -> Array:
 
 def _trimmed(differences: Array, largest: float) -> Array:
     """Those too large for noise set to 0, at equal distance on both sides, so that they stay symmetric."""
+    from scipy import special
+
     size = np.abs(differences)
     return np.where(size <= largest * np.median(size) / special.ndtri(0.75), differences, 0.0)
 
 
 def _growth(end: Array, near: IntArray, far: IntArray) -> float:
     """By how many standard errors the ranks of far pairs' differences exceed those of near pairs' (Mann-Whitney)."""
+    from scipy import special
+
     if not len(far):
         return 0.0
     sizes = np.abs(np.concatenate([_differences(end, near), _differences(end, far)]))
@@ -331,6 +337,8 @@ def _growth(end: Array, near: IntArray, far: IntArray) -> float:
 
 def _one_look(a: Array, b: Array, pairs: IntArray, sign: float, groups: IntArray | None) -> float:
     """The p-value of products of differences (m,), both directions counted."""
+    from scipy import special
+
     products = a * b
     units, variance = _uncertainty(products, pairs, groups)
     if not variance > 0.0:

@@ -9,9 +9,8 @@ from typing import Any
 
 import yaml
 
-from crda_spec.discovery.extension import BY_ORDER, GraphDraft
-from crda_spec.discovery.findings import OFTEN, Findings
-from crda_spec.discovery.found import DiscoveredGraph, FoundEdge
+from crda_spec.discovery import DiscoveredGraph, FoundEdge
+from crda_spec.discovery.findings import BY_ORDER, OFTEN, Findings, GraphDraft
 from crda_spec.report.blocks import Grid, Line, Section
 from crda_spec.report.words.numbers import count, listed, number, setting, share, shown
 from crda_spec.scm.formats import to_edges, write_graph
@@ -64,17 +63,18 @@ def search_sentence(found: Findings) -> str:
 
 
 def _resamples(found: Findings) -> str:
-    if not found.resamples:
+    if found.stability is None:
         return ""
-    size = "half of the rows each" if found.scheme == "half" else "as many rows, drawn with replacement"
-    return f" Repeated on {found.resamples} resamples ({size})."
+    half = found.stability.scheme == "half"
+    size = "half of the rows each" if half else "as many rows, drawn with replacement"
+    return f" Repeated on {found.stability.resamples} resamples ({size})."
 
 
 def _grid(found: Findings) -> Grid:
     """One row a link. A column without anything to say is left out."""
     edges = found.graph.edges
     shares = any(edge.frequency is not None for edge in edges)
-    whose = "resamples" if found.resamples else "methods"
+    whose = "methods" if found.stability is None else "resamples"
     told: dict[str, list[str]] = {
         "column": [shown(edge.first) for edge in edges],
         "": [edge.mark for edge in edges],
@@ -206,7 +206,7 @@ def _evidence(found: Findings, edge: Edge) -> str:
         p = p_words(found.graph, link)
         parts.append(f"strength {strength_words(found.graph, link)}, p {p if p.startswith('<') else f'= {p}'}")
     if link is not None and link.frequency is not None:
-        whose = f"{found.resamples} resamples" if found.resamples else "the methods"
+        whose = "the methods" if found.stability is None else f"{found.stability.resamples} resamples"
         parts.append(f"in {share(link.frequency)} of {whose}")
     return "; ".join(parts) or f"found by {METHODS[found.graph.method]}"
 
@@ -228,7 +228,7 @@ def _scalar(text: str) -> str:
 
 def findings_record(found: Findings) -> dict[str, Any]:
     """Everything that the table shows, and the draft with its guesses, for machines."""
-    graph, compared = found.graph, found.comparison
+    graph, compared, repeated = found.graph, found.comparison, found.stability
     draft = found.draft() if graph.neighbours(found.target) else None
     return {
         "method": graph.method,
@@ -240,7 +240,7 @@ def findings_record(found: Findings) -> dict[str, Any]:
         "alpha": graph.alpha,
         "tests": graph.tests,
         "budget_hit": graph.budget_hit,
-        "resamples": {"count": found.resamples, "scheme": found.scheme} if found.resamples else None,
+        "resamples": None if repeated is None else {"count": repeated.resamples, "scheme": repeated.scheme},
         "edges": [
             {
                 "first": edge.first,

@@ -30,9 +30,10 @@ from dataclasses import dataclass, field
 from itertools import permutations as all_orders
 
 import numpy as np
+from pydantic import Field
 
+from crda_spec.independence import adjust
 from crda_spec.independence.gcm import Gcm, GcmResult, Query
-from crda_spec.independence.multiplicity import adjust
 from crda_spec.independence.second_opinion import second_opinion
 from crda_spec.records import Falsification, FalsificationOutcome, OnFalsified, Table, TestedStatement
 from crda_spec.scm.excuses import MOST_SUGGESTED, as_written, excusing_edges, with_edges
@@ -40,6 +41,7 @@ from crda_spec.scm.graph import CausalGraph, Edge
 from crda_spec.scm.implied import BUDGET, Implications, Statement, implications
 from crda_spec.scm.reasons import listed
 from crda_spec.scm.separation import shortest_walk
+from crda_spec.strict import Fraction, Strict
 
 __all__ = [
     "MAX_ROWS",
@@ -50,9 +52,9 @@ __all__ = [
     "TEST",
     "Answers",
     "Baseline",
+    "Falsify",
     "Judgement",
     "Yardstick",
-    "falsify",
     "judged",
     "shuffled",
     "verdict_sentence",
@@ -416,61 +418,71 @@ _ASKED_OF_A_CORRECTION = MOST_SUGGESTED  # and on those of the graph with sugges
 _ROUNDS = 3  # of suggesting edges and testing the graph with them
 
 
-def falsify(
-    graph: CausalGraph,
-    train: Table,
-    *,
-    alpha: float,
-    permutations: int,
-    on_falsified: OnFalsified,
-    rng: np.random.Generator,
-    budget: int = BUDGET,
-) -> Falsification:
-    """Whether these rows refute the graph, with every number that the answer rests on.
+class Falsify(Strict):
+    """The test of a declared graph: the conditional independencies that it implies, on the training rows."""
 
-    At most MAX_ROWS rows are used, drawn by `rng`. When the graph implies more than `budget` statements, those about
-    the target come first, then those about its neighbours; the rest goes untested and `implied` tells how many there
-    are. With `permutations` 0 only the statements decide; once they refute the graph, fewer permutations are looked
-    at. The answer does not depend on the order of columns or edges.
-    """
-    rows = _some_rows(train, rng)
-    claims = implications(graph, train.names)
-    chosen = tuple(claims.to_test(budget))
-    answers = Answers(Gcm.of_table(rows))
-    found = judged(chosen, answers, alpha=alpha, most_asked=MOST_ASKED)
-    baseline = shuffled(
-        claims,
-        chosen,
-        Yardstick(answers, alpha, ask_again=found.overruled),
-        permutations=permutations,
-        budget=REFUTED_BUDGET if found.violated else SHUFFLED_BUDGET,
-        rng=rng,
+    on_falsified: OnFalsified = Field(
+        "abstain",
+        description=(
+            "What a refuted graph leads to. abstain: nothing is augmented. warn: the run goes on and says so. "
+            "ignore: the run goes on, and only the record says so."
+        ),
     )
-    outcome = _outcome(found.tested, baseline, alpha)
-    suggested, explained = _correction(graph, train.names, found, answers, alpha=alpha, budget=budget)
-    sentence = verdict_sentence(
-        outcome,
-        found.tested,
-        suggested,
-        on_falsified,
-        explained=explained,
-        unasked=found.unasked,
-        shuffled_pass=baseline.others_as_good,
+    alpha: Fraction = Field(
+        0.05, description="The chance of refuting a right graph, over all its statements together (Holm)."
     )
-    return Falsification(
-        outcome=outcome,
-        on_falsified=on_falsified,
-        sentence=sentence,
-        test=TEST,
-        alpha=alpha,
-        rows=len(rows),
-        implied=len(claims),
-        statements=found.tested,
-        suggested=suggested,
-        permutations=baseline.count,
-        as_good=baseline.as_good,
-        equivalent=baseline.equivalent,
+    permutations: int = Field(
+        100, ge=0, le=10_000, description="Graphs with permuted nodes that the declared one is compared with; 0: none."
     )
+
+    def test(
+        self, graph: CausalGraph, train: Table, *, rng: np.random.Generator, budget: int = BUDGET
+    ) -> Falsification:
+        """Whether these rows refute the graph, with every number that the answer rests on.
+
+        At most MAX_ROWS rows are used, drawn by `rng`. When the graph implies more than `budget` statements, those
+        about the target come first, then those about its neighbours; the rest goes untested and `implied` tells how
+        many there are. With `permutations` 0 only the statements decide; once they refute the graph, fewer permutations
+        are looked at. The answer does not depend on the order of columns or edges.
+        """
+        rows = _some_rows(train, rng)
+        claims = implications(graph, train.names)
+        chosen = tuple(claims.to_test(budget))
+        answers = Answers(Gcm.of_table(rows))
+        found = judged(chosen, answers, alpha=self.alpha, most_asked=MOST_ASKED)
+        baseline = shuffled(
+            claims,
+            chosen,
+            Yardstick(answers, self.alpha, ask_again=found.overruled),
+            permutations=self.permutations,
+            budget=REFUTED_BUDGET if found.violated else SHUFFLED_BUDGET,
+            rng=rng,
+        )
+        outcome = _outcome(found.tested, baseline, self.alpha)
+        suggested, explained = _correction(graph, train.names, found, answers, alpha=self.alpha, budget=budget)
+        sentence = verdict_sentence(
+            outcome,
+            found.tested,
+            suggested,
+            self.on_falsified,
+            explained=explained,
+            unasked=found.unasked,
+            shuffled_pass=baseline.others_as_good,
+        )
+        return Falsification(
+            outcome=outcome,
+            on_falsified=self.on_falsified,
+            sentence=sentence,
+            test=TEST,
+            alpha=self.alpha,
+            rows=len(rows),
+            implied=len(claims),
+            statements=found.tested,
+            suggested=suggested,
+            permutations=baseline.count,
+            as_good=baseline.as_good,
+            equivalent=baseline.equivalent,
+        )
 
 
 def _some_rows(train: Table, rng: np.random.Generator) -> Table:

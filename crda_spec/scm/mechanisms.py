@@ -8,8 +8,6 @@ from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
-from scipy.spatial.distance import cdist
-from scipy.special import expit
 
 from crda_spec.records import Array, Column, Table
 from crda_spec.scm.propagation import FollowerInputs
@@ -93,6 +91,8 @@ class Basis:
 
 
 def _bumps(rows: Array, centers: Array, width: float) -> Array:
+    from scipy.spatial.distance import cdist
+
     return np.asarray(np.exp(-0.5 * cdist(rows, centers, "sqeuclidean") / width**2))
 
 
@@ -158,6 +158,8 @@ class LabelShares:
 
     def predict(self, rows: Array) -> Array:
         """rows: (m, k). Returns (m, q); each row adds up to one."""
+        from scipy.special import expit
+
         yes = expit(self.basis.columns(rows) @ self.slopes.T + self.constants)
         one = np.ones(len(rows))
         still: Array = np.cumprod(np.column_stack([one, 1.0 - yes]), axis=1, dtype=np.float64)
@@ -207,6 +209,8 @@ def _logit(columns: Array, yes: Array) -> tuple[float, float, Array]:
 
 def _newton(design: Array, yes: Array, ridge: Array, weights: Array) -> tuple[Array, float]:
     """The penalised maximum of the likelihood, and how many free parameters it is worth."""
+    from scipy.special import expit
+
     loss = _deviance(design @ weights, yes) + float(ridge @ weights**2)
     freedom = 0.0
     for _ in range(_STEPS):

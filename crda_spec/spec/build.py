@@ -10,19 +10,7 @@ from typing import Any
 import numpy as np
 
 from crda_spec.counterfactual.act import Propagation
-from crda_spec.counterfactual.noise import NOISE_MODELS
-from crda_spec.counterfactual.partition import (
-    Choice,
-    ConsensusFinder,
-    DeclaredPartitioner,
-    DiscoveredPartitioner,
-    Finder,
-    Joint,
-    MethodFinder,
-    Partitioner,
-    Resampling,
-    Screening,
-)
+from crda_spec.counterfactual.partition import DeclaredPartitioner, DiscoveredPartitioner, Partitioner
 from crda_spec.counterfactual.procedure import Procedure, Tuner
 from crda_spec.data.assemble import load
 from crda_spec.data.dataset import MissingImpute
@@ -30,24 +18,22 @@ from crda_spec.data.folds import count_pieces, time_blocks
 from crda_spec.data.raw import counted
 from crda_spec.data.sources import header_of
 from crda_spec.data.split import set_aside
-from crda_spec.discovery.columns import Search
-from crda_spec.discovery.pc import SearchSettings
+from crda_spec.discovery import Pc
 from crda_spec.errors import Complaint, SpecError
-from crda_spec.independence import SCREENS, JointCheck, Screen
 from crda_spec.pipeline import Plan
 from crda_spec.records import DataReport, Falsification, Split, Table
-from crda_spec.regressors.teachers import TeacherRule
-from crda_spec.scm.falsify import falsify
+from crda_spec.regressors.teachers import (
+    TeacherRule,
+)
 from crda_spec.scm.graph import CausalGraph
 from crda_spec.seeds import stream
 from crda_spec.spec.candidates import candidate_specs
-from crda_spec.spec.causal import PcDiscovery
-from crda_spec.spec.check import declared_graph, known_edges
+from crda_spec.spec.check import declared_graph
 from crda_spec.spec.load import Draft
 from crda_spec.spec.run import RunSpec
 from crda_spec.strict import Strict
 
-__all__ = ["build_finder", "build_loader", "build_plan"]
+__all__ = ["build_loader", "build_plan"]
 
 
 def settings_of(model: Strict, *without: str) -> dict[str, Any]:
@@ -63,76 +49,16 @@ def with_student(teacher: TeacherRule, spec: RunSpec) -> TeacherRule:
     return teacher.with_student(spec.regressor if spec.tune.kind == "none" else None)
 
 
-def build_falsifier(spec: RunSpec, graph: CausalGraph) -> Callable[[Table], Falsification]:
-    """The test of the declared graph against training rows."""
-    settings = settings_of(spec.falsify)
-
-    def test(train: Table) -> Falsification:
-        return falsify(graph, train, **settings, rng=stream(spec.seed, "falsify"))
-
-    return test
+def _falsifier(spec: RunSpec, graph: CausalGraph) -> Callable[[Table], Falsification]:
+    """The test of the declared graph against training rows, with a stream of its own at every call."""
+    return lambda train: spec.falsify.test(graph, train, rng=stream(spec.seed, "falsify"))
 
 
 def build_partitioner(spec: RunSpec, graph: CausalGraph | None, propagation: Propagation | None) -> Partitioner:
     """The declared graph, or the search and the screen, with what the user chose."""
-    partition = spec.partition
-    screening = replace(build_screening(partition.screen), residuals=partition.residuals)
-    choice = build_choice(spec)
-    joint = None
-    if partition.joint is not None:
-        check = JointCheck(folds=partition.joint.folds)
-        joint = Joint(check=check, alpha=partition.joint.alpha, on_failure=partition.joint.on_failure)
     if graph is not None:
-        return DeclaredPartitioner(
-            graph=graph, screening=screening, choice=choice, joint=joint, propagation=propagation
-        )
-    finder = build_finder(spec.causal.discovery or PcDiscovery(kind="pc"))
-    return DiscoveredPartitioner(finder=finder, screening=screening, choice=choice, joint=joint)
-
-
-def build_choice(spec: RunSpec) -> Choice:
-    """What the user wants of the features that may move."""
-    partition = spec.partition
-    return Choice(max_features=partition.max_features, perturb=partition.perturb, keep=partition.keep)
-
-
-def build_screening(screen: Any) -> Screening:  # noqa: ANN401 - the spec's union
-    """The screen of a spec, and when its evidence keeps a feature fixed."""
-    settings = settings_of(screen, "alpha", "adjust", "threshold")
-    if screen.kind in ("distance", "hsic"):
-        settings["alpha"] = screen.alpha  # shuffles are spent where the p-value is near it
-    member: Screen = SCREENS[screen.kind](**settings)
-    return Screening(
-        screen=member,
-        threshold=getattr(screen, "threshold", None),
-        alpha=screen.alpha,
-        adjustment=screen.adjust,
-    )
-
-
-def build_finder(discovery: Any) -> Finder:  # noqa: ANN401 - the spec's union
-    """The search of a spec."""
-    if discovery.kind == "consensus":
-        return ConsensusFinder(methods=tuple(_method(method) for method in discovery.methods))
-    return _method(discovery)
-
-
-def _method(method: Any) -> MethodFinder:  # noqa: ANN401 - the spec's union
-    resampling = None if method.stability is None else Resampling(**settings_of(method.stability))
-    if method.kind == "ges":
-        return MethodFinder(search=Search(method="ges", names=(), types=()), resampling=resampling)
-    settings = SearchSettings(
-        alpha=method.alpha, max_depth=method.max_depth, budget=method.budget, colliders=method.colliders
-    )
-    search = Search(
-        method=method.kind,
-        names=(),
-        types=(),
-        shape=method.dependence,
-        settings=settings,
-        knowledge=known_edges(method.knowledge).knowledge,
-    )
-    return MethodFinder(search=search, resampling=resampling)
+        return DeclaredPartitioner(graph=graph, choice=spec.partition, propagation=propagation)
+    return DiscoveredPartitioner(discovery=spec.causal.discovery or Pc(), choice=spec.partition)
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,7 +228,7 @@ def build_plan(spec: RunSpec, draft: Draft) -> Plan:
         procedure=build_candidates(spec, draft, graph),
         gate=spec.gate,
         seed=spec.seed,
-        falsify=None if graph is None else build_falsifier(spec, graph),
+        falsify=None if graph is None else _falsifier(spec, graph),
         jobs=None if jobs == "auto" else jobs,
         inspect=spec.output.diagnostics,
         models=spec.output.ensemble,
@@ -347,8 +273,8 @@ def build_procedure(spec: RunSpec, draft: Draft, graph: CausalGraph | None) -> P
         retention=spec.counterfactual.retention,
         weight=spec.counterfactual.weight,
         watch=spec.counterfactual.watch,
-        choice=build_choice(spec),
-        noise=NOISE_MODELS[spec.counterfactual.noise.kind](**settings_of(spec.counterfactual.noise)),
+        choice=spec.partition,
+        noise=spec.counterfactual.noise,
         draw=spec.counterfactual.residual_draw,
         tuner=_tuner(spec, draft),
     )

@@ -28,7 +28,6 @@ from crda_spec.spec.check_graph import (
     check_graph,
     declared_graph,
     knowledge_complaints,
-    known_edges,
     known_graph,
     undrawn_notes,
 )
@@ -47,7 +46,6 @@ __all__ = [
     "LEDGER_PREFIX",
     "KnownGraph",
     "declared_graph",
-    "known_edges",
     "known_graph",
     "load_spec",
     "searched_knobs",

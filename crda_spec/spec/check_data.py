@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from crda_spec.counterfactual.partition import Partition
 from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.data.dataset import Dataset
 from crda_spec.data.sources import Source, header_of
 from crda_spec.data.split import SourceSplit
 from crda_spec.errors import Complaint, CrdaError, did_you_mean, show
 from crda_spec.spec.load import Draft
-from crda_spec.spec.partition import Partition
 
 LEDGER_PREFIX = "_crda_"  # of the columns that augmented.parquet adds; audit/tables.py writes them
 

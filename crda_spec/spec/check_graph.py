@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,78 +10,29 @@ from typing import Any
 from crda_spec.data.dataset import Dataset
 from crda_spec.data.raw import read_bytes
 from crda_spec.data.sources import header_of
-from crda_spec.discovery.knowledge import PATH, Knowledge, complaints_about
+from crda_spec.discovery import Consensus, Discovery, Ges
+from crda_spec.discovery.knowledge import PATH
 from crda_spec.errors import Complaint, CrdaError, GraphError, SpecError, show
 from crda_spec.records import DrawnGraph, FeatureVerdict
 from crda_spec.scm.certificate import certify_named, drawn, undrawn_assumption
-from crda_spec.scm.formats import from_edges, parse_edges, read_graph, to_edges, write_graph
+from crda_spec.scm.falsify import Falsify
+from crda_spec.scm.formats import from_edges, read_graph, to_edges, write_graph
 from crda_spec.scm.graph import CausalGraph
 from crda_spec.scm.implied import implications
 from crda_spec.scm.propagation import followers as known_followers
 from crda_spec.scm.propagation import propagable
-from crda_spec.spec.causal import Causal, EdgesGraph, Falsify
-from crda_spec.spec.causal import Knowledge as WrittenKnowledge
+from crda_spec.spec.causal import Causal, EdgesGraph
 from crda_spec.spec.load import Draft
 from crda_spec.spec.run import RunSpec
 
-_EDGE = re.compile(r"(required|forbidden)\.(\d+)")
 
-
-@dataclass(frozen=True, slots=True)
-class KnownEdges:
-    """The knowledge, its edges one by one, and what is wrong with their text."""
-
-    knowledge: Knowledge
-    entries: Mapping[str, tuple[int, ...]]  # `required`, `forbidden`: for each edge, the entry that it stands in
-    complaints: tuple[Complaint, ...]
-
-
-def known_edges(written: WrittenKnowledge) -> KnownEdges:
-    """Reads the edges; one entry may stand for several (a chain, a fan-out)."""
-    complaints: list[Complaint] = []
-    arrows: dict[str, tuple[tuple[str, str], ...]] = {}
-    entries: dict[str, tuple[int, ...]] = {}
-    for field in ("required", "forbidden"):
-        edges, unreadable = parse_edges(getattr(written, field), path=f"{PATH}.{field}")
-        complaints += unreadable
-        for edge in edges:
-            if edge.mark == "<->":
-                hint = "a search decides about hidden causes itself; write a -> b"
-                what = f"{show(str(edge))} is no direction that can be {field}"
-                complaints.append(Complaint(code="knowledge-clash", path=edge.path, what=what, hint=hint))
-        plain = [edge for edge in edges if edge.mark == "->"]
-        arrows[field] = tuple((edge.tail, edge.head) for edge in plain)
-        entries[field] = tuple(int(edge.path.rsplit(".", 1)[1]) for edge in plain)
-    knowledge = Knowledge(
-        tiers=written.tiers,
-        required=arrows["required"],
-        forbidden=arrows["forbidden"],
-        roots=written.roots,
-        leaves=written.leaves,
-    )
-    return KnownEdges(knowledge, entries, tuple(complaints))
-
-
-def knowledge_complaints(discovery: Any, names: Sequence[str]) -> Iterator[Complaint]:  # noqa: ANN401 - the spec's union
+def knowledge_complaints(discovery: Discovery, names: Sequence[str]) -> Iterator[Complaint]:
     """Everything that contradicts itself or names no column, for each method of the search."""
-    several = discovery.kind == "consensus"
-    for place, method in enumerate(discovery.methods if several else (discovery,)):
-        if method.kind == "ges":
-            continue
-        found = known_edges(method.knowledge)
-        here = f"causal.discovery.methods.{place}.knowledge" if several else PATH
-        for complaint in (*found.complaints, *complaints_about(found.knowledge, names)):
-            yield _as_written(complaint, found).moved(PATH, here)
-
-
-def _as_written(complaint: Complaint, found: KnownEdges) -> Complaint:
-    """The path of an edge is that of the entry it stands in."""
-    inner = complaint.path.removeprefix(f"{PATH}.")
-    match = _EDGE.fullmatch(inner)
-    if match is None or complaint in found.complaints:
-        return complaint
-    entry = found.entries[match[1]][int(match[2])]
-    return replace(complaint, path=f"{PATH}.{match[1]}.{entry}")
+    several = isinstance(discovery, Consensus)
+    for place, method in enumerate(discovery.methods if isinstance(discovery, Consensus) else (discovery,)):
+        if not isinstance(method, Ges):
+            here = f"causal.discovery.methods.{place}.knowledge" if several else PATH
+            yield from (complaint.moved(PATH, here) for complaint in method.knowledge.complaints(names))
 
 
 def declared_graph(causal: Causal, dataset: Dataset, header: Sequence[str], folder: Path) -> CausalGraph | None:

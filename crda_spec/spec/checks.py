@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from crda_spec.counterfactual.noise import LocationScale
+from crda_spec.counterfactual.partition import Partition
 from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.data.dataset import Dataset
 from crda_spec.errors import Complaint, inconsistent, repeated, show
 from crda_spec.gate.tests import FiveByTwo, Gate
 from crda_spec.spec.causal import Causal, EdgesGraph
-from crda_spec.spec.counterfactual import Counterfactual, LocationScaleNoise
-from crda_spec.spec.partition import Partition
+from crda_spec.spec.counterfactual import Counterfactual
 from crda_spec.spec.run import Execution
 
 
@@ -81,7 +82,7 @@ def _counterfactual(counterfactual: Counterfactual) -> Iterator[Complaint]:
     if single and counterfactual.residuals == "out_of_fold":
         what = "a single teacher has seen every row, so it has no out_of_fold residuals"
         yield inconsistent("counterfactual.residuals", what, "use residuals: in_sample, or teacher: {kind: crossfit}")
-    if isinstance(noise, LocationScaleNoise):
+    if isinstance(noise, LocationScale):
         if single:
             what = (
                 "a single teacher has seen every row, so it cannot tell where the noise is large and where it is small"

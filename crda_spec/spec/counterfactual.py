@@ -6,36 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, WithJsonSchema
 
+from crda_spec.counterfactual.noise import Additive, NoiseModel
 from crda_spec.regressors.teachers import AnyTeacher, SingleTeacher
-from crda_spec.strict import Fraction, Positive, Strict
-
-
-class AdditiveNoise(Strict):
-    """The paper's noise: added, of one size."""
-
-    kind: Literal["additive"] = Field(description="y = g(x) + noise, as in the paper.")
-
-
-class LocationScaleNoise(Strict):
-    """Noise whose size depends on the features."""
-
-    kind: Literal["location_scale"] = Field(
-        description=(
-            "y = g(x) + s(x) * noise: the size s of the noise is fitted to residuals of rows that the teacher's "
-            "members have not seen, and a moved row carries its noise at the size that is usual at its new place."
-        )
-    )
-    quantiles: tuple[Fraction, Fraction] = Field(
-        (0.01, 0.99),
-        description=(
-            "The fitted size is held between these two quantiles of its values at the training rows; how many rows "
-            "that changed is recorded."
-        ),
-    )
-
-
-Noise = Annotated[AdditiveNoise | LocationScaleNoise, Field(discriminator="kind")]
-
+from crda_spec.strict import Positive, Strict
 
 # `tune` is written out before the models see it, but an editor should not underline it.
 _Retention = Annotated[
@@ -51,7 +24,7 @@ class Counterfactual(Strict):
         "in_sample",
         description="Which residual is a row's noise: of the fitted teacher, or of members that have not seen the row.",
     )
-    noise: Noise = Field(AdditiveNoise(kind="additive"), description="How noise enters the outcome.")
+    noise: NoiseModel = Field(Additive(), description="How noise enters the outcome.")
     retention: _Retention = Field(
         1.0,
         ge=0,

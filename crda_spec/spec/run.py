@@ -6,13 +6,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
 
+from crda_spec.counterfactual.partition import Partition
 from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.data.dataset import Dataset
+from crda_spec.discovery import Pc
 from crda_spec.gate.tests import AnyGate, Wilcoxon
 from crda_spec.regressors import AnyRegressor, Xgboost
-from crda_spec.spec.causal import Causal, Falsify, PcDiscovery
+from crda_spec.scm.falsify import Falsify
+from crda_spec.spec.causal import Causal
 from crda_spec.spec.counterfactual import Counterfactual
-from crda_spec.spec.partition import Partition
 from crda_spec.spec.recipes import RecipeName
 from crda_spec.spec.tune import NoTuning, Tune
 from crda_spec.strict import FilePath, Strict
@@ -73,9 +75,7 @@ class RunSpec(Strict):
     )
     seed: int = Field(0, ge=0, le=2**32 - 1, description="The one seed from which all randomness follows.")
     dataset: Dataset = Field(description="The rows, the columns' contracts and the split.")
-    causal: Causal = Field(
-        Causal(discovery=PcDiscovery(kind="pc")), description="The causal graph, or the method that looks for one."
-    )
+    causal: Causal = Field(Causal(discovery=Pc()), description="The causal graph, or the method that looks for one.")
     falsify: Falsify = Field(Falsify(), description="Does the data refute the declared graph, and what then?")
     partition: Partition = Field(Partition(), description="Which of the allowed features are perturbed.")
     regressor: AnyRegressor = Field(Xgboost(), description="The base regressor g.")

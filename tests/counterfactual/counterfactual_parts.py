@@ -2,23 +2,14 @@
 
 import numpy as np
 
-from crda_spec.counterfactual.partition import (
-    Choice,
-    DeclaredPartitioner,
-    DiscoveredPartitioner,
-    MethodFinder,
-    Screening,
-)
+from crda_spec.counterfactual.partition import DeclaredPartitioner, DiscoveredPartitioner, Partition
 from crda_spec.counterfactual.support import MahalanobisSupport, NeighbourSupport
-from crda_spec.discovery.columns import Search
-from crda_spec.discovery.pc import SearchSettings
-from crda_spec.independence import Pearson
+from crda_spec.discovery import Pc
 from crda_spec.records import Column, Table
 from crda_spec.scm.formats.edges import from_edges
 
 TARGET = Column(name="y", type="continuous")
 GUARDS = {"neighbours": NeighbourSupport, "mahalanobis": MahalanobisSupport}
-SCREENING = Screening(screen=Pearson(), threshold=0.1, alpha=0.05)
 
 
 def table(x, y, columns):
@@ -60,18 +51,18 @@ def mixed(n, *, seed=0, missing=0.05):
     return table(x, rng.normal(size=n), MIXED)
 
 
+def screened_only(**settings):
+    """The `partition` section without the joint check, for the residuals that a test hands over."""
+    return Partition(**{"joint": None, "residuals": "in_sample", **settings})
+
+
 def declared(edges, names, *, latent=(), noise=(), **choice):
     graph = from_edges(edges, columns=(*names, "y"), target="y", features=names, latents=latent, noise_parents=noise)
-    return DeclaredPartitioner(graph=graph, screening=SCREENING, choice=Choice(**choice))
+    return DeclaredPartitioner(graph=graph, choice=screened_only(**choice))
 
 
 INDEX = (1,)  # a gate fold's rows, for which no picture is made
 
 
-def finder(*, alpha=0.05, max_depth=3, method="pc", **more):
-    settings = SearchSettings(alpha=alpha, max_depth=max_depth)
-    return MethodFinder(search=Search(method=method, names=(), types=(), settings=settings, **more))
-
-
-def discovered(**choice):
-    return DiscoveredPartitioner(finder=finder(), screening=SCREENING, choice=Choice(**choice))
+def discovered(search=None, **choice):
+    return DiscoveredPartitioner(discovery=search or Pc(), choice=screened_only(**choice))

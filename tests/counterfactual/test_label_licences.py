@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from crda_spec.counterfactual.act import Propagation
 from crda_spec.counterfactual.licence import licence_of, licensed, movements, restated
-from crda_spec.counterfactual.partition import Choice
+from crda_spec.counterfactual.partition import Partition
 from crda_spec.records import Action, Certificate, DrawnGraph, FeatureVerdict
 from crda_spec.scm.formats.edges import from_edges
 
@@ -37,19 +37,19 @@ def test_any_noise_at_all_needs_the_certificate(retention, licence):
 
 
 def test_a_row_with_noise_moves_what_the_certificate_chose_and_nothing_else():
-    found = licensed(CERTIFICATE, Choice(perturb=("b",), max_features=1), retention=0.1)
+    found = licensed(CERTIFICATE, Partition(perturb=("b",), max_features=1), retention=0.1)
     assert (found.licence, found.names, found.uncertified) == ("certificate", ("a", "d"), ())
 
 
 @pytest.mark.parametrize(
     ("choice", "names", "uncertified"),
     [
-        pytest.param(Choice(), ("a", "b", "c", "d", "e"), ("b", "e"), id="all"),
-        pytest.param(Choice(max_features=2), ("b", "c"), ("b",), id="best-ranked-ties-in-table-order"),
-        pytest.param(Choice(max_features=2, keep=("b", "c")), ("a", "e"), ("e",), id="keep"),
-        pytest.param(Choice(perturb=("e", "d")), ("d", "e"), ("e",), id="perturb"),
-        pytest.param(Choice(perturb=("e", "d"), max_features=1), ("e",), ("e",), id="perturb-and-rank"),
-        pytest.param(Choice(keep=("a", "b", "c", "d", "e")), (), (), id="nothing"),
+        pytest.param(Partition(), ("a", "b", "c", "d", "e"), ("b", "e"), id="all"),
+        pytest.param(Partition(max_features=2), ("b", "c"), ("b",), id="best-ranked-ties-in-table-order"),
+        pytest.param(Partition(max_features=2, keep=("b", "c")), ("a", "e"), ("e",), id="keep"),
+        pytest.param(Partition(perturb=("e", "d")), ("d", "e"), ("e",), id="perturb"),
+        pytest.param(Partition(perturb=("e", "d"), max_features=1), ("e",), ("e",), id="perturb-and-rank"),
+        pytest.param(Partition(keep=("a", "b", "c", "d", "e")), (), (), id="nothing"),
     ],
 )
 def test_a_row_without_noise_moves_what_the_user_wants(choice, names, uncertified):
@@ -65,7 +65,7 @@ def test_a_row_without_noise_moves_what_the_user_wants(choice, names, uncertifie
 )
 def test_noise_never_travels_with_a_feature_that_is_tied_to_it(statuses, ranks, most, retention):
     features = {f"x{at}": (status, ranks[at]) for at, status in enumerate(statuses)}
-    found = licensed(certificate(**features), Choice(max_features=most), retention=retention)
+    found = licensed(certificate(**features), Partition(max_features=most), retention=retention)
     blocked = {name for name, (status, _) in features.items() if status == "blocked"}
     assert set(found.uncertified) == blocked & set(found.names)
     assert list(found.names) == [name for name in features if name in found.names]
@@ -85,11 +85,11 @@ def test_under_either_licence_a_feature_stays_whose_effects_cannot_follow():
     train = numbers(x, x.sum(axis=1) + rng.normal(size=60))
     found = declared(edges, names, keep=("b",)).partition(train, rng.normal(size=60), seed=0, index=(0,))
     following = Propagation(graph=graph, keep=("b",))
-    moves = licensed(found, Choice(keep=("b",)), retention=0.0, propagation=following)
+    moves = licensed(found, Partition(keep=("b",)), retention=0.0, propagation=following)
     assert moves.names == ("c",)
     assert list(moves.stuck) == ["a"]
     assert "b" in moves.stuck["a"]
-    assert licensed(found, Choice(keep=("b",)), retention=0.0).names == ("a", "c")
+    assert licensed(found, Partition(keep=("b",)), retention=0.0).names == ("a", "c")
     following.mechanisms(train, moves.names)  # what is licensed can be computed
 
 
@@ -101,7 +101,7 @@ def action(moved, propagated=()):
 
 
 def test_with_noise_every_feature_says_on_what_it_moves_or_why_it_stays():
-    permit = licensed(CERTIFICATE, Choice(), retention=1.0)
+    permit = licensed(CERTIFICATE, Partition(), retention=1.0)
     found = {one.name: one for one in movements(CERTIFICATE, permit, action(("a", "d")))}
     assert [(one.moves, one.licence, one.certified) for one in found.values()] == [
         ("moves", "certificate", True),
@@ -120,7 +120,7 @@ def ranked_low(verdict):
 
 
 def test_without_noise_what_is_not_certified_moves_and_says_so():
-    choice = Choice(max_features=2, keep=("a",))
+    choice = Partition(max_features=2, keep=("a",))
     permit = licensed(CERTIFICATE, choice, retention=0.0)
     found = {one.name: one for one in movements(CERTIFICATE, permit, action(permit.names))}
     assert (found["b"].moves, found["b"].licence, found["b"].certified) == ("moves", "support", False)
@@ -138,11 +138,11 @@ def test_without_noise_what_is_not_certified_moves_and_says_so():
 
 
 def test_when_no_row_was_made_nothing_moves():
-    permit = licensed(CERTIFICATE, Choice(), retention=0.0)
+    permit = licensed(CERTIFICATE, Partition(), retention=0.0)
     assert {one.sentence for one in movements(CERTIFICATE, permit, None)} == {"stays: no row was made"}
 
 
 def test_what_follows_stands_on_the_same_licence():
-    permit = licensed(CERTIFICATE, Choice(), retention=1.0)
+    permit = licensed(CERTIFICATE, Partition(), retention=1.0)
     found = {one.name: one for one in movements(CERTIFICATE, permit, action(("a",), ("d",)))}
     assert (found["d"].moves, found["d"].licence) == ("follows", "certificate")

@@ -84,7 +84,9 @@ CASES = [
     pytest.param({}, Additive(), True, id="certified"),
     pytest.param({"size": growing_with_kept}, Additive(), True, id="size-by-kept-feature"),
     pytest.param({"size": growing_with_kept}, LocationScale(), True, id="size-by-kept-feature-fitted"),
-    pytest.param({"size": growing_with_moved}, LocationScale((0.001, 0.999)), True, id="size-by-moved-feature-fitted"),
+    pytest.param(
+        {"size": growing_with_moved}, LocationScale(quantiles=(0.001, 0.999)), True, id="size-by-moved-feature-fitted"
+    ),
     pytest.param({"size": growing_with_moved}, Additive(), False, id="size-by-moved-feature-ignored"),
     pytest.param({"tie": 0.6}, Additive(), False, id="confounded"),
     pytest.param({"tie": 0.6}, LocationScale(), False, id="confounded-and-no-size-can-mend-it"),

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from counterfactual_parts import INDEX, SCREENING, declared, discovered, numbers, table
+from counterfactual_parts import INDEX, declared, discovered, numbers, screened_only, table
 
-from crda_spec.counterfactual.partition import Choice, DeclaredPartitioner
+from crda_spec.counterfactual.partition import DeclaredPartitioner
 from crda_spec.data.assemble import assemble
 from crda_spec.data.dataset import Dataset, DuplicatesKeep
 from crda_spec.data.sources import Benchmark
@@ -198,7 +198,7 @@ def test_no_evidence_is_ever_nan(awkward, residual):
     z = {"random": rng.normal(size=len(x)), "zero": np.zeros(len(x)), "constant": np.full(len(x), 0.1)}[residual]
     train = numbers(x, rng.normal(size=len(x)))
     graph = from_edges(["a -> y"], columns=(*train.names, "y"), target="y", features=train.names)
-    for partitioner in (discovered(), DeclaredPartitioner(graph=graph, screening=SCREENING, choice=Choice())):
+    for partitioner in (discovered(), DeclaredPartitioner(graph=graph, choice=screened_only())):
         certificate = partitioner.partition(train, noise(z), seed=0, index=INDEX)
         numbers_found = [value for verdict in certificate.features for value in verdict.evidence.values()]
         assert len(numbers_found) == 3 * x.shape[1]

@@ -1,34 +1,22 @@
 """The searches and checks behind a discovered partition: FCI, GES, consensus, knowledge, resamples, the joint check."""
 
 import os
-from dataclasses import replace
 
 import numpy as np
 import pytest
-from counterfactual_parts import INDEX, SCREENING, declared, discovered, finder, numbers, table
+from counterfactual_parts import INDEX, declared, discovered, numbers, table
 
-from crda_spec.counterfactual.partition import (
-    Choice,
-    ConsensusFinder,
-    DiscoveredPartitioner,
-    Joint,
-    Resampling,
-    Screening,
-)
 from crda_spec.data.assemble import assemble
 from crda_spec.data.dataset import Dataset, DuplicatesKeep
 from crda_spec.data.sources import Benchmark
-from crda_spec.discovery.knowledge import Knowledge
+from crda_spec.discovery import Consensus, Fci, Ges, Knowledge, Pc, Stability
 from crda_spec.independence import Distance, JointCheck, Pearson
 from crda_spec.records import Column
 
 WHOLE = (0,)
-PRUNE = Joint(check=JointCheck(), alpha=0.05, on_failure="prune")
-WARN = replace(PRUNE, on_failure="warn")
-
-
-def partitioner(search, **more):
-    return DiscoveredPartitioner(finder=search, screening=SCREENING, choice=Choice(), **more)
+PRUNE = JointCheck(on_failure="prune")
+WARN = JointCheck(on_failure="warn")
+RESAMPLED = Pc(stability=Stability(resamples=10, scheme="half", threshold=0.5))
 
 
 def tied_to_b(rows=600, seed=2):
@@ -43,11 +31,11 @@ def tied_to_b(rows=600, seed=2):
 @pytest.mark.parametrize(
     "search",
     [
-        finder(),
-        finder(shape="nonlinear"),
-        finder(knowledge=Knowledge(roots=("a",), forbidden=(("c", "b"),))),
-        replace(finder(), resampling=Resampling(resamples=10, scheme="half", threshold=0.5)),
-        finder(method="ges"),
+        Pc(),
+        Pc(dependence="nonlinear"),
+        Pc(knowledge=Knowledge(roots=("a",), forbidden=("c -> b",))),
+        RESAMPLED,
+        Ges(),
     ],
     ids=["pc", "pc nonlinear", "pc with knowledge", "pc on resamples", "ges"],
 )
@@ -57,14 +45,14 @@ def test_every_search_ties_what_drives_the_residual(search):
     assert "b" in ties.tied
     assert "a" not in ties.tied
     assert "d" not in ties.tied
-    certificate = partitioner(search).partition(train, z, seed=0, index=INDEX)
+    certificate = discovered(search).partition(train, z, seed=0, index=INDEX)
     assert certificate.perturbed == ("a", "d")  # c is screened out: it follows b
 
 
 def test_resamples_say_how_often():
     train, z = tied_to_b()
-    search = replace(finder(), resampling=Resampling(resamples=10, scheme="half", threshold=0.5))
-    assert search.ties(train, z, seed=0, index=INDEX).tied["b"] == "PC ties it to the residual in 100% of the resamples"
+    ties = RESAMPLED.ties(train, z, seed=0, index=INDEX)
+    assert ties.tied["b"] == "PC ties it to the residual in 100% of the resamples"
 
 
 def hidden_cause(rows=4000):
@@ -81,8 +69,8 @@ def hidden_cause(rows=4000):
 def test_fci_holds_fixed_what_may_share_a_hidden_cause_with_the_target():
     train = hidden_cause()
     z = np.random.default_rng(1).normal(size=len(train))
-    by_pc = partitioner(finder()).partition(train, z, seed=0, index=INDEX)
-    by_fci = partitioner(finder(method="fci")).partition(train, z, seed=0, index=INDEX)
+    by_pc = discovered().partition(train, z, seed=0, index=INDEX)
+    by_fci = discovered(Fci()).partition(train, z, seed=0, index=INDEX)
     assert "w" in by_pc.perturbed
     assert "w" not in by_fci.perturbed
     assert {"a", "b", "x", "v"} <= set(by_fci.perturbed)
@@ -94,8 +82,8 @@ def test_fci_holds_fixed_what_may_share_a_hidden_cause_with_the_target():
 def test_a_consensus_counts_votes():
     train = hidden_cause()
     z = np.random.default_rng(1).normal(size=len(train))
-    two_of_three = ConsensusFinder(methods=(finder(method="fci"), finder(method="fci"), finder()))
-    one_of_three = ConsensusFinder(methods=(finder(method="fci"), finder(), finder()))
+    two_of_three = Consensus(methods=(Fci(), Fci(), Pc()))
+    one_of_three = Consensus(methods=(Fci(), Pc(), Pc()))
     assert "w" in two_of_three.ties(train, z, seed=0, index=INDEX).tied
     assert "w" not in one_of_three.ties(train, z, seed=0, index=INDEX).tied
     words = two_of_three.ties(train, z, seed=0, index=INDEX).tied["w"]
@@ -104,8 +92,8 @@ def test_a_consensus_counts_votes():
 
 def test_the_picture_is_made_for_all_training_rows_only():
     train, z = tied_to_b()
-    fold = partitioner(finder()).partition(train, z, seed=0, index=INDEX).graph
-    whole = partitioner(finder()).partition(train, z, seed=0, index=WHOLE).graph
+    fold = discovered().partition(train, z, seed=0, index=INDEX).graph
+    whole = discovered().partition(train, z, seed=0, index=WHOLE).graph
     assert set(fold.edges) == {("Z", "y", "->"), ("Z", "b", "--")}
     assert set(fold.edges) < set(whole.edges)
     assert any({"b", "c"} == {first, second} for first, second, _ in whole.edges)
@@ -120,7 +108,7 @@ def test_a_category_is_searched_as_a_whole():
         Column(name="other", type="category", labels=tuple("vwxyz")),
     )
     train = table(np.column_stack([code, rng.permutation(code)]), z, columns)
-    assert set(finder().ties(train, z, seed=0, index=INDEX).tied) == {"ward"}
+    assert set(Pc().ties(train, z, seed=0, index=INDEX).tied) == {"ward"}
 
 
 def test_a_spread_that_follows_a_feature_is_seen_by_distance_and_not_by_correlation():
@@ -128,9 +116,8 @@ def test_a_spread_that_follows_a_feature_is_seen_by_distance_and_not_by_correlat
     x = rng.normal(size=(600, 2))
     z = rng.normal(size=600) * np.exp(0.7 * x[:, 0])
     train = numbers(x, x.sum(axis=1) + z)
-    by_r = partitioner(finder()).partition(train, z, seed=0, index=INDEX)
-    screening = Screening(screen=Distance(), threshold=None, alpha=0.05, adjustment="bonferroni")
-    by_distance = DiscoveredPartitioner(finder=finder(), screening=screening, choice=Choice())
+    by_r = discovered().partition(train, z, seed=0, index=INDEX)
+    by_distance = discovered(screen=Distance(adjust="bonferroni"))
     found = by_distance.partition(train, z, seed=0, index=INDEX)
     assert by_r.perturbed == ("a", "b")
     assert found.perturbed == ("b",)
@@ -151,7 +138,7 @@ def test_the_joint_check_prunes_until_the_rest_passes():
     train, z = bent()
     careless = discovered().partition(train, z, seed=0, index=INDEX)
     assert "a" in careless.perturbed
-    careful = partitioner(finder(), joint=PRUNE).partition(train, z, seed=0, index=INDEX)
+    careful = discovered(joint=PRUNE).partition(train, z, seed=0, index=INDEX)
     assert "a" not in careful.perturbed
     assert "a" in careful.joint.pruned
     assert not careful.joint.failed
@@ -161,7 +148,7 @@ def test_the_joint_check_prunes_until_the_rest_passes():
 
 def test_the_joint_check_may_only_warn():
     train, z = bent()
-    found = partitioner(finder(), joint=WARN).partition(train, z, seed=0, index=INDEX)
+    found = discovered(joint=WARN).partition(train, z, seed=0, index=INDEX)
     assert found.perturbed == discovered().partition(train, z, seed=0, index=INDEX).perturbed
     assert found.joint.failed
     assert found.joint.sentence == (
@@ -172,8 +159,8 @@ def test_the_joint_check_may_only_warn():
 
 def test_with_a_declared_graph_the_joint_check_never_decides():
     train, z = bent()
-    graph = declared(["{a b c} -> y"], ("a", "b", "c"))
-    found = replace(graph, joint=PRUNE).partition(train, z, seed=0, index=INDEX)
+    graph = declared(["{a b c} -> y"], ("a", "b", "c"), joint=PRUNE)
+    found = graph.partition(train, z, seed=0, index=INDEX)
     assert found.perturbed == ("a", "b", "c")
     assert (found.joint.failed, found.joint.pruned) == (True, ())
 
@@ -188,12 +175,9 @@ def test_on_the_satellite_table_few_features_are_left_for_a_regressor_that_sees_
     train = rows.take(np.arange(1500))
     slope = np.polyfit(train.x[:, 0], train.y, 1)
     z = train.y - np.polyval(slope, train.x[:, 0])
-    screening = Screening(screen=Pearson(), threshold=0.1, alpha=0.05)
-    careful = DiscoveredPartitioner(finder=finder(), screening=screening, choice=Choice(), joint=PRUNE)
-    found = careful.partition(train, z, seed=0, index=INDEX)
+    found = discovered(joint=PRUNE).partition(train, z, seed=0, index=INDEX)
     # What is left says nothing more about the residual once the other, collinear features are held fixed.
     assert len(found.perturbed) < 18
     assert not found.joint.failed
-    blindly = Screening(screen=Pearson(), threshold=None, alpha=1e-300)
-    only_pc = DiscoveredPartitioner(finder=finder(), screening=blindly, choice=Choice(), joint=WARN)
+    only_pc = discovered(screen=Pearson(threshold=None, alpha=1e-300), joint=WARN)
     assert only_pc.partition(train, z, seed=0, index=INDEX).joint.failed  # PC alone would have let them all go

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from counterfactual_parts import INDEX, discovered, finder, numbers, table
+from counterfactual_parts import INDEX, discovered, numbers, table
 
-from crda_spec.counterfactual.partition import Choice, DiscoveredPartitioner, Screening
+from crda_spec.discovery import Pc
 from crda_spec.independence import Pearson
 from crda_spec.records import Column
 
@@ -17,8 +17,8 @@ def noise(values):
 
 def screened(train, z, *, threshold=0.99, alpha=NEVER):
     """The verdict on the first feature when only the screen can say no."""
-    screening = Screening(screen=Pearson(), threshold=threshold, alpha=alpha)
-    partitioner = DiscoveredPartitioner(finder=finder(alpha=NEVER, max_depth=0), screening=screening, choice=Choice())
+    screen = Pearson(threshold=threshold, alpha=alpha)
+    partitioner = discovered(Pc(alpha=NEVER, max_depth=0), screen=screen)
     verdict = partitioner.partition(train, z, seed=0, index=INDEX).features[0]
     return verdict.status, verdict.reason
 

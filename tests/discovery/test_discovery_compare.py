@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crda_spec.discovery import DiscoveredGraph, FoundEdge
 from crda_spec.discovery.findings import compare
-from crda_spec.discovery.found import DiscoveredGraph, FoundEdge
 from crda_spec.scm.formats import from_edges
 
 

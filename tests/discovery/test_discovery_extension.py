@@ -11,13 +11,13 @@ from discovery_worlds import Oracle, colliders, random_dag
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from crda_spec.discovery.extension import BY_ORDER, declarable
-from crda_spec.discovery.fci import fci
-from crda_spec.discovery.found import DiscoveredGraph, FoundEdge
-from crda_spec.discovery.pc import SearchSettings, pc
+from crda_spec.discovery import DiscoveredGraph, FoundEdge
+from crda_spec.discovery.fci import Fci
+from crda_spec.discovery.findings import BY_ORDER, declarable
+from crda_spec.discovery.pc import Pc
 from crda_spec.errors import GraphError
 
-DEEP = SearchSettings(max_depth=9)
+DEEP = {"max_depth": 9}  # deeper than a spec may ask for
 
 
 def letters(d):
@@ -45,7 +45,7 @@ def test_the_draft_of_a_cpdag_is_a_member_of_its_class(seed):
     dag = random_dag(rng, int(rng.integers(2, 8)), rng.uniform(0.2, 0.8))
     columns = tuple(sorted(dag.nodes))
     names = letters(len(columns))
-    search = pc(Oracle(dag, columns), names, settings=DEEP)
+    search = Pc.model_construct(**DEEP).search(Oracle(dag, columns), names)
     linked = [name for name in names if search.neighbours(name)]
     assume(linked)
     draft = declarable(search, target=linked[int(rng.integers(len(linked)))])
@@ -78,7 +78,7 @@ def test_the_draft_of_a_pag_separates_what_the_truth_separates(seed):
     measured = rng.choice(total, min(total, int(rng.integers(2, 6))), replace=False)
     columns = tuple(sorted(measured.tolist()))
     names = letters(len(columns))
-    search = fci(Oracle(dag, columns), names, settings=DEEP)
+    search = Fci.model_construct(**DEEP).search(Oracle(dag, columns), names)
     linked = [name for name in names if search.neighbours(name)]
     assume(linked)
     draft = declarable(search, target=linked[-1])

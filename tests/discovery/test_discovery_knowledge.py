@@ -7,10 +7,10 @@ from discovery_worlds import Oracle, ancestors, linear_world, random_dag
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crda_spec.discovery.fci import fci
-from crda_spec.discovery.knowledge import Knowledge, complaints_about
-from crda_spec.discovery.partial import PartialCorrelation
-from crda_spec.discovery.pc import SearchSettings, pc
+from crda_spec.discovery.conditional import PartialCorrelation
+from crda_spec.discovery.fci import Fci
+from crda_spec.discovery.knowledge import Knowledge
+from crda_spec.discovery.pc import Pc
 from crda_spec.errors import SpecError
 from crda_spec.independence import correlation_matrix
 
@@ -21,12 +21,12 @@ WHERE = "causal.discovery.knowledge"
     ("knowledge", "expected"),
     [
         pytest.param(
-            Knowledge(required=(("a", "b"),), forbidden=(("b", "c"), ("a", "b"))),
+            Knowledge(required=("a -> b",), forbidden=("b -> c", "a -> b")),
             [f"{WHERE}.required.0: a -> b is required and forbidden (forbidden.1); keep one of the two"],
             id="required-and-forbidden",
         ),
         pytest.param(
-            Knowledge(tiers=(("a",), ("b",)), required=(("b", "a"),)),
+            Knowledge(tiers=(("a",), ("b",)), required=("b -> a",)),
             [
                 (
                     f"{WHERE}.required.0: b -> a runs from tier 1 back to tier 0; "
@@ -36,7 +36,7 @@ WHERE = "causal.discovery.knowledge"
             id="against-tiers",
         ),
         pytest.param(
-            Knowledge(required=(("a", "b"), ("b", "c"), ("c", "a"))),
+            Knowledge(required=("a -> b", "b -> c", "c -> a")),
             [
                 (
                     f"{WHERE}.required.2: the required edges run in a circle: c -> a -> b -> c; "
@@ -46,12 +46,12 @@ WHERE = "causal.discovery.knowledge"
             id="circle",
         ),
         pytest.param(
-            Knowledge(required=(("a", "a"),)),
+            Knowledge(required=("a -> a",)),
             [f"{WHERE}.required.0: a -> a would make a column its own cause; remove it"],
             id="own-cause",
         ),
         pytest.param(
-            Knowledge(required=(("a", "b"), ("a", "c"), ("b", "c")), roots=("b",), noise=("c",), leaves=("a",)),
+            Knowledge(required=("a -> b", "a -> c", "b -> c"), roots=("b", "c"), leaves=("a",)),
             [
                 (
                     f"{WHERE}.required.0: a -> b is required, but nothing causes 'b' (roots); "
@@ -62,19 +62,19 @@ WHERE = "causal.discovery.knowledge"
                     "remove it, or take 'a' out of leaves"
                 ),
                 (
-                    f"{WHERE}.required.1: a -> c is required, but nothing causes 'c' (noise); "
-                    "remove it, or take 'c' out of noise"
+                    f"{WHERE}.required.1: a -> c is required, but nothing causes 'c' (roots); "
+                    "remove it, or take 'c' out of roots"
                 ),
                 (
                     f"{WHERE}.required.1: a -> c is required, but 'a' causes nothing (leaves); "
                     "remove it, or take 'a' out of leaves"
                 ),
                 (
-                    f"{WHERE}.required.2: b -> c is required, but nothing causes 'c' (noise); "
-                    "remove it, or take 'c' out of noise"
+                    f"{WHERE}.required.2: b -> c is required, but nothing causes 'c' (roots); "
+                    "remove it, or take 'c' out of roots"
                 ),
             ],
-            id="roots-noise-leaves",
+            id="roots-leaves",
         ),
         pytest.param(
             Knowledge(tiers=(("a", "b"), ("a",))),
@@ -82,7 +82,7 @@ WHERE = "causal.discovery.knowledge"
             id="two-tiers",
         ),
         pytest.param(
-            Knowledge(tiers=(("aa",),), required=(("a", "d"),), roots=("b", "e")),
+            Knowledge(tiers=(("aa",),), required=("a -> d",), roots=("b", "e")),
             [
                 f"{WHERE}.tiers.0.0: 'aa' is not among the columns that are searched; did you mean 'a'?",
                 f"{WHERE}.required.0: 'd' is not among the columns that are searched; the columns are: a, b, c",
@@ -93,27 +93,43 @@ WHERE = "causal.discovery.knowledge"
     ],
 )
 def test_contradictions_are_named_all_at_once_and_at_their_place(knowledge, expected):
-    assert [complaint.headline() for complaint in complaints_about(knowledge, ["a", "b", "c"])] == expected
+    assert [complaint.headline() for complaint in knowledge.complaints(["a", "b", "c"])] == expected
     with pytest.raises(SpecError) as caught:
-        pc(PartialCorrelation.of(np.eye(3), 50), ["a", "b", "c"], knowledge=knowledge)
+        knowledge.check(["a", "b", "c"])
     assert len(caught.value.complaints) == len(expected)
 
 
-def true_knowledge(rng: np.random.Generator, dag: nx.DiGraph) -> Knowledge:
-    """Random things that are so."""
+def test_no_search_begins_on_a_contradiction_and_other_columns_are_left_out():
+    test, names = PartialCorrelation.of(np.eye(3), 50), ["a", "b", "c"]
+    with pytest.raises(SpecError, match="the required edges run in a circle"):
+        Pc(knowledge=Knowledge(required=("a -> b -> c -> a",))).search(test, names)
+    other = Knowledge(tiers=(("d",),), required=("a -> d",), forbidden=("d -> b",), roots=("e",))
+    assert Pc(knowledge=other).search(test, names) == Pc().search(test, names)
+
+
+def test_an_edge_of_a_chain_is_complained_about_where_the_chain_is_written():
+    knowledge = Knowledge(required=("c -> d", "a -> b -> b"), forbidden=("b -> c -> a", "a -> c -> d"))
+    assert [complaint.headline() for complaint in knowledge.complaints()] == [
+        f"{WHERE}.required.0: c -> d is required and forbidden (forbidden.1); keep one of the two",
+        f"{WHERE}.required.1: b -> b would make a column its own cause; remove it",
+    ]
+
+
+def true_knowledge(rng: np.random.Generator, dag: nx.DiGraph) -> tuple[Knowledge, tuple[str, ...]]:
+    """Random things that are so, and the columns that are noise."""
     d = len(dag)
     names = [f"x{i:02d}" for i in range(d)]
     order = list(nx.topological_sort(dag))
     at = int(rng.integers(0, d + 1))
     absent = [(names[i], names[j]) for i in range(d) for j in range(d) if i != j and not dag.has_edge(i, j)]
-    return Knowledge(
+    knowledge = Knowledge(
         tiers=tuple(tuple(names[i] for i in part) for part in (order[:at], order[at:])) if rng.random() < 0.5 else (),
-        required=tuple((names[i], names[j]) for i, j in dag.edges if rng.random() < 0.3),
-        forbidden=tuple(edge for edge in absent if rng.random() < 0.2),
+        required=tuple(f"{names[i]} -> {names[j]}" for i, j in dag.edges if rng.random() < 0.3),
+        forbidden=tuple(" -> ".join(edge) for edge in absent if rng.random() < 0.2),
         roots=tuple(names[i] for i in dag if not dag.in_degree(i) and rng.random() < 0.3),
         leaves=tuple(names[i] for i in dag if not dag.out_degree(i) and rng.random() < 0.3),
-        noise=tuple(names[i] for i in dag if not dag.in_degree(i) and rng.random() < 0.2),
     )
+    return knowledge, tuple(names[i] for i in dag if not dag.in_degree(i) and rng.random() < 0.2)
 
 
 @settings(max_examples=80, deadline=None)
@@ -121,15 +137,16 @@ def true_knowledge(rng: np.random.Generator, dag: nx.DiGraph) -> Knowledge:
 def test_true_knowledge_keeps_pc_right_and_makes_it_know_no_less(seed, d):
     rng = np.random.default_rng(seed)
     dag = random_dag(rng, d, rng.uniform(0.2, 0.6))
-    knowledge = true_knowledge(rng, dag)
+    knowledge, noise = true_knowledge(rng, dag)
     names = [f"x{i:02d}" for i in range(d)]
-    oracle, chosen = Oracle(dag, tuple(range(d))), SearchSettings(max_depth=d)
-    plain, informed = (pc(oracle, names, settings=chosen, knowledge=k) for k in (Knowledge(), knowledge))
+    oracle, deep = Oracle(dag, tuple(range(d))), Pc.model_construct(max_depth=d)
+    plain = deep.search(oracle, names)
+    informed = deep.model_copy(update={"knowledge": knowledge}).search(oracle, names, noise=noise)
     links = {frozenset((names[i], names[j])) for i, j in dag.edges}
     assert {frozenset((edge.first, edge.second)) for edge in informed.edges} == links
     assert set(plain.directed) <= set(informed.directed) <= {(names[i], names[j]) for i, j in dag.edges}
     assert informed.conflicted == ()
-    assert set(knowledge.required) <= set(informed.directed)
+    assert {(edge.tail, edge.head) for edge in knowledge.edges.required} <= set(informed.directed)
 
 
 @settings(max_examples=60, deadline=None)
@@ -142,9 +159,8 @@ def test_true_knowledge_keeps_fci_right(seed):
     order = [i for i in nx.topological_sort(dag) if i in columns]
     at = int(rng.integers(1, 5))
     tiers = tuple(tuple(f"x{i:02d}" for i in part) for part in (order[:at], order[at:]))
-    chosen = SearchSettings(max_depth=5)
-    free = fci(Oracle(dag, columns), names, settings=chosen)
-    found = fci(Oracle(dag, columns), names, settings=chosen, knowledge=Knowledge(tiers=tiers))
+    free = Fci(max_depth=5).search(Oracle(dag, columns), names)
+    found = Fci(max_depth=5, knowledge=Knowledge(tiers=tiers)).search(Oracle(dag, columns), names)
     ends = lambda graph: {frozenset((edge.first, edge.second)) for edge in graph.edges}  # noqa: E731
     assert ends(found) == ends(free)
     for a, b in found.directed:
@@ -164,8 +180,8 @@ def test_knowledge_binds_against_the_data_and_the_result_says_so():
     free = rng.normal(size=1000)
     test = PartialCorrelation.of(*correlation_matrix(np.column_stack([a, b, c, free])))
     names = ["a", "b", "c", "free"]
-    assert [str(edge) for edge in pc(test, names).edges] == ["a -> b", "c -> b"]
-    known = pc(test, names, knowledge=Knowledge(tiers=(("b",), ("a",)), required=(("free", "c"),)))
+    assert [str(edge) for edge in Pc().search(test, names).edges] == ["a -> b", "c -> b"]
+    known = Pc(knowledge=Knowledge(tiers=(("b",), ("a",)), required=("free -> c",))).search(test, names)
     assert [(str(edge), edge.by_knowledge) for edge in known.edges] == [
         ("b -> a", True),
         ("b -> c", False),  # free has no link to b, so c is a common effect
@@ -174,7 +190,7 @@ def test_knowledge_binds_against_the_data_and_the_result_says_so():
     assert known.notes == (
         "The data suggest that b is caused by both a and c; what you told the search rules that out, and was followed.",
     )
-    apart = pc(test, names, knowledge=Knowledge(forbidden=(("a", "b"), ("b", "a"))))
+    apart = Pc(knowledge=Knowledge(forbidden=("a -> b", "b -> a"))).search(test, names)
     assert apart.edge("a", "b") is None
     assert (apart.separating_set("a", "b"), apart.p_value("a", "b")) == (None, 0.0)
 
@@ -183,7 +199,7 @@ def test_later_tiers_are_never_conditioned_on():
     x = linear_world(np.random.default_rng(5), d=8, n=200, density=0.5, shuffled=False)
     names = [f"x{i}" for i in range(8)]
     tiers = (tuple(names[:4]), tuple(names[4:]))
-    found = pc(PartialCorrelation.of(*correlation_matrix(x)), names, knowledge=Knowledge(tiers=tiers))
+    found = Pc(knowledge=Knowledge(tiers=tiers)).search(PartialCorrelation.of(*correlation_matrix(x)), names)
     early = set(tiers[0])
     for i, j in found.evidence.separating:
         if {names[i], names[j]} <= early:
@@ -198,9 +214,9 @@ def test_noise_shares_no_hidden_cause_and_roots_may():
             return 1.0, 0.0
 
     names = ["z", "x", "y"]
-    rooted = fci(Dependent(), names, knowledge=Knowledge(roots=("z", "x")))
+    rooted = Fci(knowledge=Knowledge(roots=("z", "x"))).search(Dependent(), names)
     assert [str(edge) for edge in rooted.edges] == ["z <-> x", "z o-> y", "x o-> y"]
-    noisy = fci(Dependent(), names, knowledge=Knowledge(noise=("z", "x")))
+    noisy = Fci().search(Dependent(), names, noise=("z", "x"))
     assert [str(edge) for edge in noisy.edges] == ["z -> y", "x -> y"]
-    leaf = fci(Dependent(), names, knowledge=Knowledge(leaves=("y",), required=(("x", "y"),)))
+    leaf = Fci(knowledge=Knowledge(leaves=("y",), required=("x -> y",))).search(Dependent(), names)
     assert [str(edge) for edge in leaf.edges] == ["z o-o x", "z o-> y", "x -> y"]

@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from crda_spec.discovery._protocol import BatchedTest, ask_all
-from crda_spec.discovery.partial import PartialCorrelation
-from crda_spec.discovery.pc import pc
+from crda_spec.discovery.conditional import BatchedTest, PartialCorrelation, ask_all
+from crda_spec.discovery.pc import Pc
 from crda_spec.discovery.skeleton import skeleton_of
 from crda_spec.independence import correlation_matrix
 from crda_spec.independence.mixed import MixedTest
@@ -150,7 +149,7 @@ def test_the_names_of_labels_do_not_matter():
 
 def test_pc_finds_the_common_cause_of_mixed_columns():
     x = mixed_world(np.random.default_rng(6), 2000, effect=0.0)
-    found = pc(MixedTest.of(x, TYPES), ["cause", "group", "number", "other", "flag"])
+    found = Pc().search(MixedTest.of(x, TYPES), ["cause", "group", "number", "other", "flag"])
     assert {str(edge) for edge in found.edges} == {f"cause -- {name}" for name in ("group", "number", "other", "flag")}
     assert found.separating_set("group", "number") == ("cause",)
 
@@ -178,7 +177,7 @@ def test_no_table_gives_nan_or_an_exception(seed, n):
     types = rng.choice(["continuous", "integer", "category", "boolean"], size=5).tolist()
     x = rng.integers(0, int(rng.integers(1, 6)), size=(n, 5)).astype(float)
     x[:, 3] = x[:, 0]
-    found = pc(MixedTest.of(x, types), list("abcde"))
+    found = Pc().search(MixedTest.of(x, types), list("abcde"))
     evidence = found.evidence
     assert ((evidence.p_values >= 0.0) & (evidence.p_values <= 1.0)).all()
     assert ((evidence.statistics >= 0.0) & (evidence.statistics <= 1.0 + 1e-9)).all()

@@ -9,9 +9,9 @@ from discovery_worlds import Oracle, cpdag, linear_world, random_dag
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crda_spec.discovery.knowledge import Constraints
-from crda_spec.discovery.partial import PartialCorrelation
-from crda_spec.discovery.pc import SearchSettings, pc
+from crda_spec.discovery.conditional import PartialCorrelation
+from crda_spec.discovery.knowledge import Constraints, Knowledge
+from crda_spec.discovery.pc import Pc
 from crda_spec.discovery.skeleton import pc_skeleton, skeleton_of
 from crda_spec.errors import DataError
 from crda_spec.independence import correlation_matrix
@@ -42,7 +42,7 @@ class OneByOne:
 def test_with_an_oracle_pc_finds_exactly_the_class_of_the_true_graph(seed, d, rule):
     rng = np.random.default_rng(seed)
     dag = random_dag(rng, d, rng.uniform(0.2, 0.7))
-    found = pc(Oracle(dag, tuple(range(d))), letters(d), settings=SearchSettings(max_depth=d, colliders=rule))
+    found = Pc.model_construct(max_depth=d, colliders=rule).search(Oracle(dag, tuple(range(d))), letters(d))
     directed, undirected = cpdag(dag)
     assert number(found.directed) == directed
     assert number(found.undirected) == undirected
@@ -74,10 +74,10 @@ def test_the_order_of_the_columns_changes_nothing(seed, rule):
     x = linear_world(rng, d=14, n=120, density=0.25)
     order = rng.permutation(14)
     names = letters(14)
-    chosen = SearchSettings(colliders=rule)
-    one = pc(PartialCorrelation.of(*correlation_matrix(x)), names, settings=chosen)
+    chosen = Pc(colliders=rule)
+    one = chosen.search(PartialCorrelation.of(*correlation_matrix(x)), names)
     shuffled = PartialCorrelation.of(*correlation_matrix(x[:, order]))
-    other = pc(shuffled, [names[k] for k in order], settings=chosen)
+    other = chosen.search(shuffled, [names[k] for k in order])
     assert set(other.directed) == set(one.directed)
     assert {frozenset(pair) for pair in other.undirected} == {frozenset(pair) for pair in one.undirected}
     assert {frozenset(pair) for pair in other.conflicted} == {frozenset(pair) for pair in one.conflicted}
@@ -88,7 +88,7 @@ def test_what_stays_directed_is_acyclic_and_conflicts_do_occur():
     conflicts = 0
     for seed in range(30):
         x = linear_world(np.random.default_rng(500 + seed), d=12, n=60, density=0.4)
-        found = pc(PartialCorrelation.of(*correlation_matrix(x)), letters(12))
+        found = Pc().search(PartialCorrelation.of(*correlation_matrix(x)), letters(12))
         assert nx.is_directed_acyclic_graph(nx.DiGraph(list(found.directed)))
         assert len(found.edges) == len(found.directed) + len(found.undirected) + len(found.conflicted)
         conflicts += len(found.conflicted)
@@ -103,7 +103,7 @@ def test_a_conflict_is_marked_and_said():
             apart = {(0, 2): (), (1, 3): (), (0, 3): ()}
             return (0.0, 1.0) if apart.get((i, j)) == given else (0.8, 0.0)
 
-    found = pc(Told(), ["a", "b", "c", "d"])
+    found = Pc().search(Told(), ["a", "b", "c", "d"])
     assert [str(edge) for edge in found.edges] == ["a -> b", "b <-> c", "d -> c"]
     assert found.conflicted == (("b", "c"),)
     assert found.notes == ("The data argue for both directions between b and c: do not rely on either.",)
@@ -127,7 +127,7 @@ def test_the_rules_differ_where_sets_disagree(rule, edges):
             del given
             return (0.0, 1.0) if (i, j) == (0, 2) else (0.8, 0.0)
 
-    found = pc(Told(), ["a", "b", "c"], settings=SearchSettings(colliders=rule))
+    found = Pc(colliders=rule).search(Told(), ["a", "b", "c"])
     assert [str(edge) for edge in found.edges] == edges
 
 
@@ -139,8 +139,8 @@ def test_the_majority_decides_where_the_conservative_rule_does_not():
             return (0.0, 1.0) if (i, j) == (0, 1) and given in ((), (3,), (2, 3)) else (0.8, 0.0)
 
     names = ["a", "b", "c", "d"]
-    majority = pc(Told(), names, settings=SearchSettings(colliders="majority"))
-    conservative = pc(Told(), names, settings=SearchSettings(colliders="conservative"))
+    majority = Pc(colliders="majority").search(Told(), names)
+    conservative = Pc(colliders="conservative").search(Told(), names)
     assert [str(edge) for edge in majority.edges] == ["a -> c", "a -- d", "b -> c", "b -- d", "d -> c"]
     assert conservative.directed == ()
 
@@ -148,7 +148,7 @@ def test_the_majority_decides_where_the_conservative_rule_does_not():
 def test_a_budget_that_is_hit_is_said_in_words():
     x = linear_world(np.random.default_rng(12), d=8, n=100, density=0.8)
     test = PartialCorrelation.of(*correlation_matrix(x))
-    found = pc(test, letters(8), settings=SearchSettings(budget=28))
+    found = Pc(budget=28).search(test, letters(8))
     assert (found.tests, found.depth_reached, found.budget_hit) == (28, 0, True)
     assert found.notes[0] == (
         "The search stopped before it tried sets of 1 columns: they would take more than the 28 tests allowed. Links "
@@ -156,18 +156,18 @@ def test_a_budget_that_is_hit_is_said_in_words():
         "forbidden edges), so that it has less to try."
     )
     few = pc_skeleton(test.r, test.n, alpha=0.05).tests
-    fell_back = pc(test, letters(8), settings=SearchSettings(budget=few, colliders="majority"))
+    fell_back = Pc(budget=few, colliders="majority").search(test, letters(8))
     assert fell_back.budget_hit
     assert fell_back.notes[0] == (
         "Comparing all separating sets would take more than the 0 tests left, so directions were decided by the set "
         "that cut each link."
     )
-    assert fell_back.edges == pc(test, letters(8), settings=SearchSettings(budget=few)).edges
+    assert fell_back.edges == Pc(budget=few).search(test, letters(8)).edges
 
 
 def test_columns_need_names_of_their_own():
     with pytest.raises(DataError) as caught:
-        pc(PartialCorrelation.of(np.eye(3), 50), ["a", "b", "a"])
+        Pc().search(PartialCorrelation.of(np.eye(3), 50), ["a", "b", "a"])
     assert str(caught.value) == "two columns are called 'a'; rename one"
 
 
@@ -176,15 +176,15 @@ def test_degenerate_columns_have_defined_outcomes(rule):
     rng = np.random.default_rng(21)
     a = rng.normal(size=40)
     x = np.column_stack([a, a, np.full(40, 2.0), a + rng.normal(size=40)])
-    found = pc(PartialCorrelation.of(*correlation_matrix(x)), list("abcd"), settings=SearchSettings(colliders=rule))
+    found = Pc(colliders=rule).search(PartialCorrelation.of(*correlation_matrix(x)), list("abcd"))
     # A copy determines a, so nothing is left to test given it: the three stay linked. The constant is alone.
     assert [str(edge) for edge in found.edges] == ["a -- b", "a -- d", "b -- d"]
     assert found.separating_set("c", "a") == ()
-    few = pc(PartialCorrelation.of(*correlation_matrix(x[:3])), list("abcd"), settings=SearchSettings(colliders=rule))
+    few = Pc(colliders=rule).search(PartialCorrelation.of(*correlation_matrix(x[:3])), list("abcd"))
     assert (few.depth_reached, few.tests, len(few.undirected)) == (-1, 0, 6)
     wide = rng.normal(size=(8, 20))
-    assert pc(PartialCorrelation.of(*correlation_matrix(wide)), letters(20)).depth_reached <= 4
-    assert pc(PartialCorrelation.of(np.eye(0), 10), []).edges == ()
+    assert Pc().search(PartialCorrelation.of(*correlation_matrix(wide)), letters(20)).depth_reached <= 4
+    assert Pc().search(PartialCorrelation.of(np.eye(0), 10), []).edges == ()
 
 
 def test_separating_sets_behave_as_a_mapping():
@@ -203,7 +203,9 @@ def test_separating_sets_behave_as_a_mapping():
 def test_nothing_known_changes_nothing():
     x = linear_world(np.random.default_rng(32), d=9, n=100, density=0.4)
     matrix, n = correlation_matrix(x)
-    free, bound = (pc_skeleton(matrix, n, alpha=0.05, constraints=c) for c in (None, Constraints.none(9)))
+    free, bound = (
+        pc_skeleton(matrix, n, alpha=0.05, constraints=c) for c in (None, Constraints.of(Knowledge(), letters(9)))
+    )
     assert (free.adjacent == bound.adjacent).all()
     assert free.separating == bound.separating
     assert free.tests == bound.tests

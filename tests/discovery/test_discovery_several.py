@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import networkx as nx
 import numpy as np
@@ -11,19 +12,22 @@ from discovery_worlds import Oracle, linear_world, random_dag
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crda_spec.discovery.columns import Search, conditional_test
+from crda_spec.discovery import DiscoveredGraph, FoundEdge, Stability
+from crda_spec.discovery.conditional import GcmTest, PartialCorrelation, conditional_test
 from crda_spec.discovery.consensus import consensus
-from crda_spec.discovery.fci import fci, possibly_confounded_with
-from crda_spec.discovery.found import DiscoveredGraph, FoundEdge
-from crda_spec.discovery.ges import ges
-from crda_spec.discovery.nonlinear import GcmTest
-from crda_spec.discovery.partial import PartialCorrelation
-from crda_spec.discovery.pc import SearchSettings
-from crda_spec.discovery.stability import stability
+from crda_spec.discovery.fci import Fci, possibly_confounded_with
+from crda_spec.discovery.ges import Ges
+from crda_spec.discovery.pc import Pc
 from crda_spec.errors import DataError, GraphError
 from crda_spec.independence.mixed import MixedTest
+from crda_spec.records import Column
 
-NUMBERS = ("continuous",) * 5
+
+def columns_of(names, types) -> tuple[Column, ...]:
+    return tuple(Column(name=name, type=kind) for name, kind in zip(names, types, strict=True))
+
+
+NUMBERS = columns_of("abcde", ("continuous",) * 5)
 
 
 def collider_world(n: int, seed: int = 0) -> np.ndarray:
@@ -42,13 +46,13 @@ def graph(*edges: str, names: str = "abc", method: str = "pc", kind: str = "cpda
 
 def test_ges_finds_the_same_graph_as_pc_where_it_is_plain_to_see():
     x = collider_world(800)
-    found = ges(x, list("abcde"), NUMBERS)
+    found = Ges().find(x, NUMBERS)
     assert [str(edge) for edge in found.edges] == ["a -> c", "b -> c", "c -> d"]
     assert (found.method, found.kind, found.alpha, found.notes) == ("ges", "cpdag", None, ())
     assert found.separating_set("a", "b") is None
     assert found.p_value("a", "b") is None
-    assert Search(method="ges", names=tuple("abcde"), types=NUMBERS)(x) == found
-    by_tests = Search(method="pc", names=tuple("abcde"), types=NUMBERS, settings=SearchSettings(alpha=0.001))(x)
+    assert Ges().graph(x, NUMBERS, seed=0) == found
+    by_tests = Pc(alpha=0.001).find(x, NUMBERS)
     assert [str(edge) for edge in by_tests.edges] == [str(edge) for edge in found.edges]
 
 
@@ -56,16 +60,16 @@ def test_ges_leaves_out_what_has_no_score_and_takes_categories():
     x = collider_world(300)
     table = np.column_stack([x[:, :3], x[:, 0] - x[:, 1], np.full(300, 7.0), x[:, 2] > 0, x[:, 2] <= 0])
     types = ("continuous",) * 5 + ("category",) * 2
-    found = ges(table, list("abcdefg"), types)
+    found = Ges().find(table, columns_of("abcdefg", types))
     assert found.notes == ("GES left out columns that are constant or that others determine: d, e, g.",)
     assert "f" in {name for edge in found.edges for name in (edge.first, edge.second)}
-    alone = ges(np.ones((9, 2)), ["a", "b"], ("continuous",) * 2)
+    alone = Ges().find(np.ones((9, 2)), NUMBERS[:2])
     assert alone.edges == ()
 
 
 def test_ges_needs_more_rows_than_columns():
     with pytest.raises(DataError) as caught:
-        ges(collider_world(6), list("abcde"), NUMBERS)
+        Ges().find(collider_world(6), NUMBERS)
     assert str(caught.value) == (
         "GES scores 5 columns from 6 rows without a missing value; "
         "it needs more rows than columns: search fewer columns, or use pc"
@@ -121,18 +125,18 @@ def test_consensus_says_what_is_wrong():
 @pytest.mark.parametrize("scheme", ["bootstrap", "half"])
 def test_stability_is_the_same_to_the_byte_at_any_number_of_workers(scheme):
     x = collider_world(150)
-    search = Search(method="pc", names=tuple("abcde"), types=NUMBERS)
-    one, two = (stability(search, x, resamples=12, seed=3, scheme=scheme, workers=workers) for workers in (1, 2))
+    search, twelve = partial(Pc().find, columns=NUMBERS), Stability(resamples=12, scheme=scheme)
+    one, two = (twelve.repeat(search, x, seed=3, workers=workers) for workers in (1, 2))
     assert one.linked.tobytes() == two.linked.tobytes()
     assert one.directed.tobytes() == two.directed.tobytes()
     assert one.graph == two.graph
-    other = stability(search, x, resamples=12, seed=4, scheme=scheme)
+    other = twelve.repeat(search, x, seed=4)
     assert one.linked.tobytes() != other.linked.tobytes()
 
 
 def test_stable_edges_are_the_true_ones():
     x = collider_world(400)
-    found = stability(Search(method="pc", names=tuple("abcde"), types=NUMBERS), x, resamples=40, seed=0)
+    found = Stability(resamples=40, scheme="bootstrap").repeat(partial(Pc().find, columns=NUMBERS), x, seed=0)
     assert found.stable(0.9) == (("a", "c"), ("b", "c"), ("c", "d"))
     assert (found.linked == found.linked.T).all()
     assert (found.directed + found.directed.T <= found.linked + 1e-12).all()
@@ -144,7 +148,7 @@ def test_stable_edges_are_the_true_ones():
 
 def test_stability_of_a_pag_counts_its_marks_too():
     x = collider_world(400)
-    found = stability(Search(method="fci", names=tuple("abcde"), types=NUMBERS), x, resamples=5, seed=0)
+    found = Stability(resamples=5, scheme="bootstrap").repeat(partial(Fci().find, columns=NUMBERS), x, seed=0)
     assert [str(edge) for edge in found.graph.edges] == ["a o-> c", "b o-> c", "c -> d"]
     assert all(0.0 < edge.same_mark <= edge.frequency <= 1.0 for edge in found.graph.edges)
 
@@ -154,7 +158,7 @@ def test_the_test_is_chosen_by_the_types():
     assert isinstance(conditional_test(x, ("continuous", "integer")), PartialCorrelation)
     assert isinstance(conditional_test(x, ("continuous", "category")), MixedTest)
     assert isinstance(conditional_test(x, ("continuous", "boolean")), MixedTest)
-    assert isinstance(conditional_test(x, ("continuous", "category"), shape="nonlinear"), GcmTest)
+    assert isinstance(conditional_test(x, ("continuous", "category"), dependence="nonlinear"), GcmTest)
 
 
 def test_the_nonlinear_test_sees_a_parabola_and_keeps_links_that_it_cannot_test():
@@ -162,17 +166,15 @@ def test_the_nonlinear_test_sees_a_parabola_and_keeps_links_that_it_cannot_test(
     a = rng.normal(size=400)
     b = a**2 + 0.5 * rng.normal(size=400)
     x = np.column_stack([a, b, b + 0.5 * rng.normal(size=400), a, np.ones(400)])
-    chosen = SearchSettings(alpha=0.01)
     straight, curved = (
-        Search(method="pc", names=tuple("abcde"), types=NUMBERS, shape=shape, settings=chosen)(x)
-        for shape in ("linear", "nonlinear")
+        Pc(alpha=0.01, dependence=dependence).find(x, NUMBERS) for dependence in ("linear", "nonlinear")
     )
     assert {frozenset(pair) for pair in straight.undirected} == {frozenset("bc"), frozenset("ad")}
     # d is a copy of a: given one of them nothing is left of the other, so both keep their link with b.
     linked = {frozenset((edge.first, edge.second)) for edge in curved.edges}
     assert linked == {frozenset("ab"), frozenset("bd"), frozenset("ad"), frozenset("bc")}
     assert curved.separating_set("a", "c") == ("b",)
-    few = Search(method="pc", names=tuple("abcde"), types=NUMBERS, shape="nonlinear")(x[:15])
+    few = Pc(dependence="nonlinear").find(x[:15], NUMBERS)
     assert len(few.edges) == 10
 
 
@@ -185,7 +187,7 @@ def test_no_confounded_column_goes_unnamed(seed):
     columns = tuple(sorted(rng.choice(8, 6, replace=False).tolist()))
     hidden = set(dag) - set(columns)
     names = [f"x{i}" for i in columns]
-    found = fci(Oracle(dag, columns), names, settings=SearchSettings(max_depth=6))
+    found = Fci.model_construct(max_depth=6).search(Oracle(dag, columns), names)
     for y in columns:
         tied = {
             x for u in hidden for x in columns if x != y and shares(dag, hidden, u, x) and shares(dag, hidden, u, y)
@@ -201,7 +203,7 @@ def shares(dag: nx.DiGraph, hidden: set[int], cause: int, effect: int) -> bool:
 def test_a_visible_edge_is_not_confounded():
     """i -> x -> y with i and y apart: had x and y a hidden cause in common, i and y would be tied given x."""
     dag = nx.DiGraph([(0, 2), (1, 2), (2, 3)])
-    found = fci(Oracle(dag, (0, 1, 2, 3)), ["i", "j", "x", "y"])
+    found = Fci().search(Oracle(dag, (0, 1, 2, 3)), ["i", "j", "x", "y"])
     assert [str(edge) for edge in found.edges] == ["i o-> x", "j o-> x", "x -> y"]
     assert possibly_confounded_with(found, "y") == ()
     assert possibly_confounded_with(found, "x") == ("i", "j")
@@ -220,7 +222,7 @@ def test_fci_stops_at_its_budget_and_says_so():
     x = linear_world(np.random.default_rng(12), d=8, n=100, density=0.8)
     test = conditional_test(x, ("continuous",) * 8)
     names = [f"x{i}" for i in range(8)]
-    found = fci(test, names, settings=SearchSettings(budget=28))
+    found = Fci(budget=28).search(test, names)
     assert (found.tests, found.depth_reached, found.budget_hit) == (28, 0, True)
     assert found.notes[0].startswith("The search stopped before it tried sets of 1 columns")
     assert {edge.mark for edge in found.edges} <= {"o-o", "o->", "<->", "->"}

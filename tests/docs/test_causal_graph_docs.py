@@ -7,8 +7,8 @@ import pytest
 import yaml
 from docs_builder import PAGE, WITHOUT_DATA, builder
 
+from crda_spec.scm.falsify import Falsify
 from crda_spec.scm.formats import parse_edges, read_graph
-from crda_spec.spec.causal import Falsify
 
 AGAIN = "the page is stale; run: python docs/build_traps.py"
 ARROWS = {("severity", "dose"), ("severity", "recovery"), ("dose", "recovery")}

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from docs_builder import PAGE, WITHOUT_DATA, builder
 
-from crda_spec.scm.falsify import falsify
+from crda_spec.scm.falsify import Falsify
 from crda_spec.seeds import stream
 from crda_spec.spec.build import build_plan
 from crda_spec.spec.check import known_graph, load_spec
@@ -115,7 +115,7 @@ def refutation(file):
     split, _ = build_plan(spec, draft).load()
     rng = stream(spec.seed, "falsify")
     graph = known_graph(spec, draft).graph
-    return falsify(graph, split.train, alpha=0.05, permutations=100, on_falsified="abstain", rng=rng)
+    return Falsify().test(graph, split.train, rng=rng)
 
 
 def test_the_data_cannot_refute_the_books_graph(example):

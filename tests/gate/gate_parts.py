@@ -7,22 +7,18 @@ import numpy as np
 from pydantic import Field
 
 from crda_spec.counterfactual.partition import (
-    Choice,
     DeclaredPartitioner,
     DiscoveredPartitioner,
-    MethodFinder,
-    Screening,
+    Partition,
 )
 from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.policies import Jitter
 from crda_spec.counterfactual.procedure import Procedure
 from crda_spec.data.folds import Division
-from crda_spec.discovery.columns import Search
-from crda_spec.discovery.pc import SearchSettings
+from crda_spec.discovery import Pc
 from crda_spec.gate.cross_validate import CrossValidation, fold_models, run_fold
 from crda_spec.gate.tests import Wilcoxon
 from crda_spec.gate.verdict import judge, paired_losses, passes, tested_p_value
-from crda_spec.independence import Pearson
 from crda_spec.records import Column, Cost, Table, Teacher
 from crda_spec.regressors import BaseRegressor, EarlyStopping, Fitter
 from crda_spec.regressors._protocol import LogUniform, Space
@@ -38,7 +34,7 @@ from crda_spec.regressors.teachers import (
 from crda_spec.regressors.teachers.fold_models import fold_context
 from crda_spec.scm.formats.edges import from_edges
 
-SCREENING = Screening(screen=Pearson(), threshold=0.1, alpha=0.05)
+SCREENED = {"joint": None, "residuals": "in_sample"}
 
 
 def table(x, y, groups=None):
@@ -129,15 +125,12 @@ def committee(*members, folds="gate"):
     return CommitteeTeacher(folds=folds).model_copy(update={"members": seats})
 
 
-FINDER = MethodFinder(search=Search(method="pc", names=(), types=(), settings=SearchSettings(max_depth=2)))
-
-
 def procedure(train, *, regressor=None, declared=True, keep=(), **changes):
     """Algorithm 1 with least squares; every feature of a declared graph causes y."""
     names = train.names
     graph = from_edges([f"{{{' '.join(names)}}} -> y"], columns=(*names, "y"), target="y", features=names)
-    known = DeclaredPartitioner(graph=graph, screening=SCREENING, choice=Choice(keep=keep))
-    found = DiscoveredPartitioner(finder=FINDER, screening=SCREENING, choice=Choice(max_features=2))
+    known = DeclaredPartitioner(graph=graph, choice=Partition(keep=keep, **SCREENED))
+    found = DiscoveredPartitioner(discovery=Pc(max_depth=2), choice=Partition(max_features=2, **SCREENED))
     plain = Procedure(
         regressor=regressor or Squares(),
         fill="median",

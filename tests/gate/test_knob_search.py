@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from gate_parts import Squares, Watching, context_of, fold_outcomes, one_fold, poisoned, procedure, table
 
-from crda_spec.counterfactual.partition import Choice
+from crda_spec.counterfactual.partition import Partition
 from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.policies import Jitter, Resample, Scale
 from crda_spec.counterfactual.procedure import augment, tune
@@ -151,14 +151,14 @@ def test_every_knob_is_set_where_it_belongs():
         policies={"resample": Resample()},
     )
     start = procedure(
-        train, perturbation=Perturbation(default=Scale(reach=0.7)), factor=1.0, choice=Choice(keep=("x2",))
+        train, perturbation=Perturbation(default=Scale(reach=0.7)), factor=1.0, choice=Partition(keep=("x2",))
     )
     values = {"retention": 0.25, "weight": 0.5, "factor": 3, "reach": 0.2, "max_features": 2, "teacher": "bagged"}
     changed = space.applied(start, values)
     assert (changed.retention, changed.weight, changed.factor) == (0.25, 0.5, 3.0)
     assert changed.perturbation.default == Scale(reach=0.2)
     assert changed.teacher == BaggedTeacher(members=4)
-    assert changed.choice == Choice(keep=("x2",), max_features=2)
+    assert changed.choice == Partition(keep=("x2",), max_features=2)
     assert changed.partitioner.choice.max_features == 2
     assert space.applied(start, {"policy": "resample"}).perturbation.default == Resample()
     assert space.applied(start, {}) == start

@@ -8,8 +8,8 @@ from crda_spec.independence import Distance, Hsic, MutualInformation, Pearson, S
 
 # Fewer shuffles than by default: a test must be quick, and the level of a shuffled p-value does not hang on them.
 SCREENS: tuple[Screen, ...] = (Pearson(), Spearman(), Distance(), Hsic(), MutualInformation(permutations=19))
-NAMES = [screen.name for screen in SCREENS]
-SEES_ANYTHING = tuple(screen for screen in SCREENS if screen.name not in ("pearson", "spearman"))
+NAMES = [screen.kind for screen in SCREENS]
+SEES_ANYTHING = tuple(screen for screen in SCREENS if screen.kind not in ("pearson", "spearman"))
 
 
 def null(kind: str, n: int, d: int, *, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

@@ -11,7 +11,7 @@ from crda_spec.independence import Pearson, Screen, correlation_matrix, fisher_z
 
 def test_the_screen_has_its_name_and_fits_the_protocol():
     screen: Screen = Pearson()
-    assert screen.name == "pearson"
+    assert screen.kind == "pearson"
 
 
 @pytest.mark.parametrize("n", [3, 4, 10, 300])

@@ -117,7 +117,7 @@ def test_the_level_holds(screen, n):
     0.07 is allowed, or what a screen with a true level of 0.05 stays below in 999 of 1000 such tests, since the costly
     screens leave us few draws; `benchmarks/screens.py` measures more finely.
     """
-    cost = {"pearson": 1, "spearman": 1, "hsic": 2, "distance": 4, "mutual_information": 8}[screen.name]
+    cost = {"pearson": 1, "spearman": 1, "hsic": 2, "distance": 4, "mutual_information": 8}[screen.kind]
     features = (100 if n < 1000 else 30) // cost
     rejected = []
     for kind in NULLS:
@@ -133,13 +133,13 @@ def test_a_linear_tie_is_seen(screen):
     assert _power(screen, "linear", n=120) >= 0.9
 
 
-@pytest.mark.parametrize("screen", SEES_ANYTHING, ids=lambda screen: screen.name)
+@pytest.mark.parametrize("screen", SEES_ANYTHING, ids=lambda screen: screen.kind)
 @pytest.mark.parametrize("kind", ["square", "spread"])
 def test_ties_that_no_correlation_shows_are_seen(screen, kind):
     assert _power(screen, kind, n=200) >= 0.9
 
 
-@pytest.mark.parametrize("screen", [Pearson(), Spearman()], ids=lambda screen: screen.name)
+@pytest.mark.parametrize("screen", [Pearson(), Spearman()], ids=lambda screen: screen.kind)
 def test_correlations_are_blind_to_a_changing_spread(screen):
     """Why the other screens exist."""
     assert _power(screen, "spread", n=200) <= 0.4

@@ -58,7 +58,7 @@ def test_a_single_odd_row_has_no_distance_variance():
     assert (result.statistic.tolist(), result.p_value.tolist()) == ([0.0], [1.0])
 
 
-@pytest.mark.parametrize("screen", [Distance(permutations=99), Hsic(permutations=99)], ids=lambda screen: screen.name)
+@pytest.mark.parametrize("screen", [Distance(permutations=99), Hsic(permutations=99)], ids=lambda screen: screen.kind)
 def test_shuffles_decide_near_the_threshold_and_only_there(screen):
     rng = stream(3, "near")
     z = rng.normal(size=60)

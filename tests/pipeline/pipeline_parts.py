@@ -5,12 +5,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from crda_spec.counterfactual.partition import Choice, DeclaredPartitioner, Screening
+from crda_spec.counterfactual.partition import DeclaredPartitioner, Partition
 from crda_spec.data.assemble import assemble
 from crda_spec.data.dataset import Dataset
 from crda_spec.data.sources import Synthetic
 from crda_spec.data.worlds import WORLDS
-from crda_spec.independence import Pearson
 from crda_spec.pipeline import run
 from crda_spec.scm.formats.edges import from_edges
 from crda_spec.spec.build import build_plan
@@ -61,8 +60,8 @@ def certified(name, feature):
         latents=world.hidden,
         noise_parents=world.noise_parents(),
     )
-    screening = Screening(screen=Pearson(), threshold=0.1, alpha=0.05)
-    return DeclaredPartitioner(graph=graph, screening=screening, choice=Choice(perturb=(feature,)))
+    choice = Partition(perturb=(feature,), joint=None, residuals="in_sample")
+    return DeclaredPartitioner(graph=graph, choice=choice)
 
 
 def true_outcomes(table, sample, action):

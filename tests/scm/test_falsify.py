@@ -10,7 +10,7 @@ from crda_spec.data.worlds import WORLDS, World
 from crda_spec.errors import GraphError
 from crda_spec.records import Column, Falsification, Table
 from crda_spec.scm import falsify as module
-from crda_spec.scm.falsify import falsify
+from crda_spec.scm.falsify import Falsify
 from crda_spec.scm.formats import from_edges
 from crda_spec.scm.graph import CausalGraph, Edge
 
@@ -58,9 +58,11 @@ def graph_of(world: World, *, without: tuple[str, ...] = (), adding: tuple[str, 
     )
 
 
-def run(graph: CausalGraph, table: Table, *, seed: int = 0, permutations: int = 0, **more) -> Falsification:
-    settings = {"alpha": 0.05, "on_falsified": "abstain", **more}
-    return falsify(graph, table, permutations=permutations, rng=np.random.default_rng(seed), **settings)
+def run(
+    graph: CausalGraph, table: Table, *, seed: int = 0, permutations: int = 0, on_falsified="abstain", **more
+) -> Falsification:
+    test = Falsify(permutations=permutations, on_falsified=on_falsified).test
+    return test(graph, table, rng=np.random.default_rng(seed), **more)
 
 
 def test_right_graphs_are_falsified_in_at_most_alpha_of_runs():

@@ -7,19 +7,20 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from crda_spec.counterfactual.partition import Partition
 from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.policies import Jitter, Resample, Scale
 from crda_spec.data.contract import ColumnContract
 from crda_spec.data.dataset import Dataset, MissingDrop
 from crda_spec.data.sources import Csv
 from crda_spec.data.split import ColumnSplit, FractionSplit
+from crda_spec.discovery import Pc
 from crda_spec.gate.tests import Wilcoxon
 from crda_spec.regressors import EarlyStopping, Linear, Mlp, Ridge, Xgboost
 from crda_spec.regressors.teachers import BaggedTeacher, CommitteeTeacher, CrossfitTeacher, SingleTeacher, Student
-from crda_spec.spec.causal import Causal, EdgesGraph, PcDiscovery
+from crda_spec.spec.causal import Causal, EdgesGraph
 from crda_spec.spec.counterfactual import Counterfactual
 from crda_spec.spec.load import read_draft
-from crda_spec.spec.partition import Partition
 from crda_spec.spec.render import redact_url, render, resolved
 from crda_spec.spec.run import RunSpec
 from crda_spec.spec.tune import NoTuning, RandomizedTuning
@@ -78,7 +79,7 @@ REGRESSORS = st.one_of(
     ),
 )
 CAUSAL = st.one_of(
-    st.builds(Causal, discovery=st.builds(PcDiscovery, kind=st.just("pc"), alpha=FRACTION)),
+    st.builds(Causal, discovery=st.builds(Pc, kind=st.just("pc"), alpha=FRACTION)),
     st.builds(
         Causal,
         graph=st.builds(

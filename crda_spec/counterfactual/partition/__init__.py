@@ -5,26 +5,8 @@ search and a screen decide, as in the paper. Either way the survivors are ranked
 the chosen ones are checked together; everything is computed from training rows.
 """
 
-from crda_spec.counterfactual.partition.choice import Choice, Joint, Partitioner
+from crda_spec.counterfactual.partition.choice import Partition, Partitioner
 from crda_spec.counterfactual.partition.declared import DeclaredPartitioner
-from crda_spec.counterfactual.partition.discovered import (
-    ConsensusFinder,
-    DiscoveredPartitioner,
-    Finder,
-    MethodFinder,
-    Resampling,
-)
-from crda_spec.counterfactual.partition.evidence import Screening
+from crda_spec.counterfactual.partition.discovered import DiscoveredPartitioner
 
-__all__ = [
-    "Choice",
-    "ConsensusFinder",
-    "DeclaredPartitioner",
-    "DiscoveredPartitioner",
-    "Finder",
-    "Joint",
-    "MethodFinder",
-    "Partitioner",
-    "Resampling",
-    "Screening",
-]
+__all__ = ["DeclaredPartitioner", "DiscoveredPartitioner", "Partition", "Partitioner"]

@@ -1,17 +1,21 @@
-"""The choice among the features that may move: the user's pins, the paper's ranking, and the joint check."""
+"""The `partition` section of a spec: the choice among the features that may move.
+
+The user's pins, the paper's ranking, and the joint check.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Literal, Protocol
+from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
+from pydantic import Field
 
-from crda_spec.counterfactual.partition.evidence import numbers
-from crda_spec.independence import JointCheck, JointResult
-from crda_spec.records import Array, Certificate, FeatureVerdict, JointEvidence, Table
+from crda_spec.independence import JointCheck, JointResult, Pearson, Screen, numbers
+from crda_spec.records import Array, Certificate, FeatureVerdict, JointEvidence, Residuals, Table
 from crda_spec.seeds import stream
+from crda_spec.strict import ColumnName, Strict
 
 
 class Partitioner(Protocol):
@@ -30,13 +34,38 @@ class Partitioner(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
-    """What the user wants of the features that may move."""
+class Partition(Strict):
+    """How X_P is chosen among the features that the graph, or the search, allows."""
 
-    max_features: int | None = None
-    perturb: tuple[str, ...] | None = None
-    keep: tuple[str, ...] = ()
+    screen: Screen = Field(
+        Pearson(),
+        description="The empirical check on the residual. It decides when no graph is declared, else it only warns.",
+    )
+    joint: JointCheck | None = Field(
+        JointCheck(), description="The check of all features that would move, together; null: none."
+    )
+    residuals: Residuals = Field(
+        "out_of_fold",
+        description=(
+            "Which residual is screened: of rows that the model has not seen, or of its own training rows, where a "
+            "flexible model hides dependence (the paper)."
+        ),
+    )
+    max_features: int | None = Field(
+        None,
+        ge=1,
+        description="At most this many features move: those most tied to the target and least to the residual.",
+    )
+    perturb: tuple[ColumnName, ...] | None = Field(
+        None, min_length=1, description="Only these features may move; each must be allowed by the graph."
+    )
+    keep: tuple[ColumnName, ...] = Field((), description="These features never move.")
+
+    @property
+    def screened(self) -> str:
+        """The residuals that are screened, in words."""
+        unseen = self.residuals == "out_of_fold"
+        return "residuals of rows that the model had not seen" if unseen else "the model's own training residuals"
 
     def leaves(self, name: str) -> str:
         """Why the user leaves this feature alone; empty when the user does not."""
@@ -45,16 +74,7 @@ class Choice:
         return "partition.perturb does not name it" if self.perturb is not None and name not in self.perturb else ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Joint:
-    """The check of all chosen features together, and what follows when it fails."""
-
-    check: JointCheck
-    alpha: float
-    on_failure: Literal["prune", "warn"]
-
-
-def choose(verdicts: Sequence[FeatureVerdict], choice: Choice) -> tuple[FeatureVerdict, ...]:
+def choose(verdicts: Sequence[FeatureVerdict], choice: Partition) -> tuple[FeatureVerdict, ...]:
     """Leaves X_P with what the user allows, the best-ranked first; equal ranks go by the table's order."""
     allowed = [verdict for verdict in verdicts if verdict.perturbable and not choice.leaves(verdict.name)]
     ranked = sorted(allowed, key=lambda verdict: -verdict.evidence["rank_score"])
@@ -68,7 +88,7 @@ def choose(verdicts: Sequence[FeatureVerdict], choice: Choice) -> tuple[FeatureV
     )
 
 
-def _kept_because(verdict: FeatureVerdict, choice: Choice, places: dict[str, int]) -> str:
+def _kept_because(verdict: FeatureVerdict, choice: Partition, places: dict[str, int]) -> str:
     if choice.leaves(verdict.name):
         return f"it may move, but {choice.leaves(verdict.name)}"
     of = len(places)
@@ -79,7 +99,7 @@ def checked_jointly(
     train: Table,
     residuals: Array,
     verdicts: Sequence[FeatureVerdict],
-    joint: Joint,
+    joint: JointCheck,
     *,
     seed: int,
     index: tuple[int, ...],
@@ -108,11 +128,11 @@ def checked_jointly(
 
 
 def _ask(
-    train: Table, residuals: Array, moving: Sequence[str], joint: Joint, *, seed: int, index: tuple[int, ...]
+    train: Table, residuals: Array, moving: Sequence[str], joint: JointCheck, *, seed: int, index: tuple[int, ...]
 ) -> JointResult:
     columns, owner = numbers(train)
     moves = np.isin(owner, train.positions(moving))
-    return joint.check(columns[:, moves], columns[:, ~moves], residuals, rng=stream(seed, "joint-check", *index))
+    return joint(columns[:, moves], columns[:, ~moves], residuals, rng=stream(seed, "joint-check", *index))
 
 
 def _pruned_because(found: JointResult, moving: Sequence[str]) -> str:
@@ -126,7 +146,7 @@ def _pruned_because(found: JointResult, moving: Sequence[str]) -> str:
 
 
 def _evidence(
-    found: JointResult, joint: Joint, moving: Sequence[str], pruned: Sequence[str], *, failed: bool
+    found: JointResult, joint: JointCheck, moving: Sequence[str], pruned: Sequence[str], *, failed: bool
 ) -> JointEvidence:
     them = (
         "The feature that moves helps" if len(moving) == 1 else f"Together, the {len(moving)} features that move help"

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from crda_spec.counterfactual.act import Propagation
-from crda_spec.counterfactual.partition.choice import Choice, Joint, checked_jointly, choose
-from crda_spec.counterfactual.partition.evidence import Screening, disagreement, screened
+from crda_spec.counterfactual.partition.choice import Partition, checked_jointly, choose
+from crda_spec.counterfactual.partition.evidence import disagreement, screened
 from crda_spec.records import Array, Certificate, FeatureVerdict, Table
 from crda_spec.scm.certificate import certify_named, graph_certificate, lemma_holds
 from crda_spec.scm.graph import CausalGraph
+
+if TYPE_CHECKING:
+    from crda_spec.counterfactual.act import Propagation
 
 _FOLLOWING = (
     "each feature that follows is a function of its causes plus noise that adds to it (a label: one draw a row)"
@@ -22,9 +25,7 @@ class DeclaredPartitioner:
     """The expert's graph decides; the screen and the joint check say where the data disagree."""
 
     graph: CausalGraph
-    screening: Screening
-    choice: Choice
-    joint: Joint | None = None
+    choice: Partition
     propagation: Propagation | None = None  # None: what a moved feature causes is held fixed
 
     def foreseen(self, features: Sequence[str]) -> tuple[FeatureVerdict, ...]:
@@ -35,15 +36,15 @@ class DeclaredPartitioner:
     def partition(self, train: Table, residuals: Array, *, seed: int, index: tuple[int, ...]) -> Certificate:
         """Certifies each feature, warns where the residual disagrees, then chooses."""
         proved = graph_certificate(self.graph, train.names)
-        evidence = screened(train, residuals, self.screening, seed=seed, index=index)
+        evidence = screened(train, residuals, self.choice.screen, seed=seed, index=index)
         verdicts = [
             replace(verdict, evidence=found.numbers, warning=disagreement(found) if verdict.perturbable else "")
             for verdict, found in zip(proved.features, evidence, strict=True)
         ]
         chosen = self._chosen(verdicts)
         together = None
-        if self.joint is not None:
-            rule = replace(self.joint, on_failure="warn")
+        if self.choice.joint is not None:
+            rule = self.choice.joint.model_copy(update={"on_failure": "warn"})
             _, together = checked_jointly(train, residuals, chosen, rule, seed=seed, index=index)
         moved = tuple(verdict.name for verdict in chosen if verdict.perturbable)
         followers = () if self.propagation is None else self.propagation.followers(train.names, moved)
@@ -55,7 +56,7 @@ class DeclaredPartitioner:
             lemma_holds=holds,
             propagated=followers,
             joint=together,
-            method=f"The graph was held against {self.screening.whose}: {self.screening.words}.",
+            method=f"The graph was held against {self.choice.screened}: {self.choice.screen.words}.",
             assumes=proved.assumes if self.propagation is None else (*proved.assumes, _FOLLOWING),
         )
 

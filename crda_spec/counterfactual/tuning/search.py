@@ -13,7 +13,7 @@ import optuna
 from optuna.pruners import MedianPruner, NopPruner
 from optuna.samplers import TPESampler
 
-from crda_spec.counterfactual.partition import Choice, Partitioner
+from crda_spec.counterfactual.partition import Partition, Partitioner
 from crda_spec.counterfactual.policies import BasePolicy
 from crda_spec.counterfactual.procedure import Procedure, Tuned, augment, fit_augmented, tune_regressor
 from crda_spec.data.folds import scoring_folds
@@ -143,7 +143,7 @@ class KnobSpace:
         if "teacher" in values:
             changes["teacher"] = self.teachers[str(values["teacher"])]
         if "max_features" in values:
-            changes["choice"] = replace(procedure.choice, max_features=int(values["max_features"]))
+            changes["choice"] = procedure.choice.model_copy(update={"max_features": int(values["max_features"])})
             changes["partitioner"] = _with_choice(procedure.partitioner, **changes)
         perturbation = procedure.perturbation.model_copy(update={"default": policy})
         return replace(procedure, perturbation=perturbation, **changes)
@@ -175,8 +175,8 @@ class _Remembering:
     """A partitioner that is asked the same again and again: its answer is a function of rows, residuals and choice."""
 
     partitioner: Partitioner
-    choice: Choice
-    memo: dict[tuple[Choice, bytes], Certificate]
+    choice: Partition
+    memo: dict[tuple[Partition, bytes], Certificate]
 
     def partition(self, train: Table, residuals: Array, *, seed: int, index: tuple[int, ...]) -> Certificate:
         """The certificate, the one of an earlier trial where nothing that it depends on has changed."""
@@ -201,7 +201,7 @@ class InnerFold:
     context: FoldContext
     gate_folds: int
     _fitter: Fitter | None = field(default=None, init=False)
-    _certificates: dict[tuple[Choice, bytes], Certificate] = field(default_factory=dict, init=False)
+    _certificates: dict[tuple[Partition, bytes], Certificate] = field(default_factory=dict, init=False)
 
     @property
     def fitter(self) -> Fitter:

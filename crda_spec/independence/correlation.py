@@ -1,14 +1,13 @@
-"""Linear correlation: the paper's screen, the matrix that PC works from, and Fisher's z for partial correlations."""
+"""Correlation, of values (the paper's screen) or of ranks; the matrix that PC works from, and Fisher's z."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
-from scipy import special
+from pydantic import Field
 
-from crda_spec.independence._protocol import ScreenResult, standardized
+from crda_spec.independence._protocol import BaseScreen, Evidence, ScreenResult, ranks, screened, standardized
 from crda_spec.records import Array, IntArray
 
 # atanh of the largest number below 1 is about 18.4: finite, and far beyond any threshold.
@@ -22,6 +21,8 @@ def fisher_z(r: Array, n: int, given: int) -> Array:
     jointly normal. Where n <= given + 3, or r is NaN because there was nothing to correlate, no test is possible; the
     result is 0, so that a rule which cuts a link at large p-values leaves it in place.
     """
+    from scipy import special
+
     freedom = n - given - 3
     if freedom <= 0:
         return np.zeros(np.shape(r))
@@ -30,15 +31,22 @@ def fisher_z(r: Array, n: int, given: int) -> Array:
     return np.where(np.isnan(size), 0.0, p)
 
 
-@dataclass(frozen=True, slots=True)
-class Pearson:
-    """Pearson's r of each feature with the residual; the p-value is two-sided and exact under normality.
+class Pearson(BaseScreen):
+    """The paper's screen: linear correlation with the residual.
 
-    Rows in which a feature or the residual is missing (not finite) are left out for that feature. A constant, or fewer
-    than three rows, gives statistic 0 and p-value 1: nothing was seen, because nothing could be.
+    Pearson's r; the p-value is two-sided and exact under normality. Rows in which a feature or the residual is missing
+    (not finite) are left out for that feature. A constant, or fewer than three rows, gives statistic 0 and p-value 1:
+    nothing was seen, because nothing could be.
     """
 
-    name: ClassVar[str] = "pearson"
+    measure: ClassVar[str] = "correlation"
+    symbol: ClassVar[str] = "r"
+    signed: ClassVar[bool] = True
+
+    kind: Literal["pearson"] = Field("pearson", description="Linear correlation of each feature with the residual.")
+    threshold: float | None = Field(
+        0.1, gt=0, le=1, description="A correlation at least this large keeps the feature fixed; null: p-values only."
+    )
 
     def __call__(self, x: Array, z: Array, *, rng: np.random.Generator | None = None) -> ScreenResult:
         """x: (n, d) features.  z: (n,) residuals.  rng: not used.  Returns d correlations and d p-values."""
@@ -53,8 +61,43 @@ class Pearson:
         return ScreenResult(statistic=r, p_value=p, rows=rows, permutations=np.zeros(len(r), dtype=np.int64))
 
 
+class Spearman(BaseScreen):
+    """Rank correlation: any rising or falling dependence, however bent, and no outlier can fake or hide it.
+
+    Pearson's r of the ranks; equal values share their mean rank. The two-sided p-value uses Student's t, which is close
+    to the exact one from about ten rows on. Missing values and constants: as for every screen, rows left out for that
+    feature, statistic 0 and p-value 1.
+    """
+
+    measure: ClassVar[str] = "rank correlation"
+    symbol: ClassVar[str] = "rank r"
+    signed: ClassVar[bool] = True
+
+    kind: Literal["spearman"] = Field(
+        "spearman", description="Rank correlation of each feature with the residual: any monotone tie."
+    )
+    threshold: float | None = Field(
+        0.1, gt=0, le=1, description="A correlation at least this large keeps the feature fixed; null: p-values only."
+    )
+
+    def __call__(self, x: Array, z: Array, *, rng: np.random.Generator | None = None) -> ScreenResult:
+        """x: (n, d) features.  z: (n,) residuals.  rng: not used.  Returns d rank correlations and d p-values."""
+        del rng
+        return screened(x, z, _rank_correlation)
+
+
+def _rank_correlation(x: Array, z: Array) -> Evidence:
+    a, b = ranks(x), ranks(z[:, None])
+    r = standardized(a, np.ones(a.shape, dtype=np.bool_)).T @ standardized(b, np.ones(b.shape, dtype=np.bool_))[:, 0]
+    r = np.clip(r, -1.0, 1.0)
+    freedom = np.full(len(r), len(x) - 2, dtype=np.int64)
+    return r, correlation_p_value(r, freedom), np.zeros(len(r), dtype=np.int64)
+
+
 def correlation_p_value(r: Array, freedom: IntArray) -> Array:
     """P(|R| >= |r|) for R of independent normal columns: Student's t with t^2 = freedom * r^2 / (1 - r^2)."""
+    from scipy import special
+
     # The t distribution's two tails as an incomplete beta function of freedom / (freedom + t^2) = 1 - r^2.
     # (1 - r)(1 + r) keeps the digits that 1 - r^2 loses near 1.
     p = special.betainc(np.maximum(freedom, 1) / 2.0, 0.5, (1.0 - r) * (1.0 + r))

@@ -1,6 +1,11 @@
-"""Partial correlations from one correlation matrix, in batches: the fast test behind PC.
+"""The tests of conditional independence that searches ask: are columns i and j independent, given others?
 
-Rules for what cannot be computed, each on the side of keeping a link:
+Any object with `p_value` will do (an oracle in a test). One that can also answer many questions at once, `p_values`, is
+asked in batches. `conditional_test` makes the one that suits the columns' types: partial correlations for numbers, of
+blocks of columns where there is a category or a boolean (`independence.mixed`), or the generalised covariance measure.
+
+Partial correlations come from one correlation matrix, in batches: the fast test behind PC. Rules for what cannot be
+computed, each on the side of keeping a link:
 
 - A set that determines i or j (a copy, a perfect linear combination) leaves nothing to correlate: no test.
 - Collinear members of a set count once: what the earlier ones determine adds nothing.
@@ -10,14 +15,67 @@ Rules for what cannot be computed, each on the side of keeping a link:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice
+from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 
-from crda_spec.independence.pearson import fisher_z
-from crda_spec.records import Array, IntArray, read_only
+from crda_spec.independence.correlation import correlation_matrix, fisher_z
+from crda_spec.independence.gcm import Gcm
+from crda_spec.independence.mixed import MixedTest
+from crda_spec.records import Array, Column, ColumnType, IntArray, read_only
+
+Dependence = Literal["linear", "nonlinear"]
+
+
+class ConditionalTest(Protocol):
+    """A test of conditional independence between columns, which it knows by their position."""
+
+    def p_value(self, i: int, j: int, given: tuple[int, ...]) -> tuple[float, float]:
+        """The statistic, 0 when no dependence was seen, and the p-value, 0 when no test was possible.
+
+        The second rule keeps a link in place where nothing can be said about it.
+        """
+        ...
+
+
+@runtime_checkable
+class BatchedTest(Protocol):
+    """A test that answers many questions of one size at once, faster than one by one."""
+
+    def p_values(self, i: IntArray, j: IntArray, given: IntArray) -> tuple[Array, Array]:
+        """i, j: (t,) columns.  given: (t, k) the columns held fixed.  Returns t statistics and t p-values."""
+        ...
+
+
+def ask_all(test: ConditionalTest, i: IntArray, j: IntArray, given: IntArray) -> tuple[Array, Array]:
+    """The answers of any test to t questions: statistics (t,) and p-values (t,)."""
+    if isinstance(test, BatchedTest):
+        return test.p_values(i, j, given)
+    answers = [
+        test.p_value(int(a), int(b), tuple(held))
+        for a, b, held in zip(i.tolist(), j.tolist(), given.tolist(), strict=True)
+    ]
+    found = np.array(answers, dtype=np.float64).reshape(len(answers), 2)
+    return found[:, 0], found[:, 1]
+
+
+def conditional_test(x: Array, types: Sequence[ColumnType], *, dependence: Dependence = "linear") -> ConditionalTest:
+    """Partial correlations (Fisher's z) for numbers; of blocks of columns where there is a category or a boolean.
+
+    x: (n, d), categories as codes. Rows with a missing value are left out.  dependence: `nonlinear` takes the
+    generalised covariance measure instead, whatever the types: a fraction of a millisecond a test, so for a few columns
+    only.
+    """
+    if dependence == "nonlinear":
+        columns = [Column(name=str(place), type=kind) for place, kind in enumerate(types)]
+        return GcmTest(Gcm.of(x, columns))
+    if "category" in types or "boolean" in types:
+        return MixedTest.of(x, types)
+    return PartialCorrelation.of(*correlation_matrix(x))
+
 
 _BATCH = 50_000  # cells of a step's largest array: it stays in the processor's cache, whatever the number of sets
 _DETERMINED = 1e-10  # a column of variance 1 with less left than this is determined by the others
@@ -166,3 +224,35 @@ def _ratio(covariance: Array, left: Array, left_of_centre: Array) -> Array:
     covariance /= left
     np.copyto(covariance, np.inf, where=nothing)
     return covariance
+
+
+_FEWEST_ROWS = 20  # with fewer, Gcm tests nothing
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GcmTest:
+    """Gcm, with the searches' rule for what cannot be tested.
+
+    Gcm answers an impossible test with statistic 0 and p-value 1, which would cut a link. Here the p-value is then 0:
+    too few rows, or a set that determines one of the two, cut nothing. Only a constant, which without a set is the
+    one thing that cannot be tested, loses its links.
+    """
+
+    gcm: Gcm
+
+    def p_value(self, i: int, j: int, given: tuple[int, ...]) -> tuple[float, float]:
+        """The largest studentised product of residuals and its p-value."""
+        held = np.array(given, dtype=np.int64).reshape(1, len(given))
+        size, p = self.p_values(np.array([i]), np.array([j]), held)
+        return float(size[0]), float(p[0])
+
+    def p_values(self, i: IntArray, j: IntArray, given: IntArray) -> tuple[Array, Array]:
+        """The same for t questions; those that hold the same columns fixed share their regressions."""
+        asked = zip(i.tolist(), j.tolist(), map(tuple, given.tolist()), strict=True)
+        results = self.gcm.tests(list(asked))
+        size = np.array([result.statistic for result in results], dtype=np.float64)
+        p = np.array([result.p_value for result in results], dtype=np.float64)
+        rows = np.array([result.rows for result in results], dtype=np.int64)
+        impossible = (size == 0.0) & (p == 1.0)
+        p[impossible & ((rows < _FEWEST_ROWS) | (given.shape[1] > 0))] = 0.0
+        return size, p
