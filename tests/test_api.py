@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from crda_spec.api import search
+from crda_spec.discovery import Fci, Pc, Stability
 from crda_spec.records import Column, Table
-from crda_spec.spec.build import build_finder
-from crda_spec.spec.causal import FciDiscovery, PcDiscovery
 
 
 def table(x, y):
@@ -28,7 +27,7 @@ def draws(rows, seed=5):
 
 
 def searched(rows, **settings):
-    return search(rows, build_finder(PcDiscovery(kind="pc")), source="rows of a test", seed=1, **settings)
+    return search(rows, Pc(), source="rows of a test", seed=1, **settings)
 
 
 def test_too_few_rows_say_that_nothing_was_tested():
@@ -41,7 +40,7 @@ def test_pairs_that_resamples_link_often_and_all_rows_do_not_are_told():
     """Copies of rows make a bootstrap sure of links that all rows leave open: some of these tables have one."""
     told = 0
     for seed in range(20):
-        found = searched(draws(60, seed), resamples=20, scheme="bootstrap")
+        found = searched(draws(60, seed), stability=Stability(resamples=20, scheme="bootstrap"))
         linked = {frozenset((edge.first, edge.second)) for edge in found.graph.edges}
         for a, b, share in found.often:
             assert 0.5 <= share <= 1
@@ -58,24 +57,23 @@ def test_no_resamples_no_shares():
 
 def test_the_same_seed_gives_the_same_findings_and_another_one_other_resamples():
     rows = draws(200)
-    first, again = (searched(rows, resamples=15) for _ in range(2))
+    first, again = (searched(rows, stability=Stability(resamples=15)) for _ in range(2))
     assert first.graph == again.graph
-    other = search(rows, build_finder(PcDiscovery(kind="pc")), source="", seed=2, resamples=15, scheme="bootstrap")
+    other = search(rows, Pc(), source="", seed=2, stability=Stability(resamples=15, scheme="bootstrap"))
     assert [edge.frequency for edge in other.graph.edges] != []
     assert [str(edge) for edge in other.graph.edges] == [str(edge) for edge in first.graph.edges]
 
 
-@pytest.mark.parametrize("kind", [PcDiscovery, FciDiscovery])
-def test_the_picture_has_every_column_and_every_link_and_no_noise(kind):
+@pytest.mark.parametrize("discovery", [Pc(), Fci()], ids=["pc", "fci"])
+def test_the_picture_has_every_column_and_every_link_and_no_noise(discovery):
     rng = np.random.default_rng(8)
     x = rng.normal(size=(500, 3))
     x[:, 2] += x[:, 0] + x[:, 1]
-    finder = build_finder(kind(kind="pc" if kind is PcDiscovery else "fci"))
-    found = search(table(x, x[:, 2] + rng.normal(size=500)), finder, source="", seed=0)
+    found = search(table(x, x[:, 2] + rng.normal(size=500)), discovery, source="", seed=0)
     assert found.drawn.nodes == (("a", "feature"), ("b", "feature"), ("c", "feature"), ("y", "target"))
     links = {frozenset(edge[:2]) for edge in found.drawn.edges}
     assert links == {frozenset((edge.first, edge.second)) for edge in found.graph.edges}
-    assert ("o->" in {edge[2] for edge in found.drawn.edges}) == (kind is FciDiscovery)
+    assert ("o->" in {edge[2] for edge in found.drawn.edges}) == isinstance(discovery, Fci)
 
 
 def test_a_conflict_is_drawn_as_a_line_without_a_direction():
