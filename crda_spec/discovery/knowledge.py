@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -35,21 +35,10 @@ class Knowledge(Strict):
     def __bool__(self) -> bool:
         return bool(self.tiers or self.required or self.forbidden or self.roots or self.leaves)
 
-    @cached_property
+    @property
     def edges(self) -> KnownEdges:
         """The edges one by one: an entry may stand for several (a chain, a fan-out)."""
-        required, unreadable = parse_edges(self.required, path=f"{PATH}.required")
-        forbidden, illegible = parse_edges(self.forbidden, path=f"{PATH}.forbidden")
-        return KnownEdges(
-            required=tuple(edge for edge in required if edge.mark == "->"),
-            forbidden=tuple(edge for edge in forbidden if edge.mark == "->"),
-            complaints=(
-                *unreadable,
-                *_undirected("required", required),
-                *illegible,
-                *_undirected("forbidden", forbidden),
-            ),
-        )
+        return _read(self.required, self.forbidden)
 
     def check(self, names: Sequence[str] | None = None) -> None:
         """Raises a SpecError with every complaint."""
@@ -77,6 +66,17 @@ class KnownEdges:
     required: tuple[Edge, ...]
     forbidden: tuple[Edge, ...]
     complaints: tuple[Complaint, ...]
+
+
+@lru_cache(maxsize=16)  # a search on resamples asks a hundred times
+def _read(required: tuple[str, ...], forbidden: tuple[str, ...]) -> KnownEdges:
+    needed, unreadable = parse_edges(required, path=f"{PATH}.required")
+    barred, illegible = parse_edges(forbidden, path=f"{PATH}.forbidden")
+    return KnownEdges(
+        required=tuple(edge for edge in needed if edge.mark == "->"),
+        forbidden=tuple(edge for edge in barred if edge.mark == "->"),
+        complaints=(*unreadable, *_undirected("required", needed), *illegible, *_undirected("forbidden", barred)),
+    )
 
 
 def _undirected(field: str, edges: Iterable[Edge]) -> Iterator[Complaint]:

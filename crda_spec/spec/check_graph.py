@@ -28,10 +28,10 @@ from crda_spec.spec.run import RunSpec
 
 def knowledge_complaints(discovery: Discovery, names: Sequence[str]) -> Iterator[Complaint]:
     """Everything that contradicts itself or names no column, for each method of the search."""
-    several = isinstance(discovery, Consensus)
-    for place, method in enumerate(discovery.methods if isinstance(discovery, Consensus) else (discovery,)):
+    methods = discovery.methods if isinstance(discovery, Consensus) else (discovery,)
+    for place, method in enumerate(methods):
         if not isinstance(method, Ges):
-            here = f"causal.discovery.methods.{place}.knowledge" if several else PATH
+            here = PATH if method is discovery else f"causal.discovery.methods.{place}.knowledge"
             yield from (complaint.moved(PATH, here) for complaint in method.knowledge.complaints(names))
 
 

@@ -8,7 +8,7 @@ import pytest
 import yaml
 from docs_builder import builder
 
-from crda_spec.spec.causal import Knowledge, Stability
+from crda_spec.discovery import Knowledge, Stability
 from crda_spec.spec.check import known_graph, load_spec
 from crda_spec.spec.run import RunSpec
 
