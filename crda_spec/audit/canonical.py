@@ -5,18 +5,51 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
-from types import NoneType, UnionType
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from functools import cache
+from typing import Any, TypeVar, get_args, get_type_hints
 
 import numpy as np
-import numpy.typing as npt
+from pydantic import TypeAdapter
+
+from crda_spec.records import (
+    UNPUBLISHED,
+    Certificate,
+    Falsification,
+    FeatureVerdict,
+    JointEvidence,
+    Movement,
+    Remedy,
+    Sensitivity,
+    Verdict,
+)
+from crda_spec.report.words.causal import (
+    assumption_sentence,
+    falsification_sentence,
+    falsification_test,
+    joint_sentence,
+    lemma_sentence,
+    movement_sentence,
+    reason_sentence,
+    remedy_sentence,
+    sensitivity_sentence,
+    warning_sentence,
+)
+from crda_spec.report.words.discovery import inquiry_sentence, note_sentence
+from crda_spec.report.words.gate import verdict_sentence
 
 
 def plain(value: Any) -> Any:  # noqa: ANN401 - turns anything a record holds into JSON's types
-    """Dataclasses, arrays, mappings and tuples as JSON's types; a number that JSON cannot hold becomes text."""
+    """Dataclasses, arrays, mappings and tuples as JSON's types; a number that JSON cannot hold becomes text.
+
+    Facts for which a record has a sentence are written as that sentence.
+    """
     if is_dataclass(value) and not isinstance(value, type):
+        speak = _SENTENCES.get(type(value))
+        if speak is not None:
+            said = speak(value)
+            return {name: said[name] if name in said else plain(getattr(value, name)) for name in _keys(type(value))}
         return {item.name: plain(getattr(value, item.name)) for item in fields(value)}
     if isinstance(value, Mapping):
         return {str(key): plain(inner) for key, inner in value.items()}
@@ -31,6 +64,34 @@ def plain(value: Any) -> Any:  # noqa: ANN401 - turns anything a record holds in
     return value
 
 
+# By record: its keys that hold sentences. What is read back from a record says them again as they were written.
+_SENTENCES: Mapping[type, Callable[[Any], dict[str, Any]]] = {
+    FeatureVerdict: lambda one: {
+        "reason": reason_sentence(one.reason),
+        "lemma": lemma_sentence(one.lemma),
+        "warning": warning_sentence(one.warning),
+    },
+    Certificate: lambda one: {
+        "assumes": list(map(assumption_sentence, one.assumes)),
+        "notes": list(map(note_sentence, one.notes)),
+        "method": inquiry_sentence(one.method),
+    },
+    Remedy: lambda one: {"sentence": remedy_sentence(one)},
+    JointEvidence: lambda one: {"sentence": joint_sentence(one)},
+    Falsification: lambda one: {"sentence": falsification_sentence(one), "test": falsification_test(one)},
+    Sensitivity: lambda one: {"sentence": sensitivity_sentence(one)},
+    Movement: lambda one: {"sentence": movement_sentence(one)},
+    Verdict: lambda one: {"sentence": verdict_sentence(one)},
+}
+
+
+@cache
+def _keys(kind: type[Any]) -> tuple[str, ...]:
+    """What a record on disk has of this record: all but what only its sentences tell."""
+    hints = get_type_hints(kind, include_extras=True)
+    return tuple(item.name for item in fields(kind) if UNPUBLISHED not in get_args(hints[item.name]))
+
+
 def canonical_json(value: Any) -> str:  # noqa: ANN401
     """Sorted keys, two spaces, UTF-8, a final newline: equal values give equal bytes."""
     return json.dumps(plain(value), sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
@@ -43,50 +104,18 @@ def sha256_of(data: bytes | str) -> str:
 
 Record = TypeVar("Record")
 
-# Names that the records import for type checkers only, since `validate` must not wait for numpy.
-_NAMES = {"np": np, "npt": npt, "Any": Any}
-
 
 def revived(kind: type[Record], told: Mapping[str, Any]) -> Record:
     """The record whose `plain` form this is; keys that the record does not have are passed over.
 
     A key that is missing takes the field's default, so that a record written by an older version still opens; without
-    a default it is a TypeError.
+    a default it is a ValueError.
     """
-    types = record_types(kind)
-    return kind(**{name: _value(types[name], told[name]) for name in types if name in told})
+    record: Record = _reader(kind).validate_python(told)
+    return record
 
 
-def record_types(kind: type[Any]) -> dict[str, Any]:
-    """The type of each field of a record."""
-    hints = get_type_hints(kind, localns=_NAMES)
-    return {field.name: hints[field.name] for field in fields(kind) if field.init}
-
-
-def _value(kind: Any, told: Any) -> Any:  # noqa: ANN401 - any type of a record, any value of JSON
-    origin, inner = get_origin(kind), get_args(kind)
-    if origin in (Union, UnionType):
-        chosen = [one for one in inner if one is not NoneType]
-        return None if told is None else _value(chosen[0], told)
-    if origin is tuple:
-        return _tuple(inner, told)
-    if isinstance(origin, type) and issubclass(origin, Mapping):
-        return {key: _value(inner[1], one) for key, one in told.items()}
-    if origin is np.ndarray:
-        return np.array(told, dtype=get_args(inner[1])[0])
-    if isinstance(kind, type) and is_dataclass(kind):
-        return revived(kind, told)
-    if kind is float:
-        return float(told)  # a number that JSON cannot hold was written as text
-    if origin is Literal or kind in (int, str, bool, object, Any):
-        return told
-    raise TypeError(f"a record may not hold {kind}")
-
-
-def _tuple(inner: tuple[Any, ...], told: list[Any]) -> tuple[Any, ...]:
-    if len(inner) == 2 and inner[1] is Ellipsis:
-        return tuple(_value(inner[0], one) for one in told)
-    return tuple(_value(kind, one) for kind, one in zip(inner, told, strict=True))
+_reader: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)  # making one takes longer than using it
 
 
 def content_seal(record: Mapping[str, Any]) -> str:
@@ -108,22 +137,3 @@ def sealed(record: Mapping[str, Any], volatile: Mapping[str, Any]) -> dict[str, 
         "sha256": content_seal(record),
         "volatile": {**volatile, "sha256": volatile_seal(volatile)},
     }
-
-
-Schema = dict[str, Any]
-
-
-def closed_object(description: str, **properties: Schema) -> Schema:
-    """An object with these members, all of them, and no others."""
-    return {
-        "type": "object",
-        "description": description,
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
-def text(description: str) -> Schema:
-    """A string."""
-    return {"type": "string", "description": description}

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from crda_spec.audit.canonical import canonical_json, plain, revived, sha256_of
-from crda_spec.audit.certificate import certificate_record
 from crda_spec.records import (
     Abduction,
+    Certificate,
     Comparison,
     Counterfactuals,
     DataReport,
@@ -31,6 +31,9 @@ from crda_spec.records import (
     Split,
     Study,
 )
+from crda_spec.report.words.causal import followed_words
+from crda_spec.scm.certificate import graph_certificate
+from crda_spec.scm.graph import CausalGraph
 from crda_spec.seeds import STREAM_RULE, STREAMS
 
 __all__ = [
@@ -38,6 +41,7 @@ __all__ = [
     "RECORD_VERSION",
     "certificate_record",
     "data_record",
+    "foreseen_record",
     "graph_record",
     "make_record",
     "platform_record",
@@ -114,6 +118,7 @@ def _cell(value: object) -> str:
 
 
 RECORD_VERSION = 1
+CERTIFICATE_VERSION = 1
 # What only figures need is in diagnostics.json: it would be most of the record.
 LEFT_TO_FIGURES: dict[type, tuple[str, ...]] = {
     Places: ("plane", "pairs"),
@@ -205,6 +210,21 @@ def make_record(
     }
 
 
+def certificate_record(certificate: Certificate) -> dict[str, Any]:
+    """`certificate.json`: the partition, the reason for each feature, what would free the others, what is assumed."""
+    return {
+        "certificate_version": CERTIFICATE_VERSION,
+        "perturbed": list(certificate.perturbed),
+        "kept": list(certificate.kept),
+        **plain(certificate),
+    }
+
+
+def foreseen_record(graph: CausalGraph, features: Sequence[str]) -> dict[str, Any]:
+    """The same for all that a declared graph proves by itself, before a row is seen: every feature it frees moves."""
+    return certificate_record(graph_certificate(graph, features))
+
+
 def _others(result: RunResult) -> Iterator[str]:
     """The packages that only some runs use."""
     if result.settings["kind"] == "catboost":
@@ -266,7 +286,7 @@ def _counterfactuals(made: Counterfactuals | None, uncertified: list[str]) -> di
         "moved": list(made.action.moved),
         "uncertified": uncertified,
         "policies": dict(made.action.policies),
-        "propagated": dict(made.action.propagated),
+        "propagated": {name: followed_words(how) for name, how in made.action.propagated.items()},
         "clipped": dict(made.action.clipped),
         "dropped": made.action.dropped,
         "redrawn": made.action.redrawn,

@@ -28,6 +28,7 @@ from crda_spec.records import (
     Table,
     TimeOrder,
 )
+from crda_spec.report.words.causal import followed_words
 
 ROWS_HEAD = ("source", "row", "part", "gate_fold", "group", "plain_loss", "augmented_loss")
 REPEATS_HEAD = ("gate_fold", "row", "plain_loss", "augmented_loss")
@@ -47,6 +48,7 @@ LEDGER = (
     "_crda_weight",
     "_crda_trained",
 )
+
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "'")  # the last, so that a quote of ours can be told from theirs
 ONE_VALUE = ("_crda_retention", "_crda_weight")  # the same in every synthetic row, unless rows are weighted
 
@@ -148,7 +150,7 @@ def ledger_table(train: Table, action: Action | None) -> pa.Table:
     if action is None:
         return _cells_table(train, np.empty(0, np.int64), np.empty(0, np.int64), [], np.empty((2, 0)))
     cells = changed_cells(action, train.x)
-    words = {**action.policies, **action.propagated}
+    words = {**action.policies, **{name: followed_words(how) for name, how in action.propagated.items()}}
     policies = [words.get(name, "") for name in train.names]
     return _cells_table(train, cells.row + len(train) + 1, cells.column, policies, np.stack([cells.old, cells.new]))
 

@@ -130,6 +130,7 @@ def _graph_part(file: Path, out: Path, table: Scaffold) -> GraphPart:
 
 def _certified(text: str, out: Path) -> tuple[str, ...]:
     """What the declared graph says of each feature; raises whatever is wrong with the spec before it is written."""
+    from crda_spec.report.words.causal import reason_sentence
     from crda_spec.spec.check import known_graph, load_spec
 
     with tempfile.TemporaryDirectory(prefix="crda-init-") as folder:
@@ -143,7 +144,7 @@ def _certified(text: str, out: Path) -> tuple[str, ...]:
     head = f"The certificate: {len(free)} of {len(verdicts)} features may move" + (
         f": {', '.join(free)}." if free else "."
     )
-    return (head, *(f"fixed: {one.name}: {one.reason}" for one in verdicts if not one.perturbable))
+    return (head, *(f"fixed: {one.name}: {reason_sentence(one.reason)}" for one in verdicts if not one.perturbable))
 
 
 def _write(out: Path, text: str) -> None:

@@ -14,7 +14,9 @@ from crda_spec.errors import CrdaError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from crda_spec.gate.cost import CostEstimate
     from crda_spec.records import TimeOrder
+    from crda_spec.spec.check_graph import KnownGraph
     from crda_spec.spec.load import Draft
     from crda_spec.spec.run import RunSpec
 
@@ -127,30 +129,37 @@ def plan(spec: SpecFile, overrides: Overrides = None, as_json: AsJson = False) -
 
     Reads and checks the data. The count of fits is an upper bound: a fold in which nothing may move fits one less.
     """
-    from crda_spec.spec.check import load_spec
+    from crda_spec.api import estimate
+    from crda_spec.report.words.causal import reason_sentence
+    from crda_spec.spec.build import build_plan
+    from crda_spec.spec.check import known_graph, load_spec
 
     found, draft = load_spec(spec, overrides=overrides or ())
     try:
-        content = _content(found, draft)
+        outlook = estimate(build_plan(found, draft))
+        known = None if found.causal.graph is None else known_graph(found, draft)
+        content = _content(found, draft, outlook, known)
     except CrdaError as error:
         raise type(error)(draft.placed(complaint) for complaint in error.complaints) from error
     if as_json:
         sys.stdout.write(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
     else:
-        sys.stdout.write("".join(f"{line}\n" for line in _lines(content)))
+        reasons = {one.name: reason_sentence(one.reason, subject=False) for one in outlook.features}
+        causes = {} if known is None else known.graph.confounders
+        hidden = {name: f"the hidden cause of {' and '.join(ends)}" for name, ends in causes.items()}
+        sys.stdout.write("".join(f"{line}\n" for line in _lines(content, reasons, hidden)))
 
 
-def _content(spec: RunSpec, draft: Draft) -> dict[str, Any]:
-    from crda_spec.api import estimate
-    from crda_spec.spec.build import build_plan
+def _content(spec: RunSpec, draft: Draft, outlook: CostEstimate, known: KnownGraph | None) -> dict[str, Any]:
+    from crda_spec.report.words.causal import reason_sentence
 
-    outlook, choice = estimate(build_plan(spec, draft)), spec.partition
-    certificate = _certificate(spec, draft, [one.name for one in outlook.features])
+    choice = spec.partition
+    certificate = _certificate(spec, draft, known, [one.name for one in outlook.features])
     certified = {one.name: one.perturbable for one in outlook.features}
     licence = "searched" if _searches_retention(spec, draft) else outlook.licence
     # A row without noise may move any feature, unless the effects of what moves are to follow it and cannot.
     any_moves = licence != "certificate" and not spec.perturbation.propagate
-    held_back = {one.name: one.reason for one in outlook.features if not one.perturbable}
+    held_back = {one.name: reason_sentence(one.reason) for one in outlook.features if not one.perturbable}
     discovery = None if certificate or spec.causal.discovery is None else spec.causal.discovery.model_dump(mode="json")
     return {
         "name": spec.name,
@@ -213,16 +222,14 @@ def _held_back(feature: Mapping[str, Any], reasons: Mapping[str, str]) -> dict[s
     return {"status": "blocked", "reason": reasons[feature["name"]], "lemma": ""}
 
 
-def _certificate(spec: RunSpec, draft: Draft, features: Sequence[str]) -> dict[str, Any]:
+def _certificate(spec: RunSpec, draft: Draft, known: KnownGraph | None, features: Sequence[str]) -> dict[str, Any]:
     """What the declared graph proves, each line of it with its place in the file; empty without a graph."""
     from crda_spec.api import place_of
-    from crda_spec.audit.certificate import foreseen_record
-    from crda_spec.spec.check import known_graph
+    from crda_spec.audit.record import foreseen_record
 
     written = spec.causal.graph
-    if written is None:
+    if written is None or known is None:
         return {}
-    known = known_graph(spec, draft)
     graph = known.graph
     # A graph does not remember at which position of the spec's list a parent of the noise stands.
     listed = {f"{name} -> {graph.noise}": f"causal.graph.noise.{at}" for at, name in enumerate(written.noise)}
@@ -237,8 +244,8 @@ def _certificate(spec: RunSpec, draft: Draft, features: Sequence[str]) -> dict[s
     return record
 
 
-def _lines(content: dict[str, Any]) -> Iterator[str]:
-    """The plan for people."""
+def _lines(content: dict[str, Any], reasons: Mapping[str, str], hidden: Mapping[str, str]) -> Iterator[str]:
+    """The plan for people. reasons: of each feature, to stand after its name. hidden: what hidden causes are called."""
     rows, fits = content["rows"], content["fits"]
     yield f"Plan of {content['name']}"
     aside = f", {rows['tuning']} to tune" if "tuning" in rows else ""
@@ -250,8 +257,8 @@ def _lines(content: dict[str, Any]) -> Iterator[str]:
     yield f"  what may move: decided by {content['decided_by']}"
     if content["licence"] in _LICENCES:
         yield from _wrapped(_LICENCES[content["licence"]], first=4)
-    for alike in _alike(content["features"]):
-        yield from _feature(alike[0])
+    for alike in _alike(content["features"], reasons, hidden):
+        yield from _feature(alike[0], reasons, hidden)
         if alike[1:]:
             yield from _wrapped(f"the same holds for: {', '.join(one['name'] for one in alike[1:])}", first=11)
     if content["propagate"]:
@@ -260,7 +267,7 @@ def _lines(content: dict[str, Any]) -> Iterator[str]:
         most = content["max_features"]
         yield f"    at most {most} of them move (max_features): those most tied to the target"
     if content["certificate"] is not None:
-        yield from _proof(content)
+        yield from _proof(content, hidden)
     if content["tuning"] is not None:
         said = tuning_lines(content["tuning"], folds=content["gate"]["folds"], rows=rows.get("tuning", 0))
         for line in said:
@@ -274,11 +281,13 @@ def _lines(content: dict[str, Any]) -> Iterator[str]:
     yield f"  fits: at most {fits_line(fits, content['gate']['folds'])}{report}"
 
 
-def _alike(features: Iterable[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+def _alike(
+    features: Iterable[dict[str, Any]], reasons: Mapping[str, str], hidden: Mapping[str, str]
+) -> list[list[dict[str, Any]]]:
     """The features in groups about which the plan would say the same, but for their names."""
     groups: dict[str, list[dict[str, Any]]] = {}
     for feature in features:
-        said = " ".join(" ".join(_feature(feature)).split())  # however long the names make the lines
+        said = " ".join(" ".join(_feature(feature, reasons, hidden)).split())  # however long the names make the lines
         groups.setdefault(said.replace(feature["name"], ""), []).append(feature)
     return list(groups.values())
 
@@ -291,12 +300,10 @@ def _word(feature: dict[str, Any]) -> str:
     return "kept " if feature["held_by_spec"] else "moves"
 
 
-def _feature(feature: dict[str, Any]) -> Iterator[str]:
+def _feature(feature: dict[str, Any], reasons: Mapping[str, str], hidden: Mapping[str, str]) -> Iterator[str]:
     """A verdict, the lines that cause it, and what would close the path."""
-    name, reason = feature["name"], feature["reason"]
-    for start in (f"{name} is ", f"{name} acts "):  # after "name: " it need not be said again
-        if reason.startswith(start):
-            reason = start.removeprefix(f"{name} ").removeprefix("is ") + reason.removeprefix(start)
+    name = feature["name"]
+    reason = reasons[name]
     if feature["may_move"] and not feature["certified"]:
         reason = f"not certified, but without noise it may: {reason}"
     yield from _wrapped(f"{_word(feature)}  {name}: {reason}", first=4, margin=11)
@@ -304,18 +311,13 @@ def _feature(feature: dict[str, Any]) -> Iterator[str]:
         written = (f"{line['edge']} ({line['place']})".replace(" ", _HARD) for line in feature["lines"])
         yield from _wrapped(f"written: {', '.join(written)}", first=11)
     if feature["blockers"]:
-        names = " or ".join(_hidden(name) for name in feature["blockers"])
+        names = " or ".join(hidden.get(name, name) for name in feature["blockers"])
         yield from _wrapped(f"this path would close if one could hold fixed: {names}", first=11)
     if feature["status"] == "irrelevant":
         yield from _wrapped(f"lemma: {feature['lemma']}", first=11)
 
 
-def _hidden(name: str) -> str:
-    """`(a <-> b)` is the name of a hidden common cause."""
-    return f"the hidden cause of {name[1:-1].replace(' <-> ', ' and ')}" if " <-> " in name else name
-
-
-def _proof(content: dict[str, Any]) -> Iterator[str]:
+def _proof(content: dict[str, Any], hidden: Mapping[str, str]) -> Iterator[str]:
     """The lemma's check, what would free more, and what all this rests on."""
     certificate, target = content["certificate"], content["target"]
     moving = [one["status"] for one in content["features"] if one["certified"]]
@@ -323,7 +325,9 @@ def _proof(content: dict[str, Any]) -> Iterator[str]:
     parts = (f"direct causes of {target}: {causes}", f"irrelevant to it: {silent}")
     holds = "holds" if certificate["lemma_holds"] else "FAILS, which is an error of ours: please report it"
     noise, *others = certificate["noise_side"]
-    side = ", ".join((f"{noise} (the noise of {target})", *(f"{_hidden(name)} (not a feature)" for name in others)))
+    side = ", ".join(
+        (f"{noise} (the noise of {target})", *(f"{hidden.get(name, name)} (not a feature)" for name in others))
+    )
     them = "what moves" if content["licence"] == "certificate" else "what is certified"
     yield from _wrapped(f"{them} is separated from: {side}", first=2)
     nothing = "nothing may move" if content["licence"] == "certificate" else "nothing is certified"

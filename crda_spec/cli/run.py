@@ -76,11 +76,12 @@ def _report(finished: FinishedRun, spec: RunSpec, draft: Draft, *, as_json: bool
 
     from crda_spec.api import with_places
     from crda_spec.report.terminal import print_summary
+    from crda_spec.report.words.gate import verdict_sentence
 
     if as_json:
         sys.stdout.write(finished.record_json)
     elif quiet:
-        sys.stdout.write(f"{finished.result.verdict.sentence}\n{finished.folder}\n")
+        sys.stdout.write(f"{verdict_sentence(finished.result.verdict)}\n{finished.folder}\n")
     else:
         console = Console(width=None if sys.stdout.isatty() else 100)
         print_summary(with_places(finished.result, draft), name=spec.name, files=str(finished.folder), console=console)

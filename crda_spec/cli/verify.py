@@ -215,7 +215,7 @@ def _data_checks(
 
 def _proven(kept: KeptSpec) -> dict[str, Any] | None:
     """What the declared graph proves by itself; None when there is none."""
-    from crda_spec.audit.certificate import foreseen_record
+    from crda_spec.audit.record import foreseen_record
     from crda_spec.spec.check import known_graph
 
     if kept.spec.causal.graph is None:

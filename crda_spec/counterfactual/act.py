@@ -177,12 +177,12 @@ class Propagation:
             replace(
                 verdict,
                 status="blocked",
-                reason=obstacles[verdict.name].reason,
+                reason=obstacles[verdict.name],
                 witness=obstacles[verdict.name].witness,
                 lines=(),
                 blockers=(),
-                lemma="",
-                warning="",
+                lemma=None,
+                warning=None,
             )
             if verdict.name in obstacles
             else verdict
@@ -265,8 +265,7 @@ def act_on(
     train: the rows that policies draw values and partners from, and that say where the data are.
     """
     movable = perturbation.movable(moved)
-    held = {name: f"held fixed: {why}" for name, why in perturbation.held(moved).items()}
-    following = () if mechanisms is None else tuple(mechanisms.words)
+    following = () if mechanisms is None else tuple(mechanisms.facts)
     moves = plan_moves(train, movable, perturbation, following=following)
     drawing = _Drawing(
         block=block,
@@ -283,9 +282,9 @@ def act_on(
         x=drawn.x,
         source=source,
         moved=movable,
-        policies={move.feature.column.name: move.words for move in moves} | held,
+        policies={move.feature.column.name: move.words for move in moves},
         clipped=drawn.clipped(moves) | drawn.followed,
-        propagated={} if mechanisms is None else mechanisms.words,
+        propagated={} if mechanisms is None else mechanisms.facts,
         unmoved=int(drawn.still.sum()),
         dropped=int(outside.sum()),
         redrawn=int(redrawn.sum()),

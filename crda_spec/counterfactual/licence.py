@@ -12,7 +12,18 @@ from dataclasses import replace
 
 from crda_spec.counterfactual.act import Propagation
 from crda_spec.counterfactual.partition import Partition
-from crda_spec.records import Action, Certificate, FeatureVerdict, Licence, Licensed, Movement
+from crda_spec.records import (
+    Action,
+    Certificate,
+    FeatureVerdict,
+    Licence,
+    Licensed,
+    Movement,
+    Obstacle,
+    Outranked,
+    Reason,
+    Stated,
+)
 from crda_spec.scm.propagation import propagable
 
 _BARRED = ("blocked", "undrawn")  # what only a row without noise may move
@@ -34,25 +45,25 @@ def licensed(
     licence = licence_of(retention)
     if licence == "certificate":
         return Licensed(licence=licence, names=certificate.perturbed)
-    left = {verdict.name: why for verdict in certificate.features if (why := choice.leaves(verdict.name))}
+    names = [verdict.name for verdict in certificate.features]
+    left: dict[str, Reason] = {name: why for name in names if (why := choice.leaves(name))}
     wanted = [verdict for verdict in certificate.features if verdict.name not in left]
     # As in `choose`: the most tied to the target and least to the residual first, equal ranks in the table's order.
     ranked = [one.name for one in sorted(wanted, key=lambda verdict: -verdict.evidence.get("rank_score", 0.0))]
-    stuck: dict[str, str] = {}
+    stuck: dict[str, Obstacle] = {}
     taken = ranked[: choice.max_features]
     while propagation is not None and taken:
-        names = [verdict.name for verdict in certificate.features]
         obstacles = propagable(propagation.graph, names, taken, keep=propagation.keep).obstacles
         if not obstacles:
             break
-        stuck |= {name: obstacle.reason for name, obstacle in obstacles.items()}
+        stuck |= obstacles
         taken = [name for name in ranked if name not in stuck][: choice.max_features]
     moved = tuple(verdict.name for verdict in certificate.features if verdict.name in taken)
     # What the choice or the ranking left out is not uncertified: its status is `kept`.
     barred = {verdict.name for verdict in certificate.features if verdict.status in _BARRED}
     for place, name in enumerate(ranked, start=1):
         if name not in taken and name not in stuck:
-            left[name] = f"ranks {place} of {len(ranked)} and partition.max_features is {choice.max_features}"
+            left[name] = Outranked(place=place, of=len(ranked), limit=choice.max_features)
     return Licensed(
         licence=licence,
         names=moved,
@@ -70,20 +81,14 @@ def restated(certificate: Certificate, permit: Licensed) -> Certificate:
     if permit.licence == "certificate":
         return certificate
 
-    def reason(verdict: FeatureVerdict) -> str:
-        if verdict.status != "kept":
-            return verdict.reason
-        if verdict.name in permit.names:
-            return "it could carry its noise, too"
-        return f"it may move, but {permit.left[verdict.name]}" if verdict.name in permit.left else verdict.reason
+    def reason(verdict: FeatureVerdict) -> Reason:
+        if verdict.status == "kept" and verdict.name in permit.names:
+            return Stated(code="could_carry_noise")
+        return permit.left.get(verdict.name, verdict.reason) if verdict.status == "kept" else verdict.reason
 
     return replace(
         certificate, features=tuple(replace(verdict, reason=reason(verdict)) for verdict in certificate.features)
     )
-
-
-_WITH_NOISE = "moves: the certificate lets a row carry its noise to the new place"
-_WITHOUT = "moves: carries no noise, so only the data's support is claimed"
 
 
 def movements(certificate: Certificate, permit: Licensed, action: Action | None) -> tuple[Movement, ...]:
@@ -93,22 +98,19 @@ def movements(certificate: Certificate, permit: Licensed, action: Action | None)
     def movement(verdict: FeatureVerdict) -> Movement:
         name, certified = verdict.name, verdict.status not in _BARRED
         if name in moved:
-            said = _WITH_NOISE if permit.licence == "certificate" else _WITHOUT
-            return Movement(name=name, certified=certified, moves="moves", licence=permit.licence, sentence=said)
+            return Movement(name=name, certified=certified, moves="moves", licence=permit.licence)
         if name in followed:
-            said = "follows: a moved feature causes it"
-            return Movement(name=name, certified=certified, moves="follows", licence=permit.licence, sentence=said)
-        why = "no row was made" if name in permit.names and action is None else _stays(verdict, permit)
-        return Movement(name=name, certified=certified, moves="stays", licence=None, sentence=f"stays: {why}")
+            return Movement(name=name, certified=certified, moves="follows", licence=permit.licence)
+        unused = name in permit.names and action is None
+        why = Stated(code="no_rows") if unused else _stays(verdict, permit)
+        return Movement(name=name, certified=certified, moves="stays", licence=None, why=why)
 
     return tuple(movement(verdict) for verdict in certificate.features)
 
 
-def _stays(verdict: FeatureVerdict, permit: Licensed) -> str:
+def _stays(verdict: FeatureVerdict, permit: Licensed) -> Reason:
     """Why a feature does not move."""
     known = {**permit.stuck, **permit.left}
     if verdict.name in known:
         return known[verdict.name]
-    if verdict.status in _BARRED:
-        return "its rows would carry noise, and it is not certified"
-    return verdict.reason.removeprefix("it may move, but ")
+    return Stated(code="not_certified") if verdict.status in _BARRED else verdict.reason

@@ -13,7 +13,7 @@ from crda_spec.counterfactual.policies._protocol import inconsistent
 from crda_spec.counterfactual.sources import Sources
 from crda_spec.counterfactual.support import NoSupport, Support
 from crda_spec.errors import Complaint, show
-from crda_spec.records import Array, Column, Table
+from crda_spec.records import Array, Column, Reason, Stated, Table
 from crda_spec.strict import ColumnName, Strict
 
 
@@ -78,14 +78,14 @@ class Perturbation(Strict):
         held = self.held(moved)
         return tuple(name for name in moved if name not in held)
 
-    def held(self, moved: Sequence[str]) -> dict[str, str]:
+    def held(self, moved: Sequence[str]) -> dict[str, Reason]:
         """Why a feature that may move does not: something that it moves together with stays."""
         allowed = set(moved)
-        reasons: dict[str, str] = {}
+        reasons: dict[str, Reason] = {}
         for together in self.together:
-            stay = [show(name) for name in together if name not in allowed]
+            stay = tuple(name for name in together if name not in allowed)
             if stay:
-                why = f"it moves together with {' and '.join(stay)}, which may not move"
+                why = Stated(code="moves_together", names=stay)
                 reasons |= {name: why for name in together if name in allowed}
         return reasons
 

@@ -23,7 +23,18 @@ from pydantic import Field
 
 from crda_spec.discovery.skeleton import Skeleton
 from crda_spec.errors import Complaint, DataError, show
-from crda_spec.records import Array, Column, EdgeMark, IntArray, Table, read_only
+from crda_spec.records import (
+    Array,
+    Column,
+    EdgeMark,
+    IntArray,
+    Note,
+    SearchTie,
+    SearchUsed,
+    Table,
+    Untested,
+    read_only,
+)
 from crda_spec.seeds import integer_seed, stream
 from crda_spec.strict import Strict
 
@@ -59,7 +70,7 @@ class DiscoveredGraph:
     tests: int = 0
     depth_reached: int = -1  # the size of the largest sets tried; -1 when nothing was tested
     budget_hit: bool = False
-    notes: tuple[str, ...] = ()  # sentences for the reader: a budget that was hit, claims that knowledge overruled
+    notes: tuple[Note, ...] = ()  # for the reader: a budget that was hit, claims that knowledge overruled
     evidence: Skeleton | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -211,11 +222,15 @@ def _one(search: Callable[[Array], DiscoveredGraph], x: Array, seed: int, number
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ties:
-    """Which features are tied to the noise, and why, in words; or why nothing could be tested."""
+    """Which features are tied to the noise, and why; or why nothing could be tested."""
 
-    tied: Mapping[str, str] = field(default_factory=dict)
-    untested: str = ""
-    notes: tuple[str, ...] = ()
+    tied: Mapping[str, SearchTie] = field(default_factory=dict)
+    untested: Untested | None = None
+    notes: tuple[Note, ...] = ()
+
+
+# What a search assumes about hidden causes: the code of an `Assumption`.
+HiddenCauses = Literal["no_hidden_cause", "hidden_causes_leave_traces", "methods_see_hidden_causes"]
 
 
 class Search(Strict):
@@ -225,27 +240,16 @@ class Search(Strict):
         kind: str
         stability: Stability | None
 
-    hidden_causes: ClassVar[str] = "there is no hidden common cause that these tests cannot see"  # what it assumes
+    hidden_causes: ClassVar[HiddenCauses] = "no_hidden_cause"
 
     @abstractmethod
     def find(self, x: Array, columns: Sequence[Column], *, noise: Sequence[str] = ()) -> DiscoveredGraph:
         """The graph of these rows, (n, d), categories as codes.  noise: columns that nothing causes."""
 
     @property
-    def words(self) -> str:
-        """`PC (alpha 0.05, given up to 3 columns)`."""
-        settings = self._settings()
-        settings += [] if self.stability is None else [f"on {self.stability.resamples} resamples"]
-        return f"{self.label} ({', '.join(settings)})" if settings else self.label
-
-    @property
-    def label(self) -> str:
-        """What readers call the method: `PC`."""
-        return self.kind.upper()
-
-    def _settings(self) -> list[str]:
-        """What a reader must know of the settings."""
-        return []
+    def used(self) -> tuple[SearchUsed, ...]:
+        """The method and what a reader must know of its settings."""
+        return (SearchUsed(method=self.kind, resamples=None if self.stability is None else self.stability.resamples),)
 
     def graph(self, x: Array, columns: Sequence[Column], *, seed: int) -> DiscoveredGraph:
         """The graph of some columns; with resamples, each edge carries its share."""
@@ -262,26 +266,20 @@ class Search(Strict):
         x = np.column_stack([train.x, residuals])
         rows = int(np.isfinite(x).all(axis=1).sum())
         if rows <= 3:
-            return Ties(untested=too_few_rows(rows, train))
+            return Ties(untested=Untested(rows=rows, of=len(train)))
         find = partial(self.find, columns=columns, noise=(noise,))
-        reason = f"{self.label} finds it directly tied to the residual"
+        link = SearchTie(kind="linked", method=self.kind)
         if self.stability is None:
             graph = find(x)
-            return Ties(tied=dict.fromkeys(graph.neighbours(noise), reason), notes=graph.notes)
+            return Ties(tied=dict.fromkeys(graph.neighbours(noise), link), notes=graph.notes)
         resampled = self.stability.repeat(find, x, seed=integer_seed(seed, "search", *index))
-        tied = dict.fromkeys(resampled.graph.neighbours(noise), reason)
+        tied = dict.fromkeys(resampled.graph.neighbours(noise), link)
         for pair in resampled.stable(self.stability.threshold):
             if noise in pair:
                 other = pair[0] if pair[1] == noise else pair[1]
                 share = float(resampled.linked[train.names.index(other), -1])
-                tied[other] = f"{self.label} ties it to the residual in {share:.0%} of the resamples"
+                tied[other] = replace(link, kind="resampled", share=share)
         return Ties(tied=tied, notes=resampled.graph.notes)
-
-
-def too_few_rows(rows: int, train: Table) -> str:
-    """Why nothing could be tested."""
-    few = f"only {rows} of {len(train)} rows have no missing cell" if rows < len(train) else f"only {rows} rows"
-    return f"PC could not test anything: {few}"
 
 
 def noise_name(train: Table) -> str:

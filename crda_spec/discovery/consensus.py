@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from crda_spec.discovery._protocol import DiscoveredGraph, FoundEdge, Ties
+from crda_spec.discovery._protocol import DiscoveredGraph, FoundEdge, HiddenCauses, Ties
 from crda_spec.discovery.fci import Fci
 from crda_spec.discovery.ges import Ges
 from crda_spec.discovery.orient import in_circles
 from crda_spec.discovery.pc import Pc
 from crda_spec.errors import Complaint, GraphError, show
-from crda_spec.records import Array, Column, EdgeMark, Table
+from crda_spec.records import Array, Column, EdgeMark, Note, SearchTie, SearchUsed, Table
 from crda_spec.strict import Strict
 
 
@@ -29,15 +29,12 @@ class Consensus(Strict):
         (Pc(), Fci(), Ges()), min_length=2, max_length=9, description="The methods that vote."
     )
 
-    @property
-    def words(self) -> str:
-        """Its methods, one by one."""
-        return f"The majority of {'; '.join(method.words for method in self.methods)}"
+    hidden_causes: ClassVar[HiddenCauses] = "methods_see_hidden_causes"
 
     @property
-    def hidden_causes(self) -> str:
-        """What it assumes about them: as much as its methods do."""
-        return "there is no hidden common cause that most of the methods cannot see"
+    def used(self) -> tuple[SearchUsed, ...]:
+        """Its methods, one by one."""
+        return tuple(one for method in self.methods for one in method.used)
 
     def graph(self, x: Array, columns: Sequence[Column], *, seed: int) -> DiscoveredGraph:
         """What most methods agree on."""
@@ -46,12 +43,12 @@ class Consensus(Strict):
     def ties(self, train: Table, residuals: Array, *, seed: int, index: tuple[int, ...]) -> Ties:
         """What more than half of the methods tie to the residual."""
         found = [method.ties(train, residuals, seed=seed, index=index) for method in self.methods]
-        untested = next((one.untested for one in found if one.untested), "")
+        untested = next((one.untested for one in found if one.untested), None)
         tied = {}
         for name in train.names:
-            reasons = [one.tied[name] for one in found if name in one.tied]
-            if 2 * len(reasons) > len(found):
-                tied[name] = f"{len(reasons)} of {len(found)} methods tie it to the noise; the first: {reasons[0]}"
+            ties = [one.tied[name] for one in found if name in one.tied]
+            if 2 * len(ties) > len(found):
+                tied[name] = SearchTie(kind="votes", votes=(len(ties), len(found)), first=ties[0])
         return Ties(tied=tied, untested=untested, notes=tuple(note for one in found for note in one.notes))
 
 
@@ -80,9 +77,7 @@ def consensus(graphs: Sequence[DiscoveredGraph]) -> DiscoveredGraph:
         for (a, b), found in sorted(marks.items(), key=lambda item: (min(item[0]), max(item[0])))
     )
     notes = tuple(
-        f"The methods disagree on the direction between {edge.first} and {edge.second}."
-        for edge in edges
-        if edge.mark == "<->"
+        Note(code="methods_disagree", names=(edge.first, edge.second)) for edge in edges if edge.mark == "<->"
     )
     return DiscoveredGraph(
         method="consensus",

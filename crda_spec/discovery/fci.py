@@ -17,14 +17,14 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from crda_spec.discovery._protocol import DiscoveredGraph, FoundEdge, Ties, checked_names
+from crda_spec.discovery._protocol import DiscoveredGraph, FoundEdge, HiddenCauses, Ties, checked_names
 from crda_spec.discovery.conditional import ConditionalTest, ask_all
 from crda_spec.discovery.knowledge import BoolArray, Constraints
 from crda_spec.discovery.orient import Triple, Triples
-from crda_spec.discovery.pc import ConditionalSearch, budget_note
+from crda_spec.discovery.pc import ConditionalSearch
 from crda_spec.discovery.skeleton import SeparatingSets, Separator, Skeleton, skeleton_of
 from crda_spec.errors import Complaint, GraphError, did_you_mean, show
-from crda_spec.records import Array, EdgeMark, Table, read_only
+from crda_spec.records import Array, EdgeMark, Note, SearchTie, Table, read_only
 from crda_spec.seeds import integer_seed
 
 NONE, CIRCLE, ARROW, TAIL = 0, 1, 2, 3
@@ -287,9 +287,7 @@ class Fci(ConditionalSearch):
     columns are kept apart only when both directions are forbidden, since a hidden cause may tie all others.
     """
 
-    hidden_causes: ClassVar[str] = (
-        "a hidden cause that ties a feature to the target leaves traces that the tests can see"
-    )
+    hidden_causes: ClassVar[HiddenCauses] = "hidden_causes_leave_traces"
 
     kind: Literal["fci"] = Field(
         "fci", description="FCI; a feature that may share a hidden cause with the target stays fixed as well."
@@ -306,8 +304,8 @@ class Fci(ConditionalSearch):
             seed=integer_seed(seed, "search-target", *index),
         )
         target = train.target.name
-        reason = f"for all that FCI can tell, a hidden cause may tie it to {target}"
-        hidden = dict.fromkeys(possibly_confounded_with(pag, target), reason)
+        tie = SearchTie(kind="hidden_cause", method="fci", target=target)
+        hidden = dict.fromkeys(possibly_confounded_with(pag, target), tie)
         return Ties(tied=hidden | dict(found.tied), notes=(*found.notes, *pag.notes))
 
     def search(
@@ -471,21 +469,12 @@ _MARKS: dict[tuple[int, int], EdgeMark] = {
 
 def _notes(
     names: tuple[str, ...], skeleton: Skeleton, triples: Triples, refuted: set[Triple], budget: int, *, beyond: bool
-) -> Iterator[str]:
+) -> Iterator[Note]:
     if beyond:
-        yield (
-            f"The search beyond direct neighbours stopped at its budget of {budget:,} tests: links that it would have "
-            "cut are still there. Raise the budget, or lower max_depth."
-        )
+        yield Note(code="budget_beyond", amount=budget)
     elif skeleton.budget_hit:
-        yield budget_note(skeleton.depth_reached, budget)
+        yield Note(code="budget", amount=budget, depth=skeleton.depth_reached + 1)
     if triples.fell_back:
-        yield (
-            "Comparing all separating sets would take more tests than were left, so arrowheads were decided by the set "
-            "that cut each link."
-        )
+        yield Note(code="arrowheads_by_cutting_set")
     for i, k, j in sorted(refuted):
-        yield (
-            f"The data suggest that {names[k]} is caused by both {names[i]} and {names[j]}; "
-            "what you told the search rules that out, and was followed."
-        )
+        yield Note(code="overruled", names=(names[k], names[i], names[j]))

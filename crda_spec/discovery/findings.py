@@ -108,17 +108,8 @@ def _reached(graph: CausalGraph, start: str, searched: Mapping[str, int]) -> set
     return found - {start}
 
 
-_OPEN = "the data leave its direction open"
-_CONFLICT = "the data argue for both directions"
-_CIRCLE = "the arrows that were found run in a circle, and this one is part of it"
-_HIDDEN_TOO = "a hidden common cause may tie the two as well"
-_HIDDEN_INSTEAD = "a hidden common cause may tie the two instead, or as well"
-_OPEN_OR_HIDDEN = "the data leave its direction open, and a hidden common cause may tie the two instead"
-_SELECTED = "its marks make sense only if rows were selected by an effect; the direction is a guess"
-BY_ORDER = (
-    "no graph fits all links without a new common effect, so open directions follow the order of the columns, "
-    "the target last"
-)
+# Why the direction of an edge is a guess.
+Guess = Literal["open", "conflict", "circle", "hidden_too", "hidden_instead", "open_or_hidden", "selected"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,18 +117,12 @@ class GraphDraft:
     """A graph that can be declared, and every edge of it that is somebody's guess."""
 
     graph: CausalGraph
-    guesses: Mapping[Pair, str]  # (tail, head) of an edge -> why it needs an expert's eye
+    guesses: Mapping[Pair, Guess]  # (tail, head) of an edge -> why it needs an expert's eye
     by_order: bool  # no consistent extension exists: open links follow the order of the columns
 
-    def guess(self, edge: Edge) -> str:
-        """Why an edge is a guess; empty when the data decide it."""
-        return self.guesses.get((edge.tail, edge.head)) or self.guesses.get((edge.head, edge.tail), "")
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Every guess as a line: `dose -> recovery is a guess: the data leave its direction open`."""
-        each = (f"{edge} is a guess: {self.guess(edge)}" for edge in self.graph.edges if self.guess(edge))
-        return (*((BY_ORDER,) if self.by_order else ()), *each)
+    def guess(self, edge: Edge) -> Guess | None:
+        """Why an edge is a guess; None when the data decide it."""
+        return self.guesses.get((edge.tail, edge.head)) or self.guesses.get((edge.head, edge.tail))
 
 
 def declarable(found: DiscoveredGraph, *, target: str) -> GraphDraft:
@@ -148,7 +133,7 @@ def declarable(found: DiscoveredGraph, *, target: str) -> GraphDraft:
         raise GraphError(Complaint(code="target-missing", what=what, hint=hint))
     links = _Links.of(found)
     order, by_order = links.ordered(found.names, target)
-    guesses: dict[Pair, str] = dict(links.doubts)
+    guesses: dict[Pair, Guess] = dict(links.doubts)
     edges = [Edge(tail, head) for tail, head in links.arrows]
     edges += [Edge(a, b, "<->") for a, b in links.hidden]
     for (a, b), why in (links.undecided | links.conflicts).items():
@@ -165,15 +150,15 @@ class _Links:
 
     arrows: tuple[Pair, ...]  # (tail, head), without a circle
     hidden: tuple[Pair, ...]
-    undecided: dict[Pair, str]  # links to be directed, and what to say of it
-    conflicts: dict[Pair, str]  # the same, but they follow the order that the others give
-    doubts: dict[Pair, str]  # arrows that are directed and need an expert's eye all the same
+    undecided: dict[Pair, Guess]  # links to be directed, and what to say of it
+    conflicts: dict[Pair, Guess]  # the same, but they follow the order that the others give
+    doubts: dict[Pair, Guess]  # arrows that are directed and need an expert's eye all the same
 
     @classmethod
     def of(cls, found: DiscoveredGraph) -> _Links:
         arrows: list[Pair] = []
-        doubts: dict[Pair, str] = {}
-        undecided: dict[Pair, str] = {}
+        doubts: dict[Pair, Guess] = {}
+        undecided: dict[Pair, Guess] = {}
         for edge in found.edges:
             pair = (edge.first, edge.second)
             if edge.mark in ("->", "o->"):
@@ -183,11 +168,11 @@ class _Links:
                     doubts[pair] = why
             elif edge.mark != "<->":
                 undecided[pair] = _why_open(found, edge)
-        conflicts = dict.fromkeys(found.conflicted, _CONFLICT)
+        conflicts: dict[Pair, Guess] = dict.fromkeys(found.conflicted, "conflict")
         for pair in _circular(arrows, found.names):
             arrows.remove(pair)
             doubts.pop(pair, None)
-            conflicts[pair] = _CIRCLE
+            conflicts[pair] = "circle"
         return cls(
             arrows=tuple(arrows), hidden=found.confounded, undecided=undecided, conflicts=conflicts, doubts=doubts
         )
@@ -204,19 +189,19 @@ class _Links:
         return _places(order), True
 
 
-def _doubt(found: DiscoveredGraph, edge: FoundEdge) -> str:
-    """Why an arrow of a PAG is not sure; nothing for one that cannot be confounded, and for those of a CPDAG."""
+def _doubt(found: DiscoveredGraph, edge: FoundEdge) -> Guess | None:
+    """Why an arrow of a PAG is not sure; None for one that cannot be confounded, and for those of a CPDAG."""
     if edge.mark == "o->":
-        return _HIDDEN_INSTEAD
+        return "hidden_instead"
     if found.kind == "pag" and edge.first in possibly_confounded_with(found, edge.second):
-        return _HIDDEN_TOO
-    return ""
+        return "hidden_too"
+    return None
 
 
-def _why_open(found: DiscoveredGraph, edge: FoundEdge) -> str:
+def _why_open(found: DiscoveredGraph, edge: FoundEdge) -> Guess:
     if found.kind == "cpdag":
-        return _OPEN
-    return _OPEN_OR_HIDDEN if edge.mark == "o-o" else _SELECTED
+        return "open"
+    return "open_or_hidden" if edge.mark == "o-o" else "selected"
 
 
 def _circular(arrows: Sequence[Pair], names: Sequence[str]) -> list[Pair]:
@@ -279,17 +264,6 @@ class Findings:
     stability: Stability | None  # None: the search was not repeated
     often: tuple[tuple[str, str, float], ...]  # pairs that resamples link often and all rows together do not, and how
     comparison: Comparison | None  # None without a declared graph
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What a reader must know of the search."""
-        untested = (
-            f"Only {self.complete} rows have no missing cell: nothing could be tested, so every link is still there."
-        )
-        said = [untested] if self.graph.tests == 0 and self.graph.alpha is not None and self.complete <= 3 else []
-        if self.complete < self.rows and not said:
-            said.append(f"{self.rows - self.complete} of {self.rows} rows have a missing cell and were left out.")
-        return (*said, *self.graph.notes)
 
     @property
     def drawn(self) -> DrawnGraph:

@@ -13,7 +13,7 @@ from crda_spec.discovery._protocol import DiscoveredGraph, FoundEdge, Search, St
 from crda_spec.discovery.conditional import tidy
 from crda_spec.errors import Complaint, DataError
 from crda_spec.independence.correlation import correlation_matrix
-from crda_spec.records import Array, Column, ColumnType, EdgeMark, IntArray
+from crda_spec.records import Array, Column, ColumnType, EdgeMark, IntArray, Note
 
 _DETERMINED = 1e-10  # a column of variance 1 with less left than this is determined by the others
 
@@ -45,8 +45,7 @@ class Ges(Search):
                 )
             )
         edges = _search(whole[:, kept], [types[k] for k in kept.tolist()]) if len(kept) > 1 else {}
-        left_out = [name for place, name in enumerate(names) if place not in set(kept.tolist())]
-        note = f"GES left out columns that are constant or that others determine: {', '.join(left_out)}."
+        left_out = tuple(name for place, name in enumerate(names) if place not in set(kept.tolist()))
         named = sorted((int(kept[a]), int(kept[b]), mark) for (a, b), mark in edges.items())
         return DiscoveredGraph(
             method="ges",
@@ -56,7 +55,7 @@ class Ges(Search):
                 FoundEdge(first=names[a], second=names[b], mark=mark)
                 for a, b, mark in sorted(named, key=lambda edge: (min(edge[:2]), max(edge[:2])))
             ),
-            notes=(note,) if left_out else (),
+            notes=(Note(code="left_out", names=left_out),) if left_out else (),
         )
 
 

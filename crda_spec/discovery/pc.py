@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -16,14 +17,13 @@ from crda_spec.discovery._protocol import (
     Stability,
     Ties,
     checked_names,
-    too_few_rows,
 )
 from crda_spec.discovery.conditional import ConditionalTest, Dependence, PartialCorrelation, conditional_test
 from crda_spec.discovery.knowledge import Constraints, Knowledge
 from crda_spec.discovery.orient import ColliderRule, Orientation, Triples, classify_triples, orient
 from crda_spec.discovery.skeleton import DEFAULT_BUDGET, Separator, Skeleton, neighbours, skeleton_of
 from crda_spec.independence import correlation_matrix, numbers
-from crda_spec.records import Array, Column, EdgeMark, Table
+from crda_spec.records import Array, Column, EdgeMark, Note, SearchTie, SearchUsed, Table, Untested
 from crda_spec.strict import Fraction
 
 _SLOW_BUDGET = 500_000  # tests, when each is a computation of its own
@@ -85,11 +85,10 @@ class ConditionalSearch(Search):
         budget = DEFAULT_BUDGET if self.budget is None else self.budget
         found = neighbours(correlation, rows, len(owner), alpha=self.alpha, max_depth=self.max_depth, budget=budget)
         if found.depth_reached < 0:
-            return Ties(untested=too_few_rows(rows, train))
+            return Ties(untested=Untested(rows=rows, of=len(train)))
         names = train.names
-        linked = {names[int(owner[at])]: "PC finds it directly tied to the residual" for at in found.linked}
-        note = "the search ran out of its budget of tests: links that it did not get to test stay"
-        return Ties(tied=linked, notes=(note,) if found.budget_hit else ())
+        linked = {names[int(owner[at])]: SearchTie(kind="linked", method="pc") for at in found.linked}
+        return Ties(tied=linked, notes=(Note(code="budget_of_neighbours"),) if found.budget_hit else ())
 
     def budget_for(self, test: ConditionalTest) -> int:
         """The number of tests that may be spent."""
@@ -109,10 +108,19 @@ class ConditionalSearch(Search):
             constraints=constraints,
         )
 
-    def _settings(self) -> list[str]:
-        nonlinear = ["nonlinear ties too"] if self.dependence == "nonlinear" else []
-        bound = ["bound by what the expert knows"] if self.knowledge else []
-        return [f"alpha {self.alpha:g}", f"given up to {self.max_depth} columns", *nonlinear, *bound]
+    @property
+    def used(self) -> tuple[SearchUsed, ...]:
+        """The method and what a reader must know of its settings."""
+        (search,) = super().used
+        return (
+            replace(
+                search,
+                alpha=self.alpha,
+                max_depth=self.max_depth,
+                nonlinear=self.dependence == "nonlinear",
+                knowledge=bool(self.knowledge),
+            ),
+        )
 
 
 class Pc(ConditionalSearch):
@@ -180,27 +188,12 @@ def _edges(names: tuple[str, ...], skeleton: Skeleton, oriented: Orientation) ->
 
 def _notes(
     names: tuple[str, ...], skeleton: Skeleton, triples: Triples, oriented: Orientation, budget: int
-) -> Iterator[str]:
+) -> Iterator[Note]:
     if skeleton.budget_hit:
-        yield budget_note(skeleton.depth_reached, budget)
+        yield Note(code="budget", amount=budget, depth=skeleton.depth_reached + 1)
     if triples.fell_back:
-        yield (
-            f"Comparing all separating sets would take more than the {budget - skeleton.tests:,} tests left, so "
-            "directions were decided by the set that cut each link."
-        )
+        yield Note(code="directions_by_cutting_set", amount=budget - skeleton.tests)
     for i, j in sorted(oriented.conflicted):
-        yield f"The data argue for both directions between {names[i]} and {names[j]}: do not rely on either."
+        yield Note(code="conflict", names=(names[i], names[j]))
     for i, k, j in sorted(oriented.overruled):
-        yield (
-            f"The data suggest that {names[k]} is caused by both {names[i]} and {names[j]}; "
-            "what you told the search rules that out, and was followed."
-        )
-
-
-def budget_note(depth_reached: int, budget: int) -> str:
-    """What it means that a search stopped at its budget, and what to do."""
-    return (
-        f"The search stopped before it tried sets of {depth_reached + 1} columns: they would take more than the "
-        f"{budget:,} tests allowed. Links that such sets would have cut are still there. Raise the budget, or tell the "
-        "search what you know (tiers, forbidden edges), so that it has less to try."
-    )
+        yield Note(code="overruled", names=(names[k], names[i], names[j]))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Final, Literal, get_args
+from typing import Final, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -117,10 +117,6 @@ class BaseScreen(Strict):
     the order of the features nor the presence of another one changes what is said of a feature.
     """
 
-    measure: ClassVar[str]  # what its statistic measures, in words
-    symbol: ClassVar[str]  # what its statistic is called
-    signed: ClassVar[bool] = False  # whether the statistic's sign means something
-
     alpha: Fraction = Field(0.05, description="A p-value at most this small keeps the feature fixed.")
     adjust: Adjustment = Field(
         "none",
@@ -134,22 +130,14 @@ class BaseScreen(Strict):
     def __call__(self, x: Array, z: Array, *, rng: np.random.Generator) -> ScreenResult:
         """x: (n, d) features.  z: (n,) residuals.  rng: for the screens that shuffle.  Returns d lines of evidence."""
 
-    @property
-    def words(self) -> str:
-        """The screen and its settings: `a screen by correlation (alpha 0.05, size below 0.1)`."""
-        below = "" if self._threshold is None else f", size below {self._threshold:g}"
-        adjusted = "" if self.adjust == "none" else f", adjusted: {self.adjust}"
-        return f"a screen by {self.measure} (alpha {self.alpha:g}{below}{adjusted})"
-
-    def failure(self, statistic: float, p_value: float) -> str:
-        """Why this evidence keeps a feature fixed, in words; empty when it does not."""
+    def failure(self, statistic: float, p_value: float) -> Literal["significant", "large"] | None:
+        """Why this evidence keeps a feature fixed; None when it does not."""
         if p_value <= self.alpha:
             return "significant"
-        large = self._threshold is not None and abs(statistic) >= self._threshold
-        return f"at least {self._threshold:g}" if large else ""
+        return "large" if self.limit is not None and abs(statistic) >= self.limit else None
 
     @property
-    def _threshold(self) -> float | None:
+    def limit(self) -> float | None:
         """The size of the statistic that keeps a feature fixed, for the screens that have one."""
         return getattr(self, "threshold", None)
 

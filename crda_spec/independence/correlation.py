@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
@@ -39,10 +39,6 @@ class Pearson(BaseScreen):
     nothing was seen, because nothing could be.
     """
 
-    measure: ClassVar[str] = "correlation"
-    symbol: ClassVar[str] = "r"
-    signed: ClassVar[bool] = True
-
     kind: Literal["pearson"] = Field("pearson", description="Linear correlation of each feature with the residual.")
     threshold: float | None = Field(
         0.1, gt=0, le=1, description="A correlation at least this large keeps the feature fixed; null: p-values only."
@@ -68,10 +64,6 @@ class Spearman(BaseScreen):
     to the exact one from about ten rows on. Missing values and constants: as for every screen, rows left out for that
     feature, statistic 0 and p-value 1.
     """
-
-    measure: ClassVar[str] = "rank correlation"
-    symbol: ClassVar[str] = "rank r"
-    signed: ClassVar[bool] = True
 
     kind: Literal["spearman"] = Field(
         "spearman", description="Rank correlation of each feature with the residual: any monotone tie."

@@ -9,7 +9,7 @@ Vogelstein (2022); where it falls near the threshold, shuffles decide, because t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
@@ -37,9 +37,6 @@ class Distance(BaseScreen):
     spread of z that changes with x, the latter with less power. A feature in which a single row differs from all others
     has no distance variance: statistic 0, p-value 1. With no permutations the chi-square bound decides.
     """
-
-    measure: ClassVar[str] = "distance correlation"
-    symbol: ClassVar[str] = "distance correlation"
 
     kind: Literal["distance"] = Field(
         "distance",

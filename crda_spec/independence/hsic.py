@@ -8,7 +8,7 @@ random features, and makes a shuffle as cheap as one small matrix product.
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
@@ -38,9 +38,6 @@ class Hsic(BaseScreen):
     It sees any dependence that is not much narrower than the median distance between rows. The p-value comes from a
     gamma distribution with the null's mean and variance; near alpha shuffles decide, unless there are none.
     """
-
-    measure: ClassVar[str] = "kernel dependence"
-    symbol: ClassVar[str] = "HSIC"
 
     kind: Literal["hsic"] = Field("hsic", description="Kernel dependence (HSIC) of each feature with the residual.")
     permutations: int = Field(499, ge=0, le=100_000, description="Shuffles where the fast p-value is near alpha.")

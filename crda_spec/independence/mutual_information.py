@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
@@ -23,9 +23,6 @@ class MutualInformation(BaseScreen):
     neighbours give more power against dependence that spreads over the whole range, fewer against a narrow one; the
     paper's figures use 3.
     """
-
-    measure: ClassVar[str] = "mutual information"
-    symbol: ClassVar[str] = "mutual information"
 
     kind: Literal["mutual_information"] = Field(
         "mutual_information",

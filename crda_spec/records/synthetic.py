@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from crda_spec.records.causal import UNPUBLISHED
+from crda_spec.records.reasons import Followed, Obstacle, Quoted, Reason
 from crda_spec.records.rows import Array, IntArray
 
 if TYPE_CHECKING:
@@ -30,8 +32,8 @@ class Licensed:
     licence: Licence
     names: tuple[str, ...]  # in the table's order
     uncertified: tuple[str, ...] = ()  # of these, the ones that the certificate holds fixed: under `support` only
-    stuck: Mapping[str, str] = field(default_factory=dict)  # wanted, but its effects cannot follow: name -> why
-    left: Mapping[str, str] = field(default_factory=dict)  # this licence would let it move, but: name -> why not
+    stuck: Mapping[str, Obstacle] = field(default_factory=dict)  # wanted, but its effects cannot follow: name -> why
+    left: Mapping[str, Reason] = field(default_factory=dict)  # this licence would let it move, but: name -> why not
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +44,8 @@ class Movement:
     certified: bool  # in X_P, or it could have been: no tie to the noise is known
     moves: Literal["moves", "follows", "stays"]
     licence: Licence | None  # None when it stays
-    sentence: str  # why it moves, or why it stays
+    sentence: str = ""  # why it moves, or why it stays
+    why: Annotated[Reason | None, UNPUBLISHED] = None  # of one that stays
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -54,7 +57,7 @@ class Action:
     moved: tuple[str, ...]
     policies: Mapping[str, str]  # what was done to each moved feature, in words
     clipped: Mapping[str, int]  # how many proposals had to be brought back inside the column's contract
-    propagated: Mapping[str, str] = field(default_factory=dict)  # what followed the moved ones, and by which equation
+    propagated: Mapping[str, Followed | Quoted] = field(default_factory=dict)  # what followed, and by which equation
     unmoved: int = 0  # rows that came out as their source: missing cells stay missing, and some draws change nothing
     dropped: int = 0  # rows that were left out because they lay off the data's support
     redrawn: int = 0  # rows that were drawn again, because of that or because they broke a column's contract

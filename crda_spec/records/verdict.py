@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal
 
-from crda_spec.records.causal import Certificate, Falsification, Sensitivity
+from crda_spec.records.causal import UNPUBLISHED, Certificate, Falsification, Sensitivity
 from crda_spec.records.rows import Abduction, Array, IntArray, Predictor, Split, Teacher, TimeOrder
 from crda_spec.records.synthetic import Counterfactuals, Diagnostics, Movement
 
@@ -148,7 +148,6 @@ class Verdict:
 
     decision: Decision
     reason: VerdictReason
-    sentence: str
     test: str
     metric: str
     alpha: float
@@ -165,6 +164,8 @@ class Verdict:
     repeats: int = 1
     starts: int = 1  # how often both models of a fold were trained; its losses are the means
     stopped_fits: int = 0  # fits that stopping early made unnecessary
+    sentence: str = ""  # what was seen, what it means and what to do; `report.words` makes it
+    train_rows: Annotated[int, UNPUBLISHED] = 0  # of which `rows_to_decide` would be a multiple
 
     @property
     def accepted(self) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 from crda_spec.records import RunResult
 from crda_spec.report.figures import Change, changes_figure
 from crda_spec.report.page import rendered
+from crda_spec.report.words.gate import verdict_sentence
 from crda_spec.report.words.numbers import STATUS_WORDS, count, number, p_value, percent, setting, shorten, shown
 from crda_spec.report.words.run import fits_words, score_change
 
@@ -104,7 +105,7 @@ def _facts(runs: Sequence[ComparedRun]) -> Iterator[_Row]:
         return _Row(title, tuple(shown(str(value)) for value in values))
 
     yield row("verdict", [result.verdict.decision for result in results])
-    yield row("in one sentence", [result.verdict.sentence for result in results])
+    yield row("in one sentence", [verdict_sentence(result.verdict) for result in results])
     yield row(
         "data",
         [

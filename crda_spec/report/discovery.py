@@ -10,9 +10,10 @@ from typing import Any
 import yaml
 
 from crda_spec.discovery import DiscoveredGraph, FoundEdge
-from crda_spec.discovery.findings import BY_ORDER, OFTEN, Findings, GraphDraft
+from crda_spec.discovery.findings import OFTEN, Findings, GraphDraft
 from crda_spec.report.blocks import Grid, Line, Section
-from crda_spec.report.words.numbers import count, listed, number, setting, share, shown
+from crda_spec.report.words.discovery import BY_ORDER, GUESSES, guess_notes, search_notes
+from crda_spec.report.words.numbers import count, listed, number, p_value, setting, share, shown
 from crda_spec.scm.formats import to_edges, write_graph
 from crda_spec.scm.graph import Edge
 
@@ -44,7 +45,7 @@ def discovery_sections(found: Findings) -> tuple[Section, ...]:
         Section("Search", search),
         Section("Links", links),
         Section("Declared graph", tuple(Line(text) for text in _declared(found))),
-        Section("Mind", tuple(Line(shown(text)) for text in (*found.notes, *_often(found)))),
+        Section("Mind", tuple(Line(shown(text)) for text in (*search_notes(found), *_often(found)))),
     )
     return tuple(part for part in parts if part.blocks)
 
@@ -167,7 +168,7 @@ def exported(found: Findings, form: str) -> tuple[bytes, tuple[str, ...]]:
     form: `yaml` for a `causal` section, `edges` for one arrow a line, or a format of `scm.formats`.
     """
     draft = found.draft()
-    notes = draft.notes
+    notes = guess_notes(draft)
     if form == "yaml":
         return _yaml(found, draft).encode(), notes
     mark = _COMMENTS.get(form, "")
@@ -181,7 +182,7 @@ def exported(found: Findings, form: str) -> tuple[bytes, tuple[str, ...]]:
 def _about(found: Findings, draft: GraphDraft) -> list[str]:
     """What stands above a draft."""
     said = [f"Found by crda-spec discover: {search_sentence(found)}", _FIRST_GUESS]
-    return [*said, *(f"Note: {shown(note)}." for note in draft.notes)]
+    return [*said, *(f"Note: {shown(note)}." for note in guess_notes(draft))]
 
 
 def _yaml(found: Findings, draft: GraphDraft) -> str:
@@ -191,7 +192,7 @@ def _yaml(found: Findings, draft: GraphDraft) -> str:
     lines = [*_comments(about, "#"), "causal:", "  graph:", "    kind: edges", "    edges:"]
     for edge, text in zip(draft.graph.edges, to_edges(draft.graph), strict=True):
         guess = draft.guess(edge)
-        lines += [f"      # guess: {guess}"] if guess else []
+        lines += [f"      # guess: {GUESSES[guess]}"] if guess else []
         lines.append(f"      - {_scalar(text)} # {_evidence(found, edge)}")
     return "\n".join(lines) + "\n"
 
@@ -203,8 +204,7 @@ def _evidence(found: Findings, edge: Edge) -> str:
     if link is not None and link.by_knowledge:
         parts.append("your word")
     if link is not None and tested(found.graph, link):
-        p = p_words(found.graph, link)
-        parts.append(f"strength {strength_words(found.graph, link)}, p {p if p.startswith('<') else f'= {p}'}")
+        parts.append(f"strength {strength_words(found.graph, link)}, {p_value(link.p_value, digits=3)}")
     if link is not None and link.frequency is not None:
         whose = "the methods" if found.stability is None else f"{found.stability.resamples} resamples"
         parts.append(f"in {share(link.frequency)} of {whose}")
@@ -257,8 +257,8 @@ def findings_record(found: Findings) -> dict[str, Any]:
         ],
         "often_linked": [{"first": a, "second": b, "frequency": often} for a, b, often in found.often],
         "declared_and_unseen": None if compared is None else list(compared.unseen),
-        "notes": list(found.notes),
+        "notes": list(search_notes(found)),
         "draft": None
         if draft is None
-        else {"edges": list(to_edges(draft.graph)), "guesses": list(draft.notes), "by_order": draft.by_order},
+        else {"edges": list(to_edges(draft.graph)), "guesses": list(guess_notes(draft)), "by_order": draft.by_order},
     }

@@ -22,6 +22,7 @@ from crda_spec.report.graph_scene import (
     witness_edges,
 )
 from crda_spec.report.svg import coordinate, drawing, element, paint, words
+from crda_spec.report.words.causal import reason_sentence, warning_sentence
 from crda_spec.report.words.numbers import count, listed, shown
 
 RULES = (
@@ -79,7 +80,8 @@ def about_box(box: Box, verdict: FeatureVerdict | None) -> str:
     """A node in words: its name, what it is, and of a feature why it may or may not move."""
     about = f"{shown(box.name)}: {MEANINGS[box.look]}"
     if verdict is not None:
-        about += f". {verdict.reason}" + (f" Warning: {verdict.warning}" if verdict.warning else "")
+        about += f". {reason_sentence(verdict.reason)}"
+        about += f" Warning: {warning_sentence(verdict.warning)}" if verdict.warning else ""
     return about
 
 

@@ -18,7 +18,7 @@ from crda_spec.report.graph_draw import page_graph
 from crda_spec.report.page_parts import causal_parts, rows_part, tuning_parts
 from crda_spec.report.svg import FONT, palette
 from crda_spec.report.words.ensemble import ensemble_rows, ensemble_sentences, handed_over
-from crda_spec.report.words.gate import loss_unit, p_value_sentence, turning_sentences
+from crda_spec.report.words.gate import loss_unit, p_value_sentence, turning_sentences, verdict_sentence
 from crda_spec.report.words.numbers import change, in_unit, number, percent, setting, share, shown
 from crda_spec.report.words.run import (
     DECISIONS,
@@ -140,6 +140,7 @@ def render_html(
         spec_yaml=spec_yaml,
         result=result,
         decision=DECISIONS[result.verdict.decision],
+        verdict_sentence=verdict_sentence(result.verdict),
         handed_over=handed_over(result),
         tiles=tuple(_tiles(result)),
         data_sentence=" ".join((data_sentence(result), *time_sentences(result.time))),

@@ -13,19 +13,27 @@ from crda_spec.report.figures import Picture, sensitivity_figure, trials_figure
 from crda_spec.report.graph_draw import anchors
 from crda_spec.report.words.causal import (
     OUTCOMES,
+    assumption_sentence,
     closing_sentence,
     consequence_sentence,
     evidence_sentences,
+    falsification_sentence,
     gain_sentence,
     ground_sentences,
+    lemma_sentence,
     moved_without_noise,
+    movement_sentence,
     moving_first,
     permutation_sentence,
+    reason_sentence,
+    remedy_sentence,
     sensitivity_absence,
+    sensitivity_sentence,
     statement_numbers,
     statement_words,
     suggestion_sentence,
     tested_sentence,
+    warning_sentence,
     yardstick_words,
 )
 from crda_spec.report.words.numbers import (
@@ -113,8 +121,9 @@ def causal_parts(result: RunResult) -> dict[str, object]:
     return {
         "features": tuple(_features(result)),
         "ground": ground_sentences(result.certificate, free),
+        "assumptions": tuple(map(assumption_sentence, result.certificate.assumes)),
         "evidence": evidence_sentences(result.certificate, free),
-        "remedies": tuple(shown(remedy.sentence) for remedy in result.certificate.remedies),
+        "remedies": tuple(shown(remedy_sentence(remedy)) for remedy in result.certificate.remedies),
         "falsification": _falsification(result),
         "sensitivity": _sensitivity(result),
     }
@@ -132,15 +141,15 @@ def _features(result: RunResult) -> Iterator[FeatureRow]:
             unit=shown(units.get(verdict.name, "")),
             status=verdict.status,
             verdict=STATUS_WORDS[verdict.status],
-            movement=shown(found[verdict.name].sentence),
+            movement=shown(movement_sentence(found[verdict.name])),
             moves=found[verdict.name].moves,
-            reason=shown(verdict.reason),
+            reason=shown(reason_sentence(verdict.reason)),
             witness=shown(" ".join(verdict.witness)),
             lines=tuple((shown(line.edge), shown(line.where)) for line in verdict.lines),
             closing=closing_sentence(verdict),
-            lemma=shown(verdict.lemma),
+            lemma=shown(lemma_sentence(verdict.lemma)),
             evidence=_evidence(verdict),
-            warning=shown(verdict.warning),
+            warning=shown(warning_sentence(verdict.warning)),
         )
 
 
@@ -155,7 +164,7 @@ def _falsification(result: RunResult) -> FalsificationPart | None:
     if found is None:
         return None
     said = (
-        shown(found.sentence),
+        shown(falsification_sentence(found)),
         consequence_sentence(found),
         tested_sentence(found),
         permutation_sentence(found),
@@ -180,7 +189,9 @@ def _sensitivity(result: RunResult) -> SensitivityPart | None:
         return SensitivityPart(sentences=(absence,), rows=(), mapped=False) if absence else None
     rows = tuple(_sensitivity_rows(result))
     return SensitivityPart(
-        sentences=(shown(found.sentence), gain_sentence(result)), rows=rows, mapped=any(row.figure for row in rows)
+        sentences=(shown(sensitivity_sentence(found)), gain_sentence(result)),
+        rows=rows,
+        mapped=any(row.figure for row in rows),
     )
 
 

@@ -9,23 +9,30 @@ from crda_spec.records import Falsification, FeatureSensitivity, FeatureVerdict,
 from crda_spec.report.blocks import MOST_ROWS, Grid, Line, Section
 from crda_spec.report.page_parts import control_sentence, tuning_blocks
 from crda_spec.report.words.causal import (
-    JOINT,
     OUTCOMES,
+    assumption_sentence,
     consequence_sentence,
     evidence_sentences,
+    falsification_sentence,
     gain_sentence,
     ground_sentences,
+    joint_check,
     moved_without_noise,
     moving_first,
     permutation_sentence,
+    reason_sentence,
+    remedy_sentence,
     sensitivity_absence,
+    sensitivity_sentence,
     statement_numbers,
     statement_words,
     suggestion_sentence,
     tested_sentence,
+    warning_sentence,
     yardstick_words,
 )
 from crda_spec.report.words.ensemble import ensemble_blocks, handed_over
+from crda_spec.report.words.gate import verdict_sentence
 from crda_spec.report.words.numbers import (
     MOVEMENT_WORDS,
     STATUS_WORDS,
@@ -61,20 +68,18 @@ _MOST_REMEDIES = 6
 def ground_lines(result: RunResult) -> tuple[Line, ...]:
     """What the certificate looked at, and what must hold for it to mean anything."""
     certificate = result.certificate
-    assumed = tuple(Line(shown(text), "soft", 2) for text in certificate.assumes)
+    assumed = tuple(Line(shown(assumption_sentence(one)), "soft", 2) for one in certificate.assumes)
     heading = (Line("Assumed:", "soft"),) if assumed else ()
-    failed = certificate.joint is not None and certificate.joint.failed
-    free = moved_without_noise(result)
-    checks = (
-        Line(text, "bad" if failed and text.startswith(JOINT) else "") for text in evidence_sentences(certificate, free)
-    )
+    joint, free = certificate.joint, moved_without_noise(result)
+    bad = joint_check(joint) if joint is not None and joint.failed else ""
+    checks = (Line(text, "bad" if text == bad else "") for text in evidence_sentences(certificate, free))
     return (*(Line(text) for text in ground_sentences(certificate, free)), *checks, *heading, *assumed)
 
 
 def remedy_lines(result: RunResult) -> tuple[Line, ...]:
     """What would let more features move, the smallest change first."""
     remedies = result.certificate.remedies
-    lines = [Line(shown(remedy.sentence)) for remedy in remedies[:_MOST_REMEDIES]]
+    lines = [Line(shown(remedy_sentence(remedy))) for remedy in remedies[:_MOST_REMEDIES]]
     hidden = len(remedies) - _MOST_REMEDIES
     if hidden > 0:
         lines.append(Line(f"and {hidden} more, see certificate.json", "soft"))
@@ -87,7 +92,7 @@ def falsification_blocks(result: RunResult) -> tuple[Line | Grid, ...]:
     if found is None:
         return ()
     tone = "bad" if found.outcome == "falsified" else "strong"
-    lines = [Line(f"{OUTCOMES[found.outcome]}. {shown(found.sentence)}", tone)]
+    lines = [Line(f"{OUTCOMES[found.outcome]}. {shown(falsification_sentence(found))}", tone)]
     after = (consequence_sentence(found), tested_sentence(found), permutation_sentence(found))
     lines += [Line(text) for text in after if text]
     grid = (_statements(found),) if found.statements else ()
@@ -118,7 +123,7 @@ def sensitivity_blocks(result: RunResult) -> tuple[Line | Grid, ...]:
     if found is None:
         absence = sensitivity_absence(result)
         return (Line(absence),) if absence else ()
-    lines = (Line(shown(found.sentence), "strong"), Line(gain_sentence(result)))
+    lines = (Line(shown(sensitivity_sentence(found)), "strong"), Line(gain_sentence(result)))
     return (*lines, _robustness(found, result.split.train.target.name)) if found.features else lines
 
 
@@ -223,15 +228,12 @@ def _status_tone(verdict: FeatureVerdict) -> str:
 
 
 def _reason(verdict: FeatureVerdict) -> str:
-    """The reason; the witness path is left to the page where the reason itself spells it out."""
-    parts = [shown(verdict.reason).rstrip(".")]
-    path = shown(" ".join(verdict.witness))
-    if path and not any(arrow in parts[0] for arrow in ("->", "<-")):
-        parts.append(f"open path: {path}")
+    """The reason, which spells out its path, where the path was written, and a warning."""
+    parts = [shown(reason_sentence(verdict.reason)).rstrip(".")]
     if verdict.lines:
         parts.append(f"see {listed(tuple(dict.fromkeys(shown(line.where) for line in verdict.lines)))}")
     if verdict.warning:
-        parts.append(f"warning: {shown(verdict.warning)}")
+        parts.append(f"warning: {shown(warning_sentence(verdict.warning))}")
     return shorten("; ".join(parts), _LONGEST_REASON, gap=" ... ")
 
 
@@ -260,7 +262,7 @@ def _gate(result: RunResult) -> tuple[Line | Grid, ...]:
     numbers = gate_sentence(verdict)
     if numbers:
         blocks.append(Line(f"{numbers}."))
-    blocks.append(Line(shown(verdict.sentence), "strong"))
+    blocks.append(Line(shown(verdict_sentence(verdict)), "strong"))
     return tuple(blocks)
 
 

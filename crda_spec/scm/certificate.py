@@ -17,13 +17,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from crda_spec.records import Certificate, DrawnGraph, FeatureVerdict
+from crda_spec.records import Assumption, Certificate, DrawnGraph, FeatureVerdict, Relief, Stated, Tied
 from crda_spec.scm.graph import CausalGraph
-from crda_spec.scm.reasons import Tie, edge_places, lemma_reasons, lines_of, listed, sentence
+from crda_spec.scm.reasons import Tie, edge_places, lemma_reasons, lines_of, open_path_of
 from crda_spec.scm.remedies import noise_positions, remedies
 from crda_spec.scm.separation import reached, shortest_walk, shortest_walks, sole_descendants
 
-_MOST_NAMED = 12  # of features to leave out: a longer list is no longer read, and the remedies have it whole
 Role = Literal["feature", "target", "latent", "noise", "unused"]
 
 
@@ -54,7 +53,7 @@ def certify(graph: CausalGraph, features: Sequence[str]) -> tuple[FeatureVerdict
     free = inquiry.free()
     lemma = lemma_reasons(graph, features, free)
     return tuple(
-        replace(inquiry.allowed(name), lemma=lemma.get(name, "")) if name in free else inquiry.blocked(name)
+        replace(inquiry.allowed(name), lemma=lemma.get(name)) if name in free else inquiry.blocked(name)
         for name in features
     )
 
@@ -67,12 +66,11 @@ def certify_named(graph: CausalGraph, features: Sequence[str]) -> tuple[FeatureV
     moves.
     """
     named = {name for edge in graph.edges for name in (edge.tail, edge.head)} | set(graph.noise_parents)
-    forgotten = "no edge of the graph names it, so nothing is known of it: draw it, or leave it out of the features"
     places = edge_places(graph)
     return tuple(
         replace(verdict, lines=lines_of(verdict.witness, places))
         if verdict.name in named or not verdict.perturbable
-        else FeatureVerdict(name=verdict.name, status="undrawn", reason=forgotten)
+        else FeatureVerdict(name=verdict.name, status="undrawn", reason=Stated(code="undrawn"))
         for verdict in certify(graph, features)
     )
 
@@ -98,33 +96,27 @@ def lemma_holds(graph: CausalGraph, features: Sequence[str], moved: Sequence[str
     return lemma_reasons(graph, features, moved).keys() == set(moved)
 
 
-def assumptions(target: str) -> tuple[str, ...]:
+def assumptions(target: str) -> tuple[Assumption, ...]:
     """What has to hold, beside the mathematics, for a declared graph's certificate to mean anything."""
-    noise = "the noise depends on no feature but those declared to drive it"
     return (
-        "the graph is right: an arrow that is not drawn stands for an effect that does not exist",
-        "every common cause of two nodes is drawn, measured or not",
-        f"{target} is a function of its causes plus noise that adds to it, and {noise}",
-        "the rows were not chosen by anything that these nodes cause",
-        "the regressor is accurate where features move: its own error travels with the noise",
+        Assumption(code="graph_is_right"),
+        Assumption(code="common_causes_drawn"),
+        Assumption(code="noise_adds", target=target),
+        Assumption(code="rows_not_selected"),
+        Assumption(code="regressor_accurate"),
     )
 
 
-def undrawn_assumption(verdicts: Sequence[FeatureVerdict], target: str) -> tuple[str, ...]:
+def undrawn_assumption(verdicts: Sequence[FeatureVerdict], target: str) -> tuple[Assumption, ...]:
     """What is assumed of features that the graph does not draw, although they are held fixed beside the others.
 
     A forgotten column may be an effect of the target; holding such a one fixed would tie every cause of the target to
     its noise. It cannot be proved harmless, so it is said.
     """
-    names = [verdict.name for verdict in verdicts if verdict.status == "undrawn"]
+    names = tuple(verdict.name for verdict in verdicts if verdict.status == "undrawn")
     if not names or not any(verdict.perturbable for verdict in verdicts):
         return ()
-    verb, again = ("is", "it is") if len(names) == 1 else ("are", "one of them is")
-    sentence = (
-        f"{listed(names)}, which the graph does not draw, {verb} not caused by {target} or by anything unmeasured "
-        f"that drives {target}: if {again}, nothing may move"
-    )
-    return (sentence,)
+    return (Assumption(code="undrawn_harmless", target=target, names=names),)
 
 
 def drawn(graph: CausalGraph, features: Sequence[str]) -> DrawnGraph:
@@ -186,18 +178,12 @@ class _Inquiry:
 
     def allowed(self, name: str) -> FeatureVerdict:
         """By the lemma of the paper's appendix a perturbable feature is a direct cause, or tells nothing about y."""
-        dag, target = self.graph.dag, self.graph.target
+        dag, names = self.graph.dag, (name, self.graph.target)
         node = dag.index[name]
-        if dag.index[target] in dag.children[node]:
-            reason = (
-                f"{name} is a direct cause of {target}, and once the other features are known, "
-                f"nothing unmeasured that drives {target} is tied to it"
-            )
-            return FeatureVerdict(name=name, status="direct_cause", reason=reason)
-        if dag.parents[node] or dag.children[node]:
-            reason = f"once the other features are known, {name} says nothing about {target} or its noise"
-        else:
-            reason = f"no edge of the graph names {name}, so it says nothing about {target} or its noise"
+        if dag.index[self.graph.target] in dag.children[node]:
+            return FeatureVerdict(name=name, status="direct_cause", reason=Stated(code="direct_cause", names=names))
+        named = dag.parents[node] or dag.children[node]
+        reason = Stated(code="separated" if named else "isolated", names=names)
         return FeatureVerdict(name=name, status="irrelevant", reason=reason)
 
     def blocked(self, name: str) -> FeatureVerdict:
@@ -209,34 +195,31 @@ class _Inquiry:
         if walk is None:
             raise AssertionError("the sweep and the single query disagree")
         tie = Tie(self.graph, walk, others)
-        reason = f"{sentence(tie)}{self._remedy(name, tie)}"
+        effect_too = name in self.effects and not tie.is_effect
+        reason = Tied(path=open_path_of(tie), effect_too=effect_too, relief=self._relief(name, tie))
         blockers = tuple(dag.names[node] for node in tie.blockers())
         return FeatureVerdict(name=name, status="blocked", reason=reason, witness=tie.path.tokens, blockers=blockers)
 
-    def _remedy(self, name: str, tie: Tie) -> str:
+    def _relief(self, name: str, tie: Tie) -> Relief | None:
         """Only what was computed to help is offered."""
         dag = self.graph.dag
         if name in self.effects:
-            also = "" if tie.is_effect else f"; {name} is also caused by {self.graph.target}"
-            return f"{also}{self._without_effects(name)}"
+            return self._without_effects(name)
         openers = [dag.names[node] for node in tie.openers() if dag.names[node] in self.effects]
         for out in (openers, self.effects):
             if out and name in self.free(without=out):
-                return f"; leaving {listed(out, most=_MOST_NAMED)} out of the features would free {name}"
+                return Relief(kind="leave_out", names=tuple(out), frees=(name,))
         for column in (dag.names[node] for node in tie.walk[:-1] if node in self.unused):
             if name in self.free(adding=[column]):
-                return f"; with {column} among the features, {name} would be free"
-        return ""
+                return Relief(kind="add", names=(column,), frees=(name,))
+        return None
 
-    def _without_effects(self, name: str) -> str:
+    def _without_effects(self, name: str) -> Relief | None:
         """A feature that the target causes opens the collider at the target: whom would leaving it out free?"""
         # To leave out one feature alone closes something only where it alone keeps a collider open.
         alone = self.graph.dag.index[name] in self.openers
         freed = sorted(self.free(without=[name]) - self.free()) if alone else []
         if freed:
-            return f"; leaving it out of the features would free {listed(freed)}"
+            return Relief(kind="leave_it_out", names=(name,), frees=tuple(freed))
         freed = sorted(self.free(without=self.effects) - self.free())
-        if freed:
-            everything = listed(self.effects, most=_MOST_NAMED)
-            return f"; leaving out all that {self.graph.target} causes ({everything}) would free {listed(freed)}"
-        return ""
+        return Relief(kind="leave_out_effects", names=self.effects, frees=tuple(freed)) if freed else None

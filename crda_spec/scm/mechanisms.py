@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from crda_spec.records import Array, Column, Table
+from crda_spec.records import Array, Column, Followed, Table
 from crda_spec.scm.propagation import FollowerInputs
-from crda_spec.scm.reasons import listed
 
 _TREND = 20.0  # how much more freely the linear trend moves than the bumps
 _CAUTION = 1.4  # Kim and Gu's factor
@@ -245,7 +244,7 @@ class Equation(Protocol):
     """One follower's fitted equation."""
 
     @property
-    def words(self) -> str:
+    def kind(self) -> Literal["additive", "rounded", "uniform"]:
         """How the noise enters, and what was fitted."""
         ...
 
@@ -265,9 +264,9 @@ class AdditiveNoise:
     whole: bool  # an integer: the part of the noise that rounding hid is drawn
 
     @property
-    def words(self) -> str:
-        """In a few words."""
-        return f"additive noise{', rounded' if self.whole else ''}, kernel ridge"
+    def kind(self) -> Literal["additive", "rounded"]:
+        """By kernel ridge."""
+        return "rounded" if self.whole else "additive"
 
     def follow(self, value: Array, before: Array, after: Array, uniform: Array) -> Array:
         """See `Equation.follow`."""
@@ -283,9 +282,9 @@ class AbductedUniform:
     shares: LabelShares
 
     @property
-    def words(self) -> str:
-        """In a few words."""
-        return "abducted uniform, kernel logistic regression"
+    def kind(self) -> Literal["uniform"]:
+        """By kernel logistic regression."""
+        return "uniform"
 
     def follow(self, value: Array, before: Array, after: Array, uniform: Array) -> Array:
         """See `Equation.follow`."""
@@ -312,12 +311,10 @@ class Mechanism:
     equation: Equation | None  # None when the training rows show no value of it
 
     @property
-    def words(self) -> str:
-        """`follows dose and age: additive noise, kernel ridge`."""
-        causes = listed(self.rule.parents)
-        held = f", with {listed(self.rule.adjusted)} held fixed" if self.rule.adjusted else ""
-        how = "no value to learn from, stays missing" if self.equation is None else self.equation.words
-        return f"follows {causes}{held}: {how}"
+    def facts(self) -> Followed:
+        """What it follows, and how."""
+        kind = "unlearned" if self.equation is None else self.equation.kind
+        return Followed(kind=kind, parents=self.rule.parents, adjusted=self.rule.adjusted)
 
     def follow(self, x: Array, before: Array, *, draws: Draws, settle: Settle) -> tuple[Array, int]:
         """The follower's new values (m,) and how many had to be brought back inside its contract.
@@ -343,9 +340,9 @@ class Mechanisms:
     each: tuple[Mechanism, ...]
 
     @property
-    def words(self) -> dict[str, str]:
+    def facts(self) -> dict[str, Followed]:
         """By follower, what it follows and how."""
-        return {one.column.name: one.words for one in self.each}
+        return {one.column.name: one.facts for one in self.each}
 
     def follow(self, x: Array, before: Array, *, draws: Draws, settle: Settle) -> tuple[Array, dict[str, int]]:
         """Rows in which all followers have followed, and how many values of each left their contract.

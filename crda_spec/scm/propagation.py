@@ -41,27 +41,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Literal
 
 from crda_spec.errors import Complaint, GraphError
+from crda_spec.records import Obstacle
 from crda_spec.scm.certificate import noise_side, perturbable
 from crda_spec.scm.graph import CausalGraph
-from crda_spec.scm.reasons import Tie, sentence
+from crda_spec.scm.reasons import Tie, open_path_of, unmeasured
 from crda_spec.scm.separation import path_along, shortest_walk
 
 ObstacleKind = Literal["not_certified", "held_fixed", "not_computable", "noise_tied"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Obstacle:
-    """Why a feature may not move when its effects are to follow."""
-
-    kind: ObstacleKind
-    feature: str
-    follower: str  # the effect that cannot follow; the feature itself when it may not move at all
-    reason: str  # a sentence, its paths included
-    witness: tuple[str, ...] = ()  # an open path between an unmeasured cause and what would move; or the way of effects
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +112,8 @@ def follower_inputs(
         raise GraphError(
             Complaint(
                 code="cannot-propagate",
-                what=f"{name} cannot move with all that it causes: {obstacle.reason}",
+                what=f"{name} cannot move with all that it causes: {obstacle.follower} cannot follow "
+                f"({' '.join((obstacle.kind.replace('_', ' '), *obstacle.witness))})",
                 hint=f"leave {name} out of partition.perturb, or set perturbation.propagate to false",
                 path="perturbation.propagate",
             )
@@ -195,12 +186,10 @@ class _Effects:
     def refused(self, name: str) -> Obstacle:
         """The feature itself must not move: it is tied to the target's noise, or held fixed."""
         if name in self.certified:
-            reason = f"partition.keep holds {name} fixed"
-            return Obstacle(kind="held_fixed", feature=name, follower=name, reason=reason)
+            return Obstacle(kind="held_fixed", feature=name, follower=name)
         tie = self._tie(name)
-        return Obstacle(
-            kind="not_certified", feature=name, follower=name, reason=sentence(tie), witness=tie.path.tokens
-        )
+        path = open_path_of(tie)
+        return Obstacle(kind="not_certified", feature=name, follower=name, path=path, witness=tie.path.tokens)
 
     def inputs(self, name: str, changed: bytearray) -> FollowerInputs:
         """The parents, and of the other unchanged ancestors what its noise cannot do without."""
@@ -222,24 +211,20 @@ class _Effects:
         node, kind = dag.index[follower], self._trouble(follower, changed)
         if kind is None:
             raise AssertionError("asked only of a follower that fails")
-        stations, witness = [node], None
+        fails = partial(Obstacle, kind=kind, feature=name, follower=follower)
+        unknown = self._unknown_parents(node, changed)[:1] if kind == "not_computable" else []
+        way = path_along(self.graph, self._way(dag.index[name], [*unknown, node])).tokens
         match kind:
             case "not_certified":
                 tie = self._tie(follower)
-                witness, why = tie.path, f"and {follower} may not move: {sentence(tie)}"
-            case "held_fixed":
-                why = f"but partition.keep holds {follower} fixed"
+                return fails(way=way, path=open_path_of(tie), witness=tie.path.tokens)
             case "not_computable":
-                stations = [self._unknown_parents(node, changed)[0], node]
-                why = f"but how far cannot be computed: {self._unmeasured(stations[0])} changes on the way"
+                return fails(way=way, node=unmeasured(self.graph, dag.names[unknown[0]]), witness=way)
             case "noise_tied":
                 walk = self._tied(node, changed, self._kept_ancestors(node, changed)) or ()
                 witness = path_along(self.graph, (node, *walk))
-                ties = f"something unmeasured ties it to {dag.names[walk[-1]]} ({witness.turned()})"
-                why = f"but {follower} cannot keep its own noise: {ties}"
-        way = path_along(self.graph, self._way(dag.index[name], stations))
-        reason = f"{name} would move {follower} with it ({way}), {why}"
-        return Obstacle(kind=kind, feature=name, follower=follower, reason=reason, witness=(witness or way).tokens)
+                return fails(way=way, loop=witness.turned().tokens, witness=witness.tokens)
+        return fails(way=way, witness=way)
 
     def _trouble(self, follower: str, changed: bytearray) -> ObstacleKind | None:
         """The first of the four conditions of the module's docstring that fails for M = {the mover}, or None."""
@@ -255,10 +240,6 @@ class _Effects:
     def _unknown_parents(self, node: int, changed: bytearray) -> list[int]:
         """The parents that change and are no features."""
         return [one for one in self.graph.dag.parents[node] if changed[one] and one not in self.measured]
-
-    def _unmeasured(self, node: int) -> str:
-        name = self.graph.dag.names[node]
-        return f"{name}, which is no feature," if name in self.graph.observed else f"the unmeasured {name}"
 
     def _kept_parents(self, node: int, changed: bytearray) -> frozenset[int]:
         parents = self.graph.dag.parents[node]

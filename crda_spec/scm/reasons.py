@@ -1,4 +1,4 @@
-"""Why a feature is blocked, or may move, in sentences that a domain expert can read.
+"""Why a feature is blocked, or may move: what is known of the path, and of the paper's lemma.
 
 Separate from the certificate so that the mathematics stays short: nothing here decides anything.
 """
@@ -7,17 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
-from crda_spec.records import SourceLine
+from crda_spec.records import Lemma, OpenPath, SourceLine, Unmeasured
 from crda_spec.scm.graph import CausalGraph
 from crda_spec.scm.separation import Path, path_along, reached
-
-
-def listed(names: Sequence[str], most: int = 4) -> str:
-    """`a`, `a and b`, `a, b and c`; only the first ones of a long list and how many more there are."""
-    shown = list(names) if len(names) <= most else [*names[: most - 1], f"{len(names) - most + 1} more"]
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
 @dataclass(frozen=True)
@@ -87,58 +81,40 @@ class Tie:
         return self.walk[-1]
 
 
-def unmeasured_cause(graph: CausalGraph, name: str) -> str:
-    """What somebody would have to measure: a latent by its name, a hidden common cause by what it drives."""
-    ends = graph.confounders.get(name)
-    return name if ends is None else f"what drives both {listed(ends)}"
+def unmeasured(graph: CausalGraph, name: str) -> Unmeasured:
+    """What is known of a node that is no feature."""
+    if name in graph.confounders:
+        return Unmeasured(name=name, kind="hidden_cause", drives=graph.confounders[name])
+    return Unmeasured(name=name, kind="latent" if name in graph.latents else "column")
 
 
-def sentence(tie: Tie) -> str:
-    """The reason, the path included."""
+def open_path_of(tie: Tie) -> OpenPath:
+    """The facts of a tie: which kind of path it is, and the nodes that make it one."""
+    graph, names = tie.graph, tie.graph.dag.names
+    told = partial(OpenPath, feature=tie.feature, target=graph.target, from_noise=tie.from_noise)
     if tie.colliders:
-        return f"{_held_fixed(tie)}: {tie.path if tie.from_noise else tie.path.turned()}"
-    names, target, feature = tie.graph.dag.names, tie.graph.target, tie.feature
-    top = tie.top()
+        openers = tuple(names[node] for node in tie.openers())
+        below = graph.dag.descendants([graph.dag.index[graph.target]])
+        return told(
+            kind="held_fixed",
+            tokens=(tie.path if tie.from_noise else tie.path.turned()).tokens,
+            node=None if tie.from_noise else unmeasured(graph, names[tie.walk[0]]),
+            openers=openers,
+            effects=tuple(name for name in openers if below[graph.dag.index[name]]),
+        )
     if tie.is_effect:
-        return f"{feature} is caused by the target {target} and carries its noise: {tie.path}"
-    story = tie.path.turned()
+        return told(kind="effect", tokens=tie.path.tokens)
+    top, tokens = tie.top(), tie.path.turned().tokens
     if tie.from_noise and len(tie.walk) == 2:
-        return f"the noise of {target} depends on {feature}, as declared: {story}"
-    end = f"the noise of {target}" if tie.from_noise else target
+        return told(kind="noise_parent", tokens=tokens)
     if top == tie.walk[-1]:
-        through = _unmeasured(tie, tie.walk[-2])
-        return f"{feature} acts on {end} through {through}, which cannot be held fixed: {story}"
-    ends = tie.graph.confounders.get(names[top])
-    if ends is not None and set(ends) == {feature, target}:
-        return f"{feature} and {target} share an unmeasured cause: {story}"
-    return f"{_unmeasured(tie, top)} drives both {feature} and {end}: {story}"
+        return told(kind="acts_through", tokens=tokens, node=unmeasured(graph, names[tie.walk[-2]]))
+    if set(graph.confounders.get(names[top], ())) == {tie.feature, graph.target}:
+        return told(kind="shared_cause", tokens=tokens)
+    return told(kind="common_cause", tokens=tokens, node=unmeasured(graph, names[top]))
 
 
-def _held_fixed(tie: Tie) -> str:
-    """On a path with colliders it is the other features, held fixed, that make the tie."""
-    names, target = tie.graph.dag.names, tie.graph.target
-    openers = [names[node] for node in tie.openers()]
-    source = f"the noise of {target}" if tie.from_noise else _unmeasured(tie, tie.walk[0])
-    drives = "" if tie.from_noise or names[tie.walk[0]] in tie.graph.confounders else f", which drives {target}"
-    below = tie.graph.dag.descendants([tie.graph.dag.index[target]])
-    caused = [name for name in openers if below[tie.graph.dag.index[name]]]
-    verb = "is" if len(caused) == 1 else "are"
-    why = f"{listed(caused)} {verb} caused by {target}, and " if caused else ""
-    them = ("it" if len(caused) == 1 else "them") if caused == openers else listed(openers)
-    return f"{why}holding {them} fixed ties {tie.feature} to {source}{drives}"
-
-
-def _unmeasured(tie: Tie, node: int) -> str:
-    """How a node that is not among the features is spoken of."""
-    name = tie.graph.dag.names[node]
-    if name in tie.graph.confounders:
-        return f"an unmeasured cause of both {listed(tie.graph.confounders[name])}"
-    if name in tie.graph.latents:
-        return f"the unmeasured {name}"
-    return f"the column {name} (not a feature)"
-
-
-def lemma_reasons(graph: CausalGraph, features: Collection[str], moved: Collection[str]) -> dict[str, str]:
+def lemma_reasons(graph: CausalGraph, features: Collection[str], moved: Collection[str]) -> dict[str, Lemma]:
     """For each moved feature why the lemma of the paper's appendix holds for it; one for which it fails is left out.
 
     The lemma: with X_P = `moved` valid and X_R the other features, each x in X_P is a parent of the target Y, or
@@ -149,11 +125,10 @@ def lemma_reasons(graph: CausalGraph, features: Collection[str], moved: Collecti
     parents = {name for name in moved if target in dag.children[dag.index[name]]}
     given = sorted(parents.union(features).difference(set(moved) - parents))
     tied = reached(dag, [target], graph.positions(given))
-    known = f"given {listed(given, most=6)}" if given else "given nothing"
-    reasons = {name: f"{name} is a parent of {graph.target}" for name in parents}
+    reasons = {name: Lemma(feature=name, target=graph.target, parent=True) for name in parents}
     for name in set(moved) - parents:
         if dag.index[name] not in tied:
-            reasons[name] = f"{name} is d-separated from {graph.target} {known}"
+            reasons[name] = Lemma(feature=name, target=graph.target, parent=False, given=tuple(given))
     return reasons
 
 

@@ -29,7 +29,7 @@ from itertools import islice
 
 from crda_spec.records import FeatureVerdict, Remedy, RemedyKind
 from crda_spec.scm.graph import CausalGraph
-from crda_spec.scm.reasons import Tie, listed, unmeasured_cause
+from crda_spec.scm.reasons import Tie, unmeasured
 from crda_spec.scm.separation import reached, shortest_walk
 
 KINDS: tuple[RemedyKind, ...] = ("leave_out", "add", "measure")
@@ -226,13 +226,5 @@ class _Search:
     def _remedy(self, chosen: Names) -> Remedy:
         freed = self.free(chosen) - self.free(frozenset())
         names, frees = (tuple(sorted(self.graph.dag.names[node] for node in nodes)) for nodes in (chosen, freed))
-        sentence = f"{self._action(names)}: then {listed(frees, most=6)} may move"
-        return Remedy(kind=self.kind, names=names, frees=frees, sentence=sentence)
-
-    def _action(self, names: tuple[str, ...]) -> str:
-        if self.kind == "leave_out":
-            return f"leave {listed(names, most=6)} out of the features"
-        if self.kind == "add":
-            return f"add {listed(names, most=6)} to the features"
-        causes = listed([unmeasured_cause(self.graph, name) for name in names], most=6)
-        return f"measure {causes} and add {'it' if len(names) == 1 else 'them'} to the features"
+        nodes = tuple(unmeasured(self.graph, name) for name in names) if self.kind == "measure" else ()
+        return Remedy(kind=self.kind, names=names, frees=frees, nodes=nodes)

@@ -18,7 +18,7 @@ and with both partial R^2 equal to r at r^2 / (1 - r) = k^2. The derivation and 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,6 +30,7 @@ from crda_spec.records import (
     Counterfactuals,
     FeatureSensitivity,
     IntArray,
+    NotMeasured,
     Sensitivity,
     Table,
 )
@@ -47,30 +48,31 @@ def sensitivity(
 
     gain: the fall of the mean held-out squared error that the gate measured, in the target's unit squared. None when
     there is no gain to lose, or no feature moved on a declared graph's word. Categories with several labels have no
-    distance to move by, so they are left out, and the sentence says so.
+    distance to move by, so they are left out, and the answer says so.
     """
     moved = _certified_moves(counterfactuals, certificate)
     if not (gain > 0 and math.isfinite(gain)) or not moved:
         return None
     whole = _ties(train, np.ones(len(train), dtype=np.bool_))
     found: list[FeatureSensitivity] = []
-    left_out: dict[str, str] = {}
+    left_out: dict[str, NotMeasured] = {}
     for name in moved:
         position = train.names.index(name)
         known = ~np.isnan(train.x[:, position])
         if train.features[position].type == "category":
-            left_out[name] = "a category has no distance to move by"
+            left_out[name] = "category"
             continue
         ties = whole if known.all() else _ties(train, known)
         if ties is None:
-            left_out[name] = "there are too few rows for so many columns"
+            left_out[name] = "too_few_rows"
             continue
         found.append(_of_feature(train, counterfactuals, position, ties, gain))
     return Sensitivity(
         gain=gain,
         retention=counterfactuals.retention,
         features=tuple(found),
-        sentence=_sentence(found, left_out, train.target.name, counterfactuals.retention),
+        target=train.target.name,
+        left_out=left_out,
     )
 
 
@@ -245,55 +247,3 @@ def _limit(gain: float, retention: float, moved_sd: float, remaining_sd: float, 
         return math.inf
     root = (math.sqrt(gain) / target_sd) * (remaining_sd / moved_sd) / retention
     return root * root
-
-
-def _sentence(found: Sequence[FeatureSensitivity], left_out: Mapping[str, str], target: str, retention: float) -> str:
-    """The weakest feature in words, its yardstick, and what was left out."""
-    parts: list[str] = []
-    if retention == 0:
-        parts.append("No noise is carried, so the certificate promises nothing that a hidden cause could break.")
-    elif found:
-        weakest = min(found, key=lambda feature: feature.robustness)
-        parts += [_weakest(weakest, target), _yardstick(weakest, target)]
-    else:
-        parts.append("No feature that moved can be measured this way.")
-    if left_out and retention != 0:
-        reasons = {reason: [name for name in left_out if left_out[name] == reason] for reason in left_out.values()}
-        told = "; ".join(f"{', '.join(names)} ({reason})" for reason, names in reasons.items())
-        parts.append(f"Not measured: {told}.")
-    return " ".join(part for part in parts if part)
-
-
-def _weakest(feature: FeatureSensitivity, target: str) -> str:
-    if math.isinf(feature.limit):
-        return "Nothing that moved lets a hidden cause spoil the labels."
-    if feature.robustness == 0:
-        return (
-            f"The other features determine {feature.name}, so that the data cannot tell its own effect: "
-            "the weakest hidden cause would use up the gain that the gate measured."
-        )
-    return (
-        f"A hidden cause of {target} and {feature.name} would have to explain {_share(feature.robustness)} "
-        "of what the features leave open in each before it uses up the gain that the gate measured."
-    )
-
-
-def _yardstick(feature: FeatureSensitivity, target: str) -> str:
-    if not feature.observed or math.isinf(feature.limit):
-        return ""
-    told = (
-        f"{feature.observed}, the measured feature that is tied most to both, explains "
-        f"{_share(feature.observed_with_feature)} of {feature.name} and "
-        f"{_share(feature.observed_with_target)} of {target}"
-    )
-    if uses_up_the_gain(feature):
-        return f"{told}: one more like it, unmeasured, would be enough."
-    return f"{told}: one more like it, unmeasured, would not be enough."
-
-
-def _share(value: float) -> str:
-    """A share in percent with two significant digits; whole numbers from ten percent on."""
-    percent = 100.0 * value
-    if percent < 0.01:
-        return "less than 0.01 %"
-    return f"{percent:.0f} %" if percent >= 9.95 else f"{percent:.2g} %"

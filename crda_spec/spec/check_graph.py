@@ -13,7 +13,8 @@ from crda_spec.data.sources import header_of
 from crda_spec.discovery import Consensus, Discovery, Ges
 from crda_spec.discovery.knowledge import PATH
 from crda_spec.errors import Complaint, CrdaError, GraphError, SpecError, show
-from crda_spec.records import DrawnGraph, FeatureVerdict
+from crda_spec.records import DrawnGraph, FeatureVerdict, Obstacle, Stated
+from crda_spec.report.words.causal import assumption_sentence, reason_sentence
 from crda_spec.scm.certificate import certify_named, drawn, undrawn_assumption
 from crda_spec.scm.falsify import Falsify
 from crda_spec.scm.formats import from_edges, read_graph, to_edges, write_graph
@@ -111,7 +112,7 @@ def undrawn_notes(spec: RunSpec, draft: Draft) -> tuple[str, ...]:
     if spec.causal.graph is None:
         return ()
     known = known_graph(spec, draft)
-    return undrawn_assumption(known.verdicts, spec.dataset.target)
+    return tuple(map(assumption_sentence, undrawn_assumption(known.verdicts, spec.dataset.target)))
 
 
 def _as_the_spec_asks(graph: CausalGraph, features: Sequence[str], spec: RunSpec) -> tuple[FeatureVerdict, ...]:
@@ -119,24 +120,24 @@ def _as_the_spec_asks(graph: CausalGraph, features: Sequence[str], spec: RunSpec
     keep, perturb = spec.partition.keep, spec.partition.perturb
     verdicts = certify_named(graph, features)
     followers: tuple[str, ...] = ()
-    stuck: dict[str, str] = {}
+    stuck: Mapping[str, Obstacle] = {}
     if spec.perturbation.propagate:
         wanted = [one.name for one in verdicts if one.perturbable and one.name in (perturb or features)]
         found = propagable(graph, features, [name for name in wanted if name not in keep], keep=keep)
-        stuck = {name: obstacle.reason for name, obstacle in found.obstacles.items()}
+        stuck = found.obstacles
         followers = () if perturb is None else known_followers(graph, features, found.moved)
 
     def asked(verdict: FeatureVerdict) -> FeatureVerdict:
         if not verdict.perturbable:
             return verdict
         if verdict.name in stuck:
-            return replace(verdict, status="blocked", reason=stuck[verdict.name], lemma="")
+            return replace(verdict, status="blocked", reason=stuck[verdict.name], lemma=None)
         if verdict.name in followers:
-            return replace(verdict, status="follows", reason="a moved feature causes it, and it follows")
+            return replace(verdict, status="follows", reason=Stated(code="follows"))
         if verdict.name in keep:
-            return replace(verdict, status="kept", reason="it may move, but partition.keep holds it fixed")
+            return replace(verdict, status="kept", reason=Stated(code="kept"))
         if perturb is not None and verdict.name not in perturb:
-            return replace(verdict, status="kept", reason="it may move, but partition.perturb does not name it")
+            return replace(verdict, status="kept", reason=Stated(code="not_named"))
         return verdict
 
     return tuple(asked(verdict) for verdict in verdicts)
@@ -174,7 +175,7 @@ def check_graph(draft: Draft, dataset: Dataset, parts: Mapping[str, Any], header
     for path, name in wanted:
         # A row that carries no noise claims no invariance, so any feature may move; its effects are another matter.
         if (carries_noise or propagate) and name in verdicts and not verdicts[name].perturbable:
-            what = f"the graph does not let {show(name)} move: {verdicts[name].reason.rstrip('.')}"
+            what = f"the graph does not let {show(name)} move: {reason_sentence(verdicts[name].reason)}"
             hint = "leave it fixed, or correct the graph if it is wrong"
             if not propagate:
                 hint = "leave it fixed, let rows carry no noise (counterfactual.retention: 0), or correct the graph"
@@ -190,7 +191,7 @@ def _check_propagation(draft: Draft, graph: CausalGraph, features: Sequence[str]
     keep = parts["partition"].keep if "partition" in parts else ()
     found = propagable(graph, features, [name for name in named if name in free], keep=keep)
     for name, obstacle in found.obstacles.items():
-        what = f"{show(name)} cannot move with its effects: {obstacle.reason.rstrip('.')}"
+        what = f"{show(name)} cannot move with its effects: {reason_sentence(obstacle)}"
         hint = "leave it fixed, or set perturbation.propagate to false to hold its effects fixed"
         path = f"partition.perturb.{named.index(name)}"
         draft.complain(Complaint(code="cannot-propagate", path=path, what=what, hint=hint))

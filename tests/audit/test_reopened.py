@@ -14,6 +14,7 @@ from crda_spec.audit.open_run import reopen
 from crda_spec.errors import OutputError
 from crda_spec.records import Certificate, Falsification, FeatureSensitivity, FoldResult, TestScore, Verdict
 from crda_spec.report.page import render_html
+from crda_spec.report.words.causal import followed_words
 
 HEAD = "version: 1\nname: small\nseed: 3\nregressor: {kind: ridge}\n"
 GATE = "gate: {kind: wilcoxon, folds: 5}\n"
@@ -68,7 +69,7 @@ def test_the_page_made_again_is_the_same_page(finished):
 def test_what_is_read_back_is_what_was_found(finished):
     found, again = finished.result, reopen(finished.folder).result
     for part in ("data", "certificate", "falsification", "sensitivity", "verdict", "score"):
-        assert getattr(again, part) == getattr(found, part), part
+        assert plain(getattr(again, part)) == plain(getattr(found, part)), part
     for name in ("x", "y", "row_ids"):
         np.testing.assert_array_equal(getattr(again.split.train, name), getattr(found.split.train, name))
     np.testing.assert_array_equal(again.split.test.row_ids, found.split.test.row_ids)
@@ -83,7 +84,8 @@ def test_what_is_read_back_is_what_was_found(finished):
         np.testing.assert_array_equal(getattr(made_again, name), getattr(made, name))
     for name in ("x", "source"):
         np.testing.assert_array_equal(getattr(made_again.action, name), getattr(made.action, name))
-    assert list(made_again.action.propagated.items()) == list(made.action.propagated.items())
+    how = [(name, followed_words(one)) for name, one in made.action.propagated.items()]
+    assert [(name, followed_words(one)) for name, one in made_again.action.propagated.items()] == how
     assert made_again.action.policies == made.action.policies
 
 
@@ -108,7 +110,7 @@ def test_a_record_survives_json_with_numbers_that_json_cannot_hold():
 
 @pytest.mark.parametrize("kind", [Certificate, Falsification, FeatureSensitivity, TestScore])
 def test_a_record_without_a_needed_value_is_no_record(kind):
-    with pytest.raises(TypeError):
+    with pytest.raises(ValueError, match="Field required"):
         revived(kind, {"unknown": 1})
 
 

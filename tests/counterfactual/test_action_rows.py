@@ -22,6 +22,7 @@ from crda_spec.counterfactual.policies import (
 from crda_spec.counterfactual.support import NeighbourSupport, NoSupport
 from crda_spec.errors import DataError
 from crda_spec.records import NOBODY, Column
+from crda_spec.report.words.causal import why_sentence
 
 MOVED = tuple(column.name for column in MIXED if column.name != "kept")
 POLICIES = (
@@ -292,8 +293,11 @@ def test_a_set_moves_whole_or_not_at_all():
     assert perturbation.movable(["d", "a", "b"]) == ("d",)
     assert perturbation.movable(["c", "a", "b"]) == ("c", "a", "b")
     assert action.x[:, :3].tobytes() == train.x[action.source, :3].tobytes()
-    held = "held fixed: it moves together with 'c', which may not move"
-    assert action.policies == {"d": "Gaussian noise of 0.3 standard deviations added", "a": held, "b": held}
+    assert action.policies == {"d": "Gaussian noise of 0.3 standard deviations added"}
+    held = acting.held(["d", "a", "b"])
+    assert {name: why_sentence(why) for name, why in held.items()} == dict.fromkeys(
+        ("a", "b"), "it moves together with 'c', which may not move"
+    )
     assert action.clipped == {"d": 0}
     nothing = act(train, ["a"], perturbation, factor=1.25, seed=0, index=())
     assert nothing.unmoved == len(nothing.x) == 250

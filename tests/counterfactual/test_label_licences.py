@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from crda_spec.counterfactual.act import Propagation
 from crda_spec.counterfactual.licence import licence_of, licensed, movements, restated
 from crda_spec.counterfactual.partition import Partition
-from crda_spec.records import Action, Certificate, DrawnGraph, FeatureVerdict
+from crda_spec.records import Action, Certificate, DrawnGraph, FeatureVerdict, Followed, Outranked, Stated
+from crda_spec.report.words.causal import movement_sentence, reason_sentence
 from crda_spec.scm.formats.edges import from_edges
 
 STATUSES = ("direct_cause", "irrelevant", "screened", "blocked", "kept")
@@ -20,7 +21,7 @@ STATUSES = ("direct_cause", "irrelevant", "screened", "blocked", "kept")
 def certificate(**features):
     """name -> (status, rank)."""
     verdicts = tuple(
-        FeatureVerdict(name=name, status=status, reason="", evidence={"rank_score": rank})
+        FeatureVerdict(name=name, status=status, reason=Stated(code="undrawn"), evidence={"rank_score": rank})
         for name, (status, rank) in features.items()
     )
     return Certificate(basis="declared", graph=DrawnGraph(nodes=(), edges=()), features=verdicts, assumes=())
@@ -87,14 +88,13 @@ def test_under_either_licence_a_feature_stays_whose_effects_cannot_follow():
     following = Propagation(graph=graph, keep=("b",))
     moves = licensed(found, Partition(keep=("b",)), retention=0.0, propagation=following)
     assert moves.names == ("c",)
-    assert list(moves.stuck) == ["a"]
-    assert "b" in moves.stuck["a"]
+    assert {name: (why.kind, why.follower) for name, why in moves.stuck.items()} == {"a": ("held_fixed", "b")}
     assert licensed(found, Partition(keep=("b",)), retention=0.0).names == ("a", "c")
     following.mechanisms(train, moves.names)  # what is licensed can be computed
 
 
 def action(moved, propagated=()):
-    follows = dict.fromkeys(propagated, "follows")
+    follows = dict.fromkeys(propagated, Followed(kind="additive", parents=("a",)))
     return Action(
         x=np.empty((0, 5)), source=np.empty(0, np.int64), moved=moved, policies={}, clipped={}, propagated=follows
     )
@@ -110,13 +110,12 @@ def test_with_noise_every_feature_says_on_what_it_moves_or_why_it_stays():
         ("moves", "certificate", True),
         ("stays", None, False),
     ]
-    assert found["a"].sentence == "moves: the certificate lets a row carry its noise to the new place"
-    assert found["b"].sentence == "stays: its rows would carry noise, and it is not certified"
+    assert movement_sentence(found["a"]) == "moves: the certificate lets a row carry its noise to the new place"
+    assert movement_sentence(found["b"]) == "stays: its rows would carry noise, and it is not certified"
 
 
 def ranked_low(verdict):
-    reason = "it may move, but ranks 3 of 3 and partition.max_features is 2"
-    return replace(verdict, status="kept", reason=reason)
+    return replace(verdict, status="kept", reason=Outranked(place=3, of=3, limit=2))
 
 
 def test_without_noise_what_is_not_certified_moves_and_says_so():
@@ -124,22 +123,22 @@ def test_without_noise_what_is_not_certified_moves_and_says_so():
     permit = licensed(CERTIFICATE, choice, retention=0.0)
     found = {one.name: one for one in movements(CERTIFICATE, permit, action(permit.names))}
     assert (found["b"].moves, found["b"].licence, found["b"].certified) == ("moves", "support", False)
-    assert found["b"].sentence == "moves: carries no noise, so only the data's support is claimed"
-    assert found["a"].sentence == "stays: partition.keep holds it fixed"
-    assert found["d"].sentence == "stays: ranks 4 of 4 and partition.max_features is 2"
+    assert movement_sentence(found["b"]) == "moves: carries no noise, so only the data's support is claimed"
+    assert movement_sentence(found["a"]) == "stays: partition.keep holds it fixed"
+    assert movement_sentence(found["d"]) == "stays: ranks 4 of 4 and partition.max_features is 2"
     (kept,) = [one for one in restated(CERTIFICATE, permit).features if one.name == "c"]
-    assert kept.reason == "it could carry its noise, too"
+    assert reason_sentence(kept.reason) == "it could carry its noise, too"
     low = replace(
         CERTIFICATE, features=tuple(one if one.name != "d" else ranked_low(one) for one in CERTIFICATE.features)
     )
-    (said,) = [one.reason for one in restated(low, permit).features if one.name == "d"]
+    (said,) = [reason_sentence(one.reason) for one in restated(low, permit).features if one.name == "d"]
     assert said == "it may move, but ranks 4 of 4 and partition.max_features is 2", "one ranking, the one that chose"
     assert restated(CERTIFICATE, licensed(CERTIFICATE, choice, retention=0.5)) is CERTIFICATE
 
 
 def test_when_no_row_was_made_nothing_moves():
     permit = licensed(CERTIFICATE, Partition(), retention=0.0)
-    assert {one.sentence for one in movements(CERTIFICATE, permit, None)} == {"stays: no row was made"}
+    assert {movement_sentence(one) for one in movements(CERTIFICATE, permit, None)} == {"stays: no row was made"}
 
 
 def test_what_follows_stands_on_the_same_licence():

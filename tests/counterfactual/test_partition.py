@@ -15,6 +15,7 @@ from crda_spec.discovery.skeleton import neighbours
 from crda_spec.independence import correlation_matrix
 from crda_spec.records import Column, DrawnGraph
 from crda_spec.regressors import Fitter, Linear
+from crda_spec.report.words.causal import assumption_sentence, reason_sentence, warning_sentence
 from crda_spec.scm.formats.edges import from_edges
 
 
@@ -44,12 +45,12 @@ def test_a_declared_graph_decides(four):
     assert statuses(certificate) == {"a": "direct_cause", "b": "direct_cause", "c": "blocked", "d": "undrawn"}
     assert certificate.perturbed == ("a", "b")
     assert certificate.kept == ("c", "d")
-    assert certificate.features[3].reason == (
+    assert reason_sentence(certificate.features[3].reason) == (
         "no edge of the graph names it, so nothing is known of it: draw it, or leave it out of the features"
     )
     assert certificate.features[2].witness == ("y", "<-", "u", "->", "c")
     assert ("u", "latent") in certificate.graph.nodes
-    assert certificate.assumes == (
+    assert tuple(map(assumption_sentence, certificate.assumes)) == (
         "the graph is right: an arrow that is not drawn stands for an effect that does not exist",
         "every common cause of two nodes is drawn, measured or not",
         (
@@ -72,7 +73,7 @@ def test_the_screen_only_warns_where_a_graph_is_declared(four):
     tied = noise(z + 0.5 * train.x[:, 0] + 0.5 * train.x[:, 2])
     certificate = declared(["{a b d} -> y", "c <-> y"], NAMES).partition(train, tied, seed=0, index=INDEX)
     assert statuses(certificate) == {"a": "direct_cause", "b": "direct_cause", "c": "blocked", "d": "direct_cause"}
-    warned = {verdict.name: verdict.warning for verdict in certificate.features}
+    warned = {verdict.name: warning_sentence(verdict.warning) for verdict in certificate.features}
     assert warned["a"].startswith("graph and data disagree (r = +0.4")
     assert warned["a"].endswith(
         "): the paper's misspecified regime, in which the regressor has not caught all of this feature's effect "
@@ -91,7 +92,9 @@ def test_what_the_user_chooses_among_what_may_move(four):
     edges = ["{a b c} -> y", "d <-> y"]
     chosen = declared(edges, NAMES, keep=("a",), perturb=("a", "b")).partition(train, z, seed=0, index=INDEX)
     assert [
-        (verdict.name, verdict.status, verdict.reason) for verdict in chosen.features if verdict.status == "kept"
+        (verdict.name, verdict.status, reason_sentence(verdict.reason))
+        for verdict in chosen.features
+        if verdict.status == "kept"
     ] == [
         ("a", "kept", "it may move, but partition.keep holds it fixed"),
         ("c", "kept", "it may move, but partition.perturb does not name it"),
@@ -99,11 +102,11 @@ def test_what_the_user_chooses_among_what_may_move(four):
     assert chosen.perturbed == ("b",)
     ranked = declared(edges, NAMES, max_features=2).partition(train, z, seed=0, index=INDEX)
     assert ranked.perturbed == ("a", "b")
-    assert ranked.features[2].reason == "it may move, but ranks 3 of 3 and partition.max_features is 2"
+    assert reason_sentence(ranked.features[2].reason) == "it may move, but ranks 3 of 3 and partition.max_features is 2"
     assert ranked.features[3].status == "blocked"
     alone = declared(edges, NAMES, max_features=1, keep=("a",)).partition(train, z, seed=0, index=INDEX)
     assert alone.perturbed == ("b",)
-    assert alone.features[2].reason == "it may move, but ranks 2 of 2 and partition.max_features is 1"
+    assert reason_sentence(alone.features[2].reason) == "it may move, but ranks 2 of 2 and partition.max_features is 1"
 
 
 def test_equal_ranks_go_by_the_order_of_the_table():
@@ -136,7 +139,7 @@ def test_without_a_graph_the_two_filters_decide(four):
         f"(r = {verdict.evidence['residual_statistic']:+.2f}, p = {verdict.evidence['residual_p_value']:.2g})"
         for verdict in certificate.features
     ]
-    assert [verdict.reason for verdict in certificate.features] == [
+    assert [reason_sentence(verdict.reason) for verdict in certificate.features] == [
         f"no tie to the residual was found {words[0]}",
         f"PC finds it directly tied to the residual {words[1]}",
         f"its correlation with the residual is significant {words[2]}",
@@ -146,7 +149,7 @@ def test_without_a_graph_the_two_filters_decide(four):
         nodes=(*((name, "feature") for name in NAMES), ("y", "target"), ("Z", "noise")),
         edges=(("Z", "y", "->"), ("Z", "b", "--")),
     )
-    assert certificate.assumes == (
+    assert tuple(map(assumption_sentence, certificate.assumes)) == (
         "no link found means no link: the tests need enough rows, and see only the dependence they look for",
         "there is no hidden common cause that these tests cannot see",
         "the regressor is accurate where features move: its own error travels with the noise",
@@ -216,7 +219,7 @@ def test_in_sample_residuals_of_least_squares_let_nothing_move():
     certificate = discovered(max_features=2).partition(train, noise(residual), seed=0, index=INDEX)
     assert np.abs([verdict.evidence["residual_statistic"] for verdict in certificate.features]).max() < 1e-9
     assert statuses(certificate) == dict.fromkeys("abcd", "blocked")
-    assert {verdict.reason for verdict in certificate.features} == {
+    assert {reason_sentence(verdict.reason) for verdict in certificate.features} == {
         "a linear fit leaves residuals uncorrelated with every feature by construction: there is nothing to screen"
     }
     one_is_not_so = noise(residual + 1e-3 * x[:, 3])
@@ -241,7 +244,7 @@ def test_collinear_features_do_not_explain_each_other_into_safety():
     certificate = discovered().partition(train, z, seed=0, index=INDEX)
     assert certificate.perturbed == ("a",)
     lead = "its correlation with the residual is significant (r = +0."
-    assert all(verdict.reason.startswith(lead) for verdict in certificate.features[1:])
+    assert all(reason_sentence(verdict.reason).startswith(lead) for verdict in certificate.features[1:])
 
 
 @pytest.mark.skipif("CRDA_DATA_DIR" not in os.environ, reason="needs the benchmark tables in CRDA_DATA_DIR")

@@ -12,6 +12,8 @@ from crda_spec.data.sources import Benchmark
 from crda_spec.discovery import Consensus, Fci, Ges, Knowledge, Pc, Stability
 from crda_spec.independence import Distance, JointCheck, Pearson
 from crda_spec.records import Column
+from crda_spec.report.words.causal import assumption_sentence, joint_sentence, reason_sentence
+from crda_spec.report.words.discovery import tie_words
 
 WHOLE = (0,)
 PRUNE = JointCheck(on_failure="prune")
@@ -52,7 +54,7 @@ def test_every_search_ties_what_drives_the_residual(search):
 def test_resamples_say_how_often():
     train, z = tied_to_b()
     ties = RESAMPLED.ties(train, z, seed=0, index=INDEX)
-    assert ties.tied["b"] == "PC ties it to the residual in 100% of the resamples"
+    assert tie_words(ties.tied["b"]) == "PC ties it to the residual in 100% of the resamples"
 
 
 def hidden_cause(rows=4000):
@@ -74,9 +76,12 @@ def test_fci_holds_fixed_what_may_share_a_hidden_cause_with_the_target():
     assert "w" in by_pc.perturbed
     assert "w" not in by_fci.perturbed
     assert {"a", "b", "x", "v"} <= set(by_fci.perturbed)
-    reason = next(one.reason for one in by_fci.features if one.name == "w")
+    reason = next(reason_sentence(one.reason) for one in by_fci.features if one.name == "w")
     assert reason.startswith("for all that FCI can tell, a hidden cause may tie it to y (r = ")
-    assert by_fci.assumes[1] == "a hidden cause that ties a feature to the target leaves traces that the tests can see"
+    assert (
+        assumption_sentence(by_fci.assumes[1])
+        == "a hidden cause that ties a feature to the target leaves traces that the tests can see"
+    )
 
 
 def test_a_consensus_counts_votes():
@@ -86,7 +91,7 @@ def test_a_consensus_counts_votes():
     one_of_three = Consensus(methods=(Fci(), Pc(), Pc()))
     assert "w" in two_of_three.ties(train, z, seed=0, index=INDEX).tied
     assert "w" not in one_of_three.ties(train, z, seed=0, index=INDEX).tied
-    words = two_of_three.ties(train, z, seed=0, index=INDEX).tied["w"]
+    words = tie_words(two_of_three.ties(train, z, seed=0, index=INDEX).tied["w"])
     assert words.startswith("2 of 3 methods tie it to the noise; the first: for all that FCI can tell")
 
 
@@ -121,7 +126,7 @@ def test_a_spread_that_follows_a_feature_is_seen_by_distance_and_not_by_correlat
     found = by_distance.partition(train, z, seed=0, index=INDEX)
     assert by_r.perturbed == ("a", "b")
     assert found.perturbed == ("b",)
-    reason = found.features[0].reason
+    reason = reason_sentence(found.features[0].reason)
     assert reason.startswith("its distance correlation with the residual is significant (distance correlation = ")
     assert "residual_p_value_adjusted" in found.features[1].evidence
 
@@ -142,7 +147,7 @@ def test_the_joint_check_prunes_until_the_rest_passes():
     assert "a" not in careful.perturbed
     assert "a" in careful.joint.pruned
     assert not careful.joint.failed
-    reason = next(one.reason for one in careful.features if one.name == careful.joint.pruned[0])
+    reason = next(reason_sentence(one.reason) for one in careful.features if one.name == careful.joint.pruned[0])
     assert reason.startswith("together, 3 features help to predict the residual")
 
 
@@ -151,7 +156,7 @@ def test_the_joint_check_may_only_warn():
     found = discovered(joint=WARN).partition(train, z, seed=0, index=INDEX)
     assert found.perturbed == discovered().partition(train, z, seed=0, index=INDEX).perturbed
     assert found.joint.failed
-    assert found.joint.sentence == (
+    assert joint_sentence(found.joint) == (
         "Together, the 3 features that move help to predict the residual or its size in rows that were not fitted "
         f"(p = {found.joint.p_value:.2g}): carrying the noise over is doubtful."
     )

@@ -11,7 +11,8 @@ from crda_spec.counterfactual.policies import Jitter, Resample
 from crda_spec.counterfactual.predict import predict_outcome
 from crda_spec.data.worlds import declare
 from crda_spec.errors import GraphError
-from crda_spec.records import Column, Table, Teacher
+from crda_spec.records import Column, Followed, Stated, Table, Teacher
+from crda_spec.report.words.causal import reason_sentence
 from crda_spec.scm.certificate import certify_named
 from crda_spec.scm.formats.edges import from_edges
 
@@ -241,14 +242,14 @@ def test_the_confounded_mediator_is_refused_with_its_reason():
     assert restricted["x"] == next(verdict for verdict in certified if verdict.name == "x")  # m moves by its own policy
     alone = [each for each in certified if each.name != "m"]
     kept = next(each for each in certified if each.name == "m")
-    blocked = propagation.restrict([*alone, type(kept)(name="m", status="kept", reason="for the test")])
+    blocked = propagation.restrict([*alone, type(kept)(name="m", status="kept", reason=Stated(code="kept"))])
     verdict = next(each for each in blocked if each.name == "x")
     assert verdict.status == "blocked"
-    assert verdict.reason == (
+    assert reason_sentence(verdict.reason) == (
         "x would move m with it (x -> m), but m cannot keep its own noise: something unmeasured ties it to x (x <-> m)"
     )
     assert verdict.witness == ("m", "<->", "x")
-    assert verdict.lemma == ""
+    assert verdict.lemma is None
     with pytest.raises(GraphError, match="x cannot move with all that it causes"):
         propagation.mechanisms(train, ["x"])
 
@@ -258,7 +259,7 @@ def test_what_is_kept_never_moves_not_even_as_an_effect():
     propagation = Propagation(graph=graph_of(CHAIN_EDGES, train), keep=("n",))
     verdicts = {each.name: each for each in propagation.restrict(certify_named(propagation.graph, train.names))}
     assert [name for name, verdict in verdicts.items() if verdict.perturbable] == ["n"]  # for the choice to keep
-    assert verdicts["m"].reason == "m would move n with it (m -> n), but partition.keep holds n fixed"
+    assert reason_sentence(verdicts["m"].reason) == "m would move n with it (m -> n), but partition.keep holds n fixed"
 
 
 def test_what_followed_is_written_down_and_all_else_stays():
@@ -267,8 +268,8 @@ def test_what_followed_is_written_down_and_all_else_stays():
     assert propagation.followers(train.names, ["x"]) == ("m", "n")
     action = propagated(train, CHAIN_EDGES)
     assert action.propagated == {
-        "m": "follows age and x: additive noise, kernel ridge",
-        "n": "follows m and x: additive noise, kernel ridge",
+        "m": Followed(kind="additive", parents=("age", "x")),
+        "n": Followed(kind="additive", parents=("m", "x")),
     }
     assert (action.moved, list(action.policies), action.unmoved) == (("x",), ["x"], 0)
     assert list(action.clipped) == ["x", "m", "n"]

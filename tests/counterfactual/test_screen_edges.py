@@ -7,6 +7,7 @@ from counterfactual_parts import INDEX, discovered, numbers, table
 from crda_spec.discovery import Pc
 from crda_spec.independence import Pearson
 from crda_spec.records import Column
+from crda_spec.report.words.causal import reason_sentence
 
 NEVER = 1e-300  # a level at which neither PC nor a p-value finds anything
 
@@ -20,7 +21,7 @@ def screened(train, z, *, threshold=0.99, alpha=NEVER):
     screen = Pearson(threshold=threshold, alpha=alpha)
     partitioner = discovered(Pc(alpha=NEVER, max_depth=0), screen=screen)
     verdict = partitioner.partition(train, z, seed=0, index=INDEX).features[0]
-    return verdict.status, verdict.reason
+    return verdict.status, reason_sentence(verdict.reason)
 
 
 @pytest.fixture
@@ -109,14 +110,14 @@ def test_without_a_complete_row_pc_says_that_it_could_not_test():
     certificate = discovered().partition(
         numbers(x, rng.normal(size=40)), noise(rng.normal(size=40)), seed=0, index=INDEX
     )
-    assert [(verdict.status, verdict.reason) for verdict in certificate.features] == [
+    assert [(verdict.status, reason_sentence(verdict.reason)) for verdict in certificate.features] == [
         ("blocked", "PC could not test anything: only 0 of 40 rows have no missing cell")
     ] * 2
     x[:3] = 1.0, 2.0
     certificate = discovered().partition(
         numbers(x, rng.normal(size=40)), noise(rng.normal(size=40)), seed=0, index=INDEX
     )
-    assert {verdict.reason for verdict in certificate.features} == {
+    assert {reason_sentence(verdict.reason) for verdict in certificate.features} == {
         "PC could not test anything: only 3 of 40 rows have no missing cell"
     }
 
@@ -126,6 +127,6 @@ def test_three_rows_are_too_few_for_pc():
     certificate = discovered().partition(
         numbers(rng.normal(size=(3, 2)), rng.normal(size=3)), noise([1.0, -2.0, 1.5]), seed=0, index=INDEX
     )
-    assert [(verdict.status, verdict.reason) for verdict in certificate.features] == [
+    assert [(verdict.status, reason_sentence(verdict.reason)) for verdict in certificate.features] == [
         ("blocked", "PC could not test anything: only 3 rows")
     ] * 2

@@ -13,6 +13,7 @@ from crda_spec.discovery.knowledge import Knowledge
 from crda_spec.discovery.pc import Pc
 from crda_spec.errors import SpecError
 from crda_spec.independence import correlation_matrix
+from crda_spec.report.words.discovery import note_sentence
 
 WHERE = "causal.discovery.knowledge"
 
@@ -187,7 +188,7 @@ def test_knowledge_binds_against_the_data_and_the_result_says_so():
         ("b -> c", False),  # free has no link to b, so c is a common effect
         ("free -> c", True),
     ]
-    assert known.notes == (
+    assert tuple(map(note_sentence, known.notes)) == (
         "The data suggest that b is caused by both a and c; what you told the search rules that out, and was followed.",
     )
     apart = Pc(knowledge=Knowledge(forbidden=("a -> b", "b -> a"))).search(test, names)

@@ -15,6 +15,7 @@ from crda_spec.discovery.pc import Pc
 from crda_spec.discovery.skeleton import pc_skeleton, skeleton_of
 from crda_spec.errors import DataError
 from crda_spec.independence import correlation_matrix
+from crda_spec.report.words.discovery import note_sentence
 
 RULES = ("plain", "conservative", "majority")
 
@@ -106,7 +107,9 @@ def test_a_conflict_is_marked_and_said():
     found = Pc().search(Told(), ["a", "b", "c", "d"])
     assert [str(edge) for edge in found.edges] == ["a -> b", "b <-> c", "d -> c"]
     assert found.conflicted == (("b", "c"),)
-    assert found.notes == ("The data argue for both directions between b and c: do not rely on either.",)
+    assert tuple(map(note_sentence, found.notes)) == (
+        "The data argue for both directions between b and c: do not rely on either.",
+    )
     assert found.edge("c", "b").statistic == 0.8
     assert found.neighbours("b") == ("a", "c")
 
@@ -150,7 +153,7 @@ def test_a_budget_that_is_hit_is_said_in_words():
     test = PartialCorrelation.of(*correlation_matrix(x))
     found = Pc(budget=28).search(test, letters(8))
     assert (found.tests, found.depth_reached, found.budget_hit) == (28, 0, True)
-    assert found.notes[0] == (
+    assert note_sentence(found.notes[0]) == (
         "The search stopped before it tried sets of 1 columns: they would take more than the 28 tests allowed. Links "
         "that such sets would have cut are still there. Raise the budget, or tell the search what you know (tiers, "
         "forbidden edges), so that it has less to try."
@@ -158,7 +161,7 @@ def test_a_budget_that_is_hit_is_said_in_words():
     few = pc_skeleton(test.r, test.n, alpha=0.05).tests
     fell_back = Pc(budget=few, colliders="majority").search(test, letters(8))
     assert fell_back.budget_hit
-    assert fell_back.notes[0] == (
+    assert note_sentence(fell_back.notes[0]) == (
         "Comparing all separating sets would take more than the 0 tests left, so directions were decided by the set "
         "that cut each link."
     )

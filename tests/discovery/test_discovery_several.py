@@ -21,6 +21,7 @@ from crda_spec.discovery.pc import Pc
 from crda_spec.errors import DataError, GraphError
 from crda_spec.independence.mixed import MixedTest
 from crda_spec.records import Column
+from crda_spec.report.words.discovery import note_sentence
 
 
 def columns_of(names, types) -> tuple[Column, ...]:
@@ -61,7 +62,9 @@ def test_ges_leaves_out_what_has_no_score_and_takes_categories():
     table = np.column_stack([x[:, :3], x[:, 0] - x[:, 1], np.full(300, 7.0), x[:, 2] > 0, x[:, 2] <= 0])
     types = ("continuous",) * 5 + ("category",) * 2
     found = Ges().find(table, columns_of("abcdefg", types))
-    assert found.notes == ("GES left out columns that are constant or that others determine: d, e, g.",)
+    assert tuple(map(note_sentence, found.notes)) == (
+        "GES left out columns that are constant or that others determine: d, e, g.",
+    )
     assert "f" in {name for edge in found.edges for name in (edge.first, edge.second)}
     alone = Ges().find(np.ones((9, 2)), NUMBERS[:2])
     assert alone.edges == ()
@@ -89,7 +92,7 @@ def test_consensus_keeps_what_most_have_and_marks_what_they_dispute():
         ("b <-> c", 1.0, 0.0),
     ]
     assert found.conflicted == (("b", "c"),)
-    assert found.notes == ("The methods disagree on the direction between b and c.",)
+    assert tuple(map(note_sentence, found.notes)) == ("The methods disagree on the direction between b and c.",)
     assert found.method == "consensus"
 
 
@@ -224,5 +227,5 @@ def test_fci_stops_at_its_budget_and_says_so():
     names = [f"x{i}" for i in range(8)]
     found = Fci(budget=28).search(test, names)
     assert (found.tests, found.depth_reached, found.budget_hit) == (28, 0, True)
-    assert found.notes[0].startswith("The search stopped before it tried sets of 1 columns")
+    assert note_sentence(found.notes[0]).startswith("The search stopped before it tried sets of 1 columns")
     assert {edge.mark for edge in found.edges} <= {"o-o", "o->", "<->", "->"}

@@ -15,6 +15,7 @@ from crda_spec.gate.cross_validate import CrossValidation, FoldOutcome
 from crda_spec.gate.tests import Sign, Wilcoxon, wilcoxon
 from crda_spec.gate.tests.wilcoxon import least_p_value, wilcoxon_p_value
 from crda_spec.gate.verdict import judge
+from crda_spec.report.words.gate import verdict_sentence
 from crda_spec.seeds import stream
 
 PAIRS = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=8, max_size=8)
@@ -117,7 +118,7 @@ def test_any_number_of_workers_tells_the_same():
     assert (verdict.decision, verdict.reason, verdict.planned_folds) == ("rejected", "no_gain_worth_having", 8)
     assert verdict.stopped_fits == 2 * (8 - len(runs[0]))
     ahead = 8 - len(runs[0])
-    assert verdict.sentence.endswith(
+    assert verdict_sentence(verdict).endswith(
         f"Stopped there: {ahead} more folds could not have made it pass ({2 * ahead} fits saved)."
     )
 

@@ -11,6 +11,7 @@ from crda_spec.gate.tests import Wilcoxon
 from crda_spec.gate.verdict import abstain, percent_change, rows_to_decide
 from crda_spec.records import Cost, FoldResult
 from crda_spec.regressors.metrics import MSE
+from crda_spec.report.words.gate import verdict_sentence
 
 
 def outcomes(pairs, *, idle=()):
@@ -45,7 +46,7 @@ def test_accepted():
     assert (verdict.test, verdict.metric, verdict.alpha) == ("wilcoxon, less", "mse", 0.05)
     assert len(verdict.folds) == 10
     assert verdict.effect_percent == pytest.approx(-9.718, abs=1e-3)
-    assert verdict.sentence == (
+    assert verdict_sentence(verdict) == (
         "Augmentation helps: held-out MSE fell in 10 of 10 folds, -9.7 % on average (p = 0.0009766 < 0.05): "
         "use the augmented model."
     )
@@ -58,7 +59,7 @@ def test_not_significant():
     assert (verdict.decision, verdict.reason) == ("inconclusive", "not_significant")
     assert verdict.interval_percent[0] < -1.0 < verdict.interval_percent[1]
     assert (verdict.level, verdict.planned_folds, verdict.stopped_fits) == (0.9, 10, 0)
-    assert verdict.sentence.startswith(
+    assert verdict_sentence(verdict).startswith(
         "No convincing gain: held-out MAE fell in 4 of 10 folds, -1.0 % on average (p = 0.2676 >= 0.05): "
         "keep the plain model. "
     )
@@ -67,7 +68,7 @@ def test_not_significant():
 def test_worse():
     verdict = judge(Wilcoxon(), outcomes([(plain, 2 * plain) for plain, _ in BETTER]))
     assert (verdict.decision, verdict.reason) == ("rejected", "worse")
-    assert verdict.sentence == (
+    assert verdict_sentence(verdict) == (
         "Augmentation hurts: held-out MSE fell in 0 of 10 folds, +100.0 % on average (p = 1 >= 0.05): "
         "keep the plain model."
     )
@@ -78,7 +79,7 @@ def test_a_significant_test_with_a_worse_mean_is_not_accepted():
     verdict = judge(Wilcoxon(), outcomes([*BETTER[1:], (1.0, 6.0)]))
     assert verdict.p_value < 0.05
     assert (verdict.decision, verdict.reason) == ("rejected", "worse")
-    assert verdict.sentence == (
+    assert verdict_sentence(verdict) == (
         "Augmentation hurts: held-out MSE fell in 9 of 10 folds, +25.5 % on average (p = 0.04199 < 0.05): "
         "keep the plain model."
     )
@@ -89,7 +90,7 @@ def test_a_little_worse_is_no_evidence_of_harm():
     assert (verdict.decision, verdict.reason) == ("rejected", "no_gain_worth_having")
     low = verdict.interval_percent[0]
     assert -1.0 < low < 0.2
-    assert verdict.sentence == (
+    assert verdict_sentence(verdict) == (
         "No gain worth having: held-out MSE fell in 2 of 5 folds, +0.2 % on average (p = 0.6875 >= 0.05): "
         f"keep the plain model. The change is {low:+.1f} % or more (90% interval)."
     )
@@ -131,7 +132,7 @@ def test_alpha_itself_is_not_below_alpha():
 def test_folds_in_which_nothing_could_move_are_named(idle, said):
     pairs = [(1.0, 1.0) if number in idle else (1.0, 0.9) for number in range(1, 11)]
     verdict = judge(Wilcoxon(), outcomes(pairs, idle=idle))
-    assert verdict.sentence.endswith(f": use the augmented model. {said}no feature could be perturbed.")
+    assert verdict_sentence(verdict).endswith(f": use the augmented model. {said}no feature could be perturbed.")
 
 
 def test_two_arms_alike_in_every_fold():
@@ -162,7 +163,7 @@ def test_nothing_to_test(reason, sentence):
     assert (verdict.decision, verdict.reason, verdict.accepted) == ("abstained", reason, False)
     assert (verdict.p_value, verdict.effect_percent, verdict.folds, verdict.fits) == (None, None, (), 0)
     assert (verdict.test, verdict.metric) == ("wilcoxon, two-sided", "mae")
-    assert verdict.sentence == sentence
+    assert verdict_sentence(verdict) == sentence
 
 
 def test_a_fold_loss_that_is_no_number_is_an_error_not_a_verdict():
@@ -186,7 +187,7 @@ def test_half_of_the_folds_without_anything_to_move_may_not_speak_for_all():
     pairs = [(1.0, 1.0) if number in idle else (1.0, 0.9) for number in range(1, 11)]
     verdict = judge(Wilcoxon(), outcomes(pairs, idle=idle))
     assert (verdict.decision, verdict.reason, verdict.p_value) == ("rejected", "unstable_partition", 2**-5)
-    assert verdict.sentence == (
+    assert verdict_sentence(verdict) == (
         "The partition is not stable: held-out MSE fell in 5 of 10 folds, -5.0 % on average (p = 0.03125 < 0.05): "
         "keep the plain model. In 5 folds no feature could be perturbed."
     )
@@ -207,7 +208,7 @@ def test_harm_is_named_before_instability():
     pairs = [(1.0, 1.0)] * 5 + [(1.0, 2.0)] * 5
     verdict = judge(Wilcoxon(), outcomes(pairs, idle=range(1, 6)))
     assert (verdict.decision, verdict.reason) == ("rejected", "worse")
-    assert verdict.sentence == (
+    assert verdict_sentence(verdict) == (
         "Augmentation hurts: held-out MSE fell in 0 of 10 folds, +50.0 % on average (p = 1 >= 0.05): "
         "keep the plain model. In 5 folds no feature could be perturbed."
     )

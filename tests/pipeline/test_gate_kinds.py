@@ -7,6 +7,7 @@ from crda_spec.api import estimate
 from crda_spec.audit.record import make_record
 from crda_spec.errors import SpecError
 from crda_spec.report.summary import closing
+from crda_spec.report.words.gate import verdict_sentence
 from crda_spec.spec.build import build_plan
 from crda_spec.spec.check import load_spec
 
@@ -68,7 +69,7 @@ def test_without_a_gate_the_augmented_model_is_used_and_everybody_says_so(tmp_pa
     result = run_spec(tmp_path, text.replace("GATE", "{enabled: false}"))
     verdict = result.verdict
     assert (verdict.decision, verdict.reason, verdict.accepted) == ("ungated", "gate_disabled", False)
-    assert verdict.sentence.startswith("UNGATED: the spec switches the gate off")
+    assert verdict_sentence(verdict).startswith("UNGATED: the spec switches the gate off")
     assert (verdict.folds, verdict.p_value, result.cost.fits) == ((), None, 2)
     record = make_record(result, spec={"name": "gates"}, spec_yaml="", origins={}, seed=2)
     assert (record["final_model"], record["verdict"]["decision"]) == ("augmented", "ungated")
@@ -82,7 +83,7 @@ def test_a_gain_has_to_be_as_large_as_was_asked(tmp_path, text):
     gate = "{kind: corrected_t, folds: 4, min_effect: 50}"
     verdict = run_spec(tmp_path, text.replace("GATE", gate)).verdict
     assert not verdict.accepted
-    assert "a gain of 50 % or more asked for" in verdict.sentence
+    assert "a gain of 50 % or more asked for" in verdict_sentence(verdict)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,10 @@ import numpy as np
 import pytest
 from pipeline_parts import run_spec
 
+from crda_spec.records import Followed
+from crda_spec.report.words.causal import assumption_sentence, reason_sentence
+from crda_spec.report.words.gate import verdict_sentence
+
 CHAIN = """
 version: 1
 name: chain
@@ -37,7 +41,7 @@ def test_a_graph_that_the_rows_refute_ends_the_run_before_anything_is_made(tmp_p
     assert {(one.first, one.second) for one in found.statements if one.violated} == {("age", "blood")}
     assert found.suggested == ("age -> blood",)
     assert (verdict.decision, verdict.reason, verdict.folds) == ("abstained", "graph_falsified", ())
-    assert verdict.sentence == (
+    assert verdict_sentence(verdict) == (
         "The data contradict the declared graph, so nothing it promises was used and nothing was augmented: "
         "use the plain model."
     )
@@ -85,14 +89,16 @@ def test_with_propagation_effects_follow_and_labels_hit_the_total_effect(tmp_pat
         "dose": "direct_cause",
         "blood": "follows",
     }
-    assert action.propagated == {"blood": "follows age and dose: additive noise, kernel ridge"}
+    assert action.propagated == {"blood": Followed(kind="additive", parents=("age", "dose"))}
     before = train.x[action.source]
     dose, blood = (action.x - before)[:, train.positions(["dose", "blood"])].T
     np.testing.assert_allclose(blood, 2 * dose, atol=0.9)
     label = result.counterfactuals.y - train.y[action.source]
     slope = float(dose @ label / (dose @ dose))
     assert slope == pytest.approx(3 * 2 - 1, rel=0.05)  # through blood, and directly
-    assert certificate.assumes[-1].startswith("each feature that follows is a function of its causes")
+    assert assumption_sentence(certificate.assumes[-1]).startswith(
+        "each feature that follows is a function of its causes"
+    )
 
 
 def test_of_a_cause_and_its_effect_the_cause_moves_and_the_effect_follows(tmp_path):
@@ -108,7 +114,7 @@ def test_what_propagation_forbids_is_chosen_around(tmp_path):
     """An effect that is held fixed cannot follow; where nothing was asked for by name, its causes just stay."""
     text = RIGHT.replace("perturb: [dose]", "max_features: 2")
     result = run_spec(tmp_path, text, "perturbation.propagate=true", "partition.keep=[blood]")
-    status = {one.name: (one.status, one.reason) for one in result.certificate.features}
+    status = {one.name: (one.status, reason_sentence(one.reason)) for one in result.certificate.features}
     assert status["dose"][0] == "blocked"
     assert "blood" in status["dose"][1]
     assert result.certificate.perturbed == ()  # age would move blood too, which the user holds fixed

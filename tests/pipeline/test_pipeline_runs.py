@@ -18,6 +18,8 @@ from crda_spec.errors import SpecError
 from crda_spec.pipeline import run
 from crda_spec.records import Table
 from crda_spec.regressors.metrics import MSE
+from crda_spec.report.words.causal import movement_sentence, reason_sentence
+from crda_spec.report.words.gate import verdict_sentence
 from crda_spec.spec.build import build_plan
 from crda_spec.spec.check import load_spec
 
@@ -131,9 +133,11 @@ def test_when_the_support_guard_drops_every_row_the_verdict_says_so(tmp_path):
     far = "perturbation={default: {kind: shift, amount: 1000000}, support: {kind: mahalanobis}}"
     result = run_spec(tmp_path, bidding("ridge"), far, "dataset.source.rows=60", "falsify.on_falsified=ignore")
     assert (result.verdict.decision, result.verdict.reason) == ("abstained", "off_support")
-    assert result.verdict.sentence.startswith("Every new row lay off the data, so the support guard dropped them all")
+    assert verdict_sentence(result.verdict).startswith(
+        "Every new row lay off the data, so the support guard dropped them all"
+    )
     assert result.counterfactuals is None
-    assert "stays: no row was made" in {movement.sentence for movement in result.movements}
+    assert "stays: no row was made" in {movement_sentence(movement) for movement in result.movements}
 
 
 def test_without_noise_the_record_names_what_moved_uncertified(tmp_path):
@@ -151,8 +155,8 @@ def test_without_noise_the_record_names_what_moved_uncertified(tmp_path):
 def assert_abstains_for_want_of_anything_to_screen(result):
     verdict = result.verdict
     assert (verdict.decision, verdict.reason, verdict.folds) == ("abstained", "no_perturbable_features", ())
-    assert verdict.sentence == "No feature may be perturbed, so nothing was augmented: use the plain model."
-    assert {(one.status, one.reason) for one in result.certificate.features} == {
+    assert verdict_sentence(verdict) == "No feature may be perturbed, so nothing was augmented: use the plain model."
+    assert {(one.status, reason_sentence(one.reason)) for one in result.certificate.features} == {
         (
             "blocked",
             "a linear fit leaves residuals uncorrelated with every feature by construction: there is nothing to screen",

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from crda_spec.audit.canonical import revived
 from crda_spec.counterfactual.licence import movements
 from crda_spec.records import (
     Abduction,
@@ -26,6 +27,7 @@ from crda_spec.records import (
     HeldOut,
     JointEvidence,
     Licensed,
+    Quoted,
     Remedy,
     RunResult,
     Sensitivity,
@@ -37,6 +39,16 @@ from crda_spec.records import (
     TestScore,
     Verdict,
 )
+
+
+def feature_verdict(**told):
+    """As a record has it: its facts are sentences."""
+    return revived(FeatureVerdict, told)
+
+
+def certificate_of(**told):
+    return revived(Certificate, told)
+
 
 HOSTILE = (
     "a<b>&\"c'",
@@ -86,7 +98,7 @@ DECLARED = DrawnGraph(
     ),
 )
 VERDICTS = (
-    FeatureVerdict(
+    feature_verdict(
         name="dose",
         status="blocked",
         reason="An unmeasured cause of recovery also drives it.",
@@ -97,26 +109,26 @@ VERDICTS = (
         ),
         blockers=("severity",),
     ),
-    FeatureVerdict(
+    feature_verdict(
         name="age",
         status="kept",
         reason="The spec allows at most 3 features to move.",
         evidence={"pearson_r": 0.0213, "p_value": 0.61},
     ),
-    FeatureVerdict(
+    feature_verdict(
         name="ward",
         status="direct_cause",
         reason="A direct cause of recovery, separated from its noise by the rest.",
         lemma="ward is a parent of recovery.",
     ),
-    FeatureVerdict(
+    feature_verdict(
         name="exercise",
         status="direct_cause",
         reason="A direct cause of recovery, separated from its noise by the rest.",
         evidence={"pearson_r": 0.1312, "p_value": 0.0041},
         warning="The residual is correlated with it (r = 0.1312, p = 0.0041): the model may be misspecified.",
     ),
-    FeatureVerdict(name="smoker", status="irrelevant", reason="Separated from recovery by the other features."),
+    feature_verdict(name="smoker", status="irrelevant", reason="Separated from recovery by the other features."),
 )
 
 REMEDIES = (
@@ -305,7 +317,7 @@ def build_accepted() -> RunResult:
             notes=("Column 'ward' was read as a category with 3 values.",),
         ),
         split=Split(train=train, test=test),
-        certificate=Certificate(
+        certificate=certificate_of(
             basis="declared",
             graph=DECLARED,
             features=VERDICTS,
@@ -393,7 +405,7 @@ def build_abstained() -> RunResult:
         certificate=replace(
             run.certificate,
             features=tuple(
-                FeatureVerdict(
+                feature_verdict(
                     name=column.name,
                     status="blocked",
                     reason="A descendant of recovery opens the path at recovery.",
@@ -454,7 +466,7 @@ def build_propagated() -> RunResult:
         made.action,
         moved=("exercise",),
         policies={"exercise": "jittered by 0.5 standard deviations"},
-        propagated={"ward": "follows exercise: the uniform of its own row, logistic regression"},
+        propagated={"ward": Quoted(text="follows exercise: the uniform of its own row, logistic regression")},
     )
     return replace(
         run,
@@ -509,7 +521,7 @@ def build_discovered(features: int = 26) -> RunResult:
     run = build_rejected()
     neighbours = ("band_03", "band_11")
     verdicts = tuple(
-        FeatureVerdict(
+        feature_verdict(
             name=column.name,
             status="blocked"
             if column.name in neighbours
@@ -529,7 +541,7 @@ def build_discovered(features: int = 26) -> RunResult:
         data=replace(run.data, source="satellite.parquet", rows_read=312, rows_used=300, notes=()),
         score=replace(run.score, rows=60),
         split=Split(train=train, test=HeldOut(rows.take(np.arange(240, 300)))),
-        certificate=Certificate(
+        certificate=certificate_of(
             basis="discovered",
             graph=DrawnGraph(
                 nodes=(*((column.name, "feature") for column in columns), ("vegetation", "target"), ("Z", "noise")),
@@ -591,14 +603,14 @@ def build_hostile() -> RunResult:
         run,
         data=replace(run.data, source="<b>evil</b>.csv", notes=("<script>note</script>",)),
         split=Split(train=train, test=HeldOut(rows.take(np.arange(48, 60)))),
-        certificate=Certificate(
+        certificate=certificate_of(
             basis="declared",
             graph=DrawnGraph(
                 nodes=(*((name, "feature") for name in HOSTILE), (target.name, "target"), ("Z", "noise")),
                 edges=(*((name, target.name, "->") for name in HOSTILE), ("Z", target.name, "->")),
             ),
             features=tuple(
-                FeatureVerdict(
+                feature_verdict(
                     name=name,
                     status="direct_cause",
                     reason=f"{name} is a <direct> cause.",

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from matplotlib.image import imread
 
-from crda_spec.records import DrawnGraph, FeatureVerdict
+from crda_spec.records import DrawnGraph, FeatureVerdict, Stated
 from crda_spec.report.graph_draw import graph_svg
 from crda_spec.report.graph_png import LONGEST_SIDE, SCALE, graph_png
 from crda_spec.report.graph_scene import RING, scene
@@ -82,7 +82,7 @@ def test_the_witness_path_is_orange_and_without_it_less_is(build):
 @pytest.mark.parametrize("mark", ["direct_cause", "irrelevant", "blocked", "kept"])
 def test_each_verdict_has_a_sign_of_its_own_in_ink(mark):
     graph = DrawnGraph(nodes=(("x", "feature"), ("y", "target")), edges=(("x", "y", "->"),))
-    verdict = FeatureVerdict(name="x", status=mark, reason="")
+    verdict = FeatureVerdict(name="x", status=mark, reason=Stated(code="undrawn"))
     box = next(box for box in scene(graph, [verdict]).boxes if box.name == "x")
     image = pixels(graph_png(graph, [verdict]))
     left, top = round(SCALE * (box.left + 8)), round(SCALE * (box.y - 8))

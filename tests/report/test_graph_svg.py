@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crda_spec.records import DrawnGraph, FeatureVerdict
+from crda_spec.records import DrawnGraph, FeatureVerdict, Quoted
 from crda_spec.report.graph_draw import graph_svg
 from crda_spec.report.graph_scene import BOX_HEIGHT, MOST_NODES, RING, scene, witness_edges
 
@@ -171,7 +171,7 @@ def test_the_witness_path_is_drawn_last_and_thick(build):
 
 def test_witness_edges_are_read_from_the_path():
     def witness(status, *tokens):
-        return FeatureVerdict(name="x", status=status, reason="", witness=tokens)
+        return FeatureVerdict(name="x", status=status, reason=Quoted(text=""), witness=tokens)
 
     assert witness_edges([witness("blocked", "Z", "->", "y", "<-", "x")]) == {("Z", "y", "->"), ("x", "y", "->")}
     assert witness_edges([witness("blocked", "y", "<->", "x")]) == {("x", "y", "<->")}
@@ -186,8 +186,8 @@ def test_the_noise_belongs_to_the_witness_and_a_tie_is_not_its_arrow():
         edges=(("x", "y", "->"), ("y", "x", "<->"), ("y", "r", "->"), ("Z", "y", "->")),
     )
     verdicts = [
-        FeatureVerdict(name="x", status="blocked", reason="", witness=("x", "<->", "y")),
-        FeatureVerdict(name="r", status="blocked", reason="", witness=("Z", "->", "y", "->", "r")),
+        FeatureVerdict(name="x", status="blocked", reason=Quoted(text=""), witness=("x", "<->", "y")),
+        FeatureVerdict(name="r", status="blocked", reason=Quoted(text=""), witness=("Z", "->", "y", "->", "r")),
     ]
     assert edge_classes(graph, verdicts) == ["edge", "edge tie noisy witness", "edge witness", "edge noisy witness"]
 
@@ -253,7 +253,7 @@ def drawn_graphs(draw):
     edges = draw(st.lists(st.tuples(end, end, st.sampled_from(["->", "<->", "--", "o->", "o-o", "o--"])), max_size=14))
     statuses = st.sampled_from(["direct_cause", "irrelevant", "screened", "blocked", "kept"])
     verdicts = [
-        FeatureVerdict(name=name, status=draw(statuses), reason=draw(names))
+        FeatureVerdict(name=name, status=draw(statuses), reason=Quoted(text=draw(names)))
         for name, role in nodes
         if role == "feature"
     ]

@@ -284,7 +284,7 @@ def test_a_failed_joint_check_that_only_warns_says_so_where_it_may_prune(build):
 
 def test_a_certificate_that_asked_nothing_has_no_such_list(build):
     run = build("abstained")
-    text = Page(page(replace(run, certificate=replace(run.certificate, method="")))).text
+    text = Page(page(replace(run, certificate=replace(run.certificate, method=None)))).text
     assert "What the data were asked" not in text
 
 

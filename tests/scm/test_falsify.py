@@ -9,6 +9,7 @@ from threadpoolctl import threadpool_limits
 from crda_spec.data.worlds import WORLDS, World
 from crda_spec.errors import GraphError
 from crda_spec.records import Column, Falsification, Table
+from crda_spec.report.words.causal import falsification_sentence
 from crda_spec.scm import falsify as module
 from crda_spec.scm.falsify import Falsify
 from crda_spec.scm.formats import from_edges
@@ -149,14 +150,16 @@ def test_the_sentence_says_what_is_wrong_and_what_to_do():
     violated = [each for each in result.statements if each.violated]
     assert [(each.first, each.second, each.given) for each in violated] == [("age", "dose", ("bmi",))]
     assert result.suggested == ("age -> dose",)
-    assert result.sentence == (
+    assert falsification_sentence(result) == (
         "The data contradict the graph: age and dose should be independent given bmi, but are not "
         f"(adjusted p = {violated[0].adjusted:.2g}). With `age -> dose` added, the data no longer contradict it: "
         "correct the graph, or set falsify.on_falsified to warn."
     )
     warned = run(CHAIN, line(direct=0.25), on_falsified="warn")
     assert warned.on_falsified == "warn"
-    assert warned.sentence.endswith("no longer contradict it: correct the graph before you trust what it certifies.")
+    assert falsification_sentence(warned).endswith(
+        "no longer contradict it: correct the graph before you trust what it certifies."
+    )
 
 
 def test_a_right_graph_is_told_so():
@@ -165,11 +168,14 @@ def test_a_right_graph_is_told_so():
     assert result.permutations == 23  # all orders of four names but the graph's own
     assert result.equivalent == pytest.approx(1 / 23)  # the chain read backwards
     assert result.as_good == pytest.approx(1 / 23)
-    assert result.sentence == (
+    assert falsification_sentence(result) == (
         "The data contradict none of the 3 statements that the graph implies, "
         "and none of the graphs with shuffled names that claim something else pass."
     )
-    assert run(CHAIN, line()).sentence == "The data contradict none of the 3 statements that the graph implies."
+    assert (
+        falsification_sentence(run(CHAIN, line()))
+        == "The data contradict none of the 3 statements that the graph implies."
+    )
 
 
 def test_a_complete_graph_cannot_be_tested():
@@ -180,7 +186,7 @@ def test_a_complete_graph_cannot_be_tested():
     )
     result = run(graph, line(), permutations=10)
     assert (result.outcome, result.implied, result.statements, result.permutations) == ("not_informative", 0, (), 0)
-    assert result.sentence == (
+    assert falsification_sentence(result) == (
         "The graph implies no independence that these columns could contradict, so the data cannot test it: "
         "it stands on the expert's word alone."
     )
@@ -191,7 +197,7 @@ def test_rows_of_pure_noise_do_not_speak_for_a_graph():
     noise = table_of({name: rng.normal(size=200) for name in ("age", "bmi", "dose", "relapse")}, "relapse")
     result = run(CHAIN, noise, permutations=100)
     assert (result.outcome, result.as_good) == ("not_informative", 1.0)
-    assert result.sentence == (
+    assert falsification_sentence(result) == (
         "The data contradict none of the 3 statements that the graph implies, but so do 100% of the graphs with "
         "shuffled names that claim something else: this test tells little about the graph, and more rows might."
     )
@@ -310,7 +316,7 @@ def test_when_the_suggested_edges_do_not_suffice_the_sentence_says_so():
     assert len(result.suggested) == 5
     edges = ", ".join(f"`{edge}`" for edge in result.suggested[:-1]) + f" and `{result.suggested[-1]}`"
     worst = result.statements[0]
-    assert result.sentence == (
+    assert falsification_sentence(result) == (
         f"The data contradict the graph: {worst.first} and {worst.second} should be independent, but are not "
         f"(adjusted p < 1e-12); in all, at least 12 of 21 statements fail. Even with {edges} added, the data "
         "contradict it, so more than these edges is wrong: correct the graph, or set falsify.on_falsified to warn."
@@ -334,7 +340,7 @@ def test_a_second_round_finds_what_the_first_edges_uncover():
         adding=("recovery -> therapy_hours", *result.suggested),
     )
     again = run(corrected, drawn(world, 1000, 0))
-    assert ("no longer contradict" in result.sentence) == (again.outcome != "falsified")
+    assert ("no longer contradict" in falsification_sentence(result)) == (again.outcome != "falsified")
     assert len(result.suggested) > 1
 
 
@@ -374,4 +380,4 @@ def test_the_cost_of_a_wrong_graph_is_bounded_since_few_permutations_are_looked_
     assert time.process_time() - started < 20.0
     assert result.outcome == "falsified"
     assert 0 < result.permutations < 30
-    assert "Even with" in result.sentence
+    assert "Even with" in falsification_sentence(result)

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crda_spec.records import Column, Table
+from crda_spec.records import Column, Followed, Table
+from crda_spec.report.words.causal import followed_words
 from crda_spec.scm.mechanisms import AbductedUniform, Inputs, fit_label_shares, fit_mean, fit_mechanisms
 from crda_spec.scm.propagation import FollowerInputs
 
@@ -98,7 +99,7 @@ def test_what_happens_to_one_row_shifts_no_draw_of_another():
 
 
 def test_what_a_follower_does_is_said_in_words():
-    assert fit_mechanisms(patients(50), RULES).words == {
+    assert {name: followed_words(how) for name, how in fit_mechanisms(patients(50), RULES).facts.items()} == {
         "weight": "follows dose and ward: additive noise, kernel ridge",
         "visits": "follows dose and weight: additive noise, rounded, kernel ridge",
         "grade": "follows visits, with ward held fixed: abducted uniform, kernel logistic regression",
@@ -111,7 +112,7 @@ def test_a_follower_that_no_row_shows_stays_missing():
     x[:, 2] = np.nan
     train = table(x)
     mechanisms = fit_mechanisms(train, RULES)
-    assert mechanisms.words["weight"] == "follows dose and ward: no value to learn from, stays missing"
+    assert mechanisms.facts["weight"] == Followed(kind="unlearned", parents=("dose", "ward"))
     x = train.x.copy()
     x[:, 0] += 1.0
     assert np.isnan(follow(mechanisms, x, train.x)[:, 2]).all()

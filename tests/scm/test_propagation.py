@@ -10,6 +10,7 @@ import pytest
 from scm_worlds import World, arrows_hold, expanded, is_open, random_worlds
 
 from crda_spec.errors import GraphError
+from crda_spec.report.words.causal import reason_sentence
 from crda_spec.scm.formats import from_edges
 from crda_spec.scm.propagation import FollowerInputs, follower_inputs, followers, propagable
 
@@ -311,7 +312,7 @@ def test_why_a_feature_may_not_move(edges, latents, keep, kind, reason, witness)
     found = propagable(graph, names, ["x"], keep=keep)
     assert found.moved == ()
     obstacle = found.obstacles["x"]
-    assert (obstacle.kind, obstacle.reason, " ".join(obstacle.witness)) == (kind, reason, witness)
+    assert (obstacle.kind, reason_sentence(obstacle), " ".join(obstacle.witness)) == (kind, reason, witness)
 
 
 def test_all_that_may_not_move_is_said_at_once():
@@ -320,12 +321,10 @@ def test_all_that_may_not_move_is_said_at_once():
     with pytest.raises(GraphError) as caught:
         follower_inputs(graph, names, ["x", "z"])
     assert str(caught.value) == (
-        "perturbation.propagate: x cannot move with all that it causes: x would move m with it (x -> m), but m cannot "
-        "keep its own noise: something unmeasured ties it to x (x <-> m); leave x out of partition.perturb, or set "
-        "perturbation.propagate to false\n"
-        "perturbation.propagate: z cannot move with all that it causes: z would move n with it (z -> n), but n cannot "
-        "keep its own noise: something unmeasured ties it to z (z <-> n); leave z out of partition.perturb, or set "
-        "perturbation.propagate to false\n"
+        "perturbation.propagate: x cannot move with all that it causes: m cannot follow (noise tied m <-> x); leave x "
+        "out of partition.perturb, or set perturbation.propagate to false\n"
+        "perturbation.propagate: z cannot move with all that it causes: n cannot follow (noise tied n <-> z); leave z "
+        "out of partition.perturb, or set perturbation.propagate to false\n"
         "2 problems"
     )
 

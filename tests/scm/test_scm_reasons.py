@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from crda_spec.records import FeatureVerdict, SourceLine
+from crda_spec.report.words.causal import lemma_sentence, reason_sentence
 from crda_spec.scm.certificate import certify, certify_named, lemma_holds
 from crda_spec.scm.formats import from_edges, read_graph
 from crda_spec.scm.graph import CausalGraph, Edge
@@ -196,13 +197,15 @@ def test_a_verdict_says_why_in_words_that_an_expert_reads(case):
     features = more.get("features", ["dose", "age"])
     columns = ["dose", "age", "recovery", "clinic", "relapse"]
     graph = from_edges(edges, columns=columns, target="recovery", **{"features": features, **more})
-    assert certify(graph, features)[0] == FeatureVerdict(
+    found = certify(graph, features)[0]
+    assert (reason_sentence(found.reason), lemma_sentence(found.lemma)) == (reason, LEMMAS.get(case, ""))
+    assert found == FeatureVerdict(
         name="dose",
         status=status,
-        reason=reason,
+        reason=found.reason,
         witness=tuple(witness.split()),
         blockers=BLOCKERS.get(case, ()),
-        lemma=LEMMAS.get(case, ""),
+        lemma=found.lemma,
     )
 
 
@@ -214,7 +217,7 @@ def test_an_unused_parent_of_the_noise_is_named():
         noise_parents=["clinic"],
     )
     [verdict] = certify(graph, ["dose"])
-    assert verdict.reason == (
+    assert reason_sentence(verdict.reason) == (
         "the column clinic (not a feature) drives both dose and the noise of recovery: dose <- clinic -> Z; "
         "with clinic among the features, dose would be free"
     )
@@ -224,7 +227,7 @@ def test_a_long_list_is_cut_short():
     effects = [f"e{i}" for i in range(2)]
     causes = [f"c{i}" for i in range(6)]
     graph = from_edges([f"{{{' '.join(causes)}}} -> y", "y -> {e0 e1}"], columns=[*effects, *causes, "y"], target="y")
-    assert certify(graph, [*effects, *causes])[0].reason == (
+    assert reason_sentence(certify(graph, [*effects, *causes])[0].reason) == (
         "e0 is caused by the target y and carries its noise: Z -> y -> e0; "
         "leaving out all that y causes (e0 and e1) would free c0, c1, c2 and 3 more"
     )
@@ -278,9 +281,9 @@ def test_the_lemma_fails_where_the_partition_is_not_valid():
     graph = from_edges(
         ["severity -> {age recovery}"], columns=["dose", "age", "recovery"], target="recovery", latents=["severity"]
     )
-    assert lemma_reasons(graph, ["dose", "age"], ["dose"]) == {"dose": "dose is d-separated from recovery given age"}
-    assert lemma_reasons(graph, ["dose", "age"], ["dose", "age"]) == {
-        "dose": "dose is d-separated from recovery given nothing"
-    }
+    one, two = (lemma_reasons(graph, ["dose", "age"], moved) for moved in (["dose"], ["dose", "age"]))
+    assert (set(one), set(two)) == ({"dose"}, {"dose"})
+    assert lemma_sentence(one["dose"]) == "dose is d-separated from recovery given age"
+    assert lemma_sentence(two["dose"]) == "dose is d-separated from recovery given nothing"
     assert lemma_holds(graph, ["dose", "age"], ["dose"])
     assert not lemma_holds(graph, ["dose", "age"], ["dose", "age"])

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scm_worlds import World, random_world, random_worlds
 
+from crda_spec.report.words.causal import remedy_sentence
 from crda_spec.scm.certificate import certify, certify_named, graph_certificate, perturbable
 from crda_spec.scm.formats import FORMATS, from_edges, read_graph, to_edges, write_graph
 from crda_spec.scm.remedies import KINDS, MOST, remedies
@@ -161,7 +162,9 @@ def remedies_of(edges, features, *, columns=(), latents=()):
     graph = from_edges(
         edges, columns=[*features, *columns, "recovery"], target="recovery", features=features, latents=latents
     )
-    return [(one.kind, one.names, one.frees, one.sentence) for one in graph_certificate(graph, features).remedies]
+    return [
+        (one.kind, one.names, one.frees, remedy_sentence(one)) for one in graph_certificate(graph, features).remedies
+    ]
 
 
 def test_the_sentences_can_be_acted_on():
@@ -234,7 +237,7 @@ def test_a_large_graph_ends_within_its_bounds_and_still_offers_the_forced_set():
     graph = from_edges(edges, columns=[*causes, *effects, "y"], target="y")
     found = graph_certificate(graph, [*causes, *effects]).remedies
     assert [(one.kind, one.names, len(one.frees)) for one in found] == [("leave_out", tuple(effects), 300)]
-    assert found[0].sentence == (
+    assert remedy_sentence(found[0]) == (
         "leave e00, e01, e02, e03, e04 and 35 more out of the features: "
         "then c000, c001, c002, c003, c004 and 295 more may move"
     )

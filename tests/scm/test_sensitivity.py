@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crda_spec.records import Action, Certificate, Column, Counterfactuals, DrawnGraph, FeatureVerdict, Table
+from crda_spec.records import Action, Certificate, Column, Counterfactuals, DrawnGraph, FeatureVerdict, Stated, Table
+from crda_spec.report.words.causal import sensitivity_sentence
 from crda_spec.scm.sensitivity import robustness_at, sensitivity, used_up_at, uses_up_the_gain
 
 
@@ -40,7 +41,7 @@ def moves(train, deltas, *, retention=1.0, propagated=None):
 
 
 def certificate(train, *, status="direct_cause", basis="declared", propagated=()):
-    verdicts = tuple(FeatureVerdict(name=name, status=status, reason="so it is") for name in train.names)
+    verdicts = tuple(FeatureVerdict(name=name, status=status, reason=Stated(code="undrawn")) for name in train.names)
     graph = DrawnGraph(nodes=(), edges=())
     return Certificate(basis=basis, graph=graph, features=verdicts, assumes=(), propagated=propagated)
 
@@ -234,7 +235,7 @@ def test_a_feature_that_the_others_determine_has_no_robustness():
     train = made_table(np.column_stack([x, w, x - 2 * w]), y, numbers("x", "w", "sum"))
     found = of(train, moves(train, {"x": delta}))
     assert (found.features[0].robustness, found.features[0].limit, found.features[0].remaining_sd) == (0.0, 0.0, 0.0)
-    assert found.sentence.startswith(
+    assert sensitivity_sentence(found).startswith(
         "The other features determine x, so that the data cannot tell its own effect: "
         "the weakest hidden cause would use up the gain that the gate measured. "
     )
@@ -245,7 +246,10 @@ def test_nothing_carried_cannot_be_spoilt():
     train = made_table(np.column_stack([x, w]), y, numbers("x", "w"))
     found = of(train, moves(train, {"x": delta}, retention=0.0))
     assert (found.features[0].robustness, found.features[0].limit) == (1.0, math.inf)
-    assert found.sentence == "No noise is carried, so the certificate promises nothing that a hidden cause could break."
+    assert (
+        sensitivity_sentence(found)
+        == "No noise is carried, so the certificate promises nothing that a hidden cause could break."
+    )
 
 
 def test_nothing_moved_or_a_target_without_noise_cannot_be_spoilt():
@@ -254,7 +258,7 @@ def test_nothing_moved_or_a_target_without_noise_cannot_be_spoilt():
         train = made_table(np.column_stack([x, w]), target, numbers("x", "w"))
         found = of(train, moves(train, {"x": change}))
         assert (found.features[0].robustness, found.features[0].limit) == (1.0, math.inf)
-        assert found.sentence == "Nothing that moved lets a hidden cause spoil the labels."
+        assert sensitivity_sentence(found) == "Nothing that moved lets a hidden cause spoil the labels."
 
 
 @pytest.mark.parametrize("gain", [0.0, -1.0, math.nan, math.inf])
@@ -286,7 +290,7 @@ def test_the_sentence_names_the_weakest_feature_its_yardstick_and_what_is_left_o
     made = moves(train, {"x": delta, "ward": codes, "sick": flips})
     found = of(train, made, gain=0.05)
     assert [feature.name for feature in found.features] == ["x", "sick"]
-    assert found.sentence == (
+    assert sensitivity_sentence(found) == (
         "A hidden cause of y and sick would have to explain 10 % of what the features leave open in each before it "
         "uses up the gain that the gate measured. x, the measured feature that is tied most to both, explains 2.1 % of "
         "sick and 46 % of y: one more like it, unmeasured, would not be enough. "
@@ -295,7 +299,7 @@ def test_the_sentence_names_the_weakest_feature_its_yardstick_and_what_is_left_o
     assert uses_up_the_gain(found.features[0])
     assert not uses_up_the_gain(found.features[1])
     alone = of(train, moves(train, {"x": delta}), gain=0.05)
-    assert alone.sentence.endswith(
+    assert sensitivity_sentence(alone).endswith(
         "ward, the measured feature that is tied most to both, explains 30 % of x and 26 % of y: "
         "one more like it, unmeasured, would be enough."
     )
@@ -306,13 +310,13 @@ def test_only_categories_or_too_few_rows_leave_only_a_sentence():
     codes = np.where(train.x[:, 1] == 0, 1.0, -train.x[:, 1])
     found = of(train, moves(train, {"ward": codes}))
     assert found.features == ()
-    assert found.sentence == (
+    assert sensitivity_sentence(found) == (
         "No feature that moved can be measured this way. Not measured: ward (a category has no distance to move by)."
     )
     few = train.take(np.arange(4))
     found = of(few, moves(few, {"x": np.ones(4)}))
     assert found.features == ()
-    assert found.sentence == (
+    assert sensitivity_sentence(found) == (
         "No feature that moved can be measured this way. Not measured: x (there are too few rows for so many columns)."
     )
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from crda_spec.audit.canonical import plain, revived
-from crda_spec.audit.certificate import certificate_record
 from crda_spec.audit.predicted import load_members
+from crda_spec.audit.record import certificate_record
 from crda_spec.audit.tables import folds_csv
 from crda_spec.audit.verify.checks import EXACT, Check, Finding, Tolerance, checked, compared, named
 from crda_spec.audit.verify.losses import read_scored, scored_folds

@@ -13,7 +13,19 @@ import numpy as np
 from pydantic import Field
 
 from crda_spec.independence import JointCheck, JointResult, Pearson, Screen, numbers
-from crda_spec.records import Array, Certificate, FeatureVerdict, JointEvidence, Residuals, Table
+from crda_spec.records import (
+    Array,
+    Certificate,
+    FeatureVerdict,
+    HelpsToPredict,
+    JointEvidence,
+    Outranked,
+    Reason,
+    Residuals,
+    ScreenUsed,
+    Stated,
+    Table,
+)
 from crda_spec.seeds import stream
 from crda_spec.strict import ColumnName, Strict
 
@@ -62,16 +74,21 @@ class Partition(Strict):
     keep: tuple[ColumnName, ...] = Field((), description="These features never move.")
 
     @property
-    def screened(self) -> str:
-        """The residuals that are screened, in words."""
-        unseen = self.residuals == "out_of_fold"
-        return "residuals of rows that the model had not seen" if unseen else "the model's own training residuals"
+    def screen_used(self) -> ScreenUsed:
+        """The screen, its settings and whose residuals it looks at, for the record."""
+        return ScreenUsed(
+            screen=self.screen.kind,
+            alpha=self.screen.alpha,
+            threshold=self.screen.limit,
+            adjustment=self.screen.adjust,
+            out_of_fold=self.residuals == "out_of_fold",
+        )
 
-    def leaves(self, name: str) -> str:
-        """Why the user leaves this feature alone; empty when the user does not."""
+    def leaves(self, name: str) -> Stated | None:
+        """Why the user leaves this feature alone; None when the user does not."""
         if name in self.keep:
-            return "partition.keep holds it fixed"
-        return "partition.perturb does not name it" if self.perturb is not None and name not in self.perturb else ""
+            return Stated(code="kept")
+        return Stated(code="not_named") if self.perturb is not None and name not in self.perturb else None
 
 
 def choose(verdicts: Sequence[FeatureVerdict], choice: Partition) -> tuple[FeatureVerdict, ...]:
@@ -83,16 +100,14 @@ def choose(verdicts: Sequence[FeatureVerdict], choice: Partition) -> tuple[Featu
     return tuple(
         verdict
         if not verdict.perturbable or verdict.name in taken
-        else replace(verdict, status="kept", reason=_kept_because(verdict, choice, places), warning="")
+        else replace(verdict, status="kept", reason=_kept_because(verdict, choice, places), warning=None)
         for verdict in verdicts
     )
 
 
-def _kept_because(verdict: FeatureVerdict, choice: Partition, places: dict[str, int]) -> str:
-    if choice.leaves(verdict.name):
-        return f"it may move, but {choice.leaves(verdict.name)}"
-    of = len(places)
-    return f"it may move, but ranks {places[verdict.name]} of {of} and partition.max_features is {choice.max_features}"
+def _kept_because(verdict: FeatureVerdict, choice: Partition, places: dict[str, int]) -> Reason:
+    left = choice.leaves(verdict.name)
+    return left or Outranked(place=places[verdict.name], of=len(places), limit=choice.max_features)
 
 
 def checked_jointly(
@@ -124,7 +139,7 @@ def checked_jointly(
             key=lambda place: abs(kept[place].evidence["residual_statistic"]),
         )
         pruned.append(kept[at].name)
-        kept[at] = replace(kept[at], status="blocked", reason=_pruned_because(found, moving), warning="")
+        kept[at] = replace(kept[at], status="blocked", reason=_pruned_because(found, moving), warning=None)
 
 
 def _ask(
@@ -135,37 +150,14 @@ def _ask(
     return joint(columns[:, moves], columns[:, ~moves], residuals, rng=stream(seed, "joint-check", *index))
 
 
-def _pruned_because(found: JointResult, moving: Sequence[str]) -> str:
-    what = "residual" if found.p_value <= found.size_p_value else "residual's size"
-    if len(moving) == 1:
-        return f"it helps to predict the {what} of rows that were not fitted (p = {found.joint_p_value:.2g})"
-    return (
-        f"together, {len(moving)} features help to predict the {what} of rows that were not fitted "
-        f"(p = {found.joint_p_value:.2g}); of them it is the most tied to it"
-    )
+def _pruned_because(found: JointResult, moving: Sequence[str]) -> HelpsToPredict:
+    size = found.p_value > found.size_p_value
+    return HelpsToPredict(features=len(moving), size=size, p_value=found.joint_p_value)
 
 
 def _evidence(
     found: JointResult, joint: JointCheck, moving: Sequence[str], pruned: Sequence[str], *, failed: bool
 ) -> JointEvidence:
-    them = (
-        "The feature that moves helps" if len(moving) == 1 else f"Together, the {len(moving)} features that move help"
-    )
-    if failed:
-        sentence = (
-            f"{them} to predict the residual or its size in rows that were not fitted "
-            f"(p = {found.joint_p_value:.2g}): carrying the noise over is doubtful."
-        )
-    elif found.folds == 0:
-        sentence = "There were too few rows to check the features that move together."
-    else:
-        them = (
-            "The feature that moves does" if len(moving) == 1 else f"Together, the {len(moving)} features that move do"
-        )
-        sentence = (
-            f"{them} not help to predict the residual or its size in rows that were not fitted "
-            f"(p = {found.joint_p_value:.2g})."
-        )
     return JointEvidence(
         p_value=found.joint_p_value,
         gain=found.gain,
@@ -174,7 +166,8 @@ def _evidence(
         alpha=joint.alpha,
         failed=failed,
         pruned=tuple(pruned),
-        sentence=sentence,
+        features=len(moving),
+        folds=found.folds,
     )
 
 
@@ -182,7 +175,4 @@ def _after_pruning(pruned: Sequence[str], alpha: float) -> JointEvidence | None:
     """Nothing is left to ask about."""
     if not pruned:
         return None
-    sentence = "No feature was left after the check of all of them together."
-    return JointEvidence(
-        p_value=1.0, gain=0.0, size_gain=0.0, rows=0, alpha=alpha, failed=False, pruned=tuple(pruned), sentence=sentence
-    )
+    return JointEvidence(p_value=1.0, gain=0.0, size_gain=0.0, rows=0, alpha=alpha, failed=False, pruned=tuple(pruned))

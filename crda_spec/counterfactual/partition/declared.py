@@ -7,17 +7,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from crda_spec.counterfactual.partition.choice import Partition, checked_jointly, choose
-from crda_spec.counterfactual.partition.evidence import disagreement, screened
-from crda_spec.records import Array, Certificate, FeatureVerdict, Table
+from crda_spec.counterfactual.partition.evidence import screened
+from crda_spec.records import Array, Assumption, Certificate, Doubt, FeatureVerdict, Inquiry, Stated, Table
 from crda_spec.scm.certificate import certify_named, graph_certificate, lemma_holds
 from crda_spec.scm.graph import CausalGraph
 
 if TYPE_CHECKING:
     from crda_spec.counterfactual.act import Propagation
-
-_FOLLOWING = (
-    "each feature that follows is a function of its causes plus noise that adds to it (a label: one draw a row)"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +34,11 @@ class DeclaredPartitioner:
         proved = graph_certificate(self.graph, train.names)
         evidence = screened(train, residuals, self.choice.screen, seed=seed, index=index)
         verdicts = [
-            replace(verdict, evidence=found.numbers, warning=disagreement(found) if verdict.perturbable else "")
+            replace(
+                verdict,
+                evidence=found.numbers,
+                warning=Doubt(seen=found.seen) if verdict.perturbable and found.fails else None,
+            )
             for verdict, found in zip(proved.features, evidence, strict=True)
         ]
         chosen = self._chosen(verdicts)
@@ -56,8 +56,8 @@ class DeclaredPartitioner:
             lemma_holds=holds,
             propagated=followers,
             joint=together,
-            method=f"The graph was held against {self.choice.screened}: {self.choice.screen.words}.",
-            assumes=proved.assumes if self.propagation is None else (*proved.assumes, _FOLLOWING),
+            method=Inquiry(searches=(), screen=self.choice.screen_used),
+            assumes=proved.assumes if self.propagation is None else (*proved.assumes, Assumption(code="followers_add")),
         )
 
     def _chosen(self, verdicts: Sequence[FeatureVerdict]) -> tuple[FeatureVerdict, ...]:
@@ -84,7 +84,7 @@ class DeclaredPartitioner:
         moved = [verdict.name for verdict in chosen if verdict.perturbable]
         causes = [name for name in moved if not any(name in self.propagation.followers(names, [one]) for one in moved)]
         effects = tuple(
-            replace(verdict, status="kept", reason="it follows what causes it")
+            replace(verdict, status="kept", reason=Stated(code="follows_its_cause"))
             if verdict.name in moved and verdict.name not in causes
             else verdict
             for verdict in chosen
@@ -95,5 +95,4 @@ class DeclaredPartitioner:
 
 def _following(verdict: FeatureVerdict) -> FeatureVerdict:
     """A feature that changes without being moved itself."""
-    reason = "a moved feature causes it, and it follows by its fitted equation"
-    return replace(verdict, status="follows", reason=reason, warning="")
+    return replace(verdict, status="follows", reason=Stated(code="follows_equation"), warning=None)

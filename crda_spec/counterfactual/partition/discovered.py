@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,7 +11,20 @@ from crda_spec.counterfactual.partition.choice import Partition, checked_jointly
 from crda_spec.counterfactual.partition.evidence import Evidence, blind, screened
 from crda_spec.discovery import DiscoveredGraph, Discovery, Ties
 from crda_spec.discovery._protocol import noise_name
-from crda_spec.records import Array, Certificate, DrawnEdge, DrawnGraph, EdgeMark, FeatureVerdict, Table
+from crda_spec.records import (
+    Array,
+    Assumption,
+    Certificate,
+    DrawnEdge,
+    DrawnGraph,
+    EdgeMark,
+    FeatureStatus,
+    FeatureVerdict,
+    Inquiry,
+    SearchTie,
+    Stated,
+    Table,
+)
 from crda_spec.seeds import integer_seed
 
 
@@ -53,11 +66,11 @@ class DiscoveredPartitioner:
         """Filters each feature, then chooses, then asks about the chosen ones together."""
         ties = self.discovery.ties(train, residuals, seed=seed, index=index)
         evidence = screened(train, residuals, self.choice.screen, seed=seed, index=index)
-        nothing = ties.untested or blind(evidence)
+        nothing = ties.untested or (Stated(code="blind_screen") if blind(evidence) else None)
         verdicts = [
             FeatureVerdict(name=name, status="blocked", reason=nothing, evidence=found.numbers)
             if nothing
-            else self._verdict(name, found, ties.tied.get(name, ""))
+            else _verdict(name, found, ties.tied.get(name))
             for name, found in zip(train.names, evidence, strict=True)
         ]
         chosen, together = choose(verdicts, self.choice), None
@@ -69,19 +82,16 @@ class DiscoveredPartitioner:
             features=chosen,
             joint=together,
             notes=ties.notes,
-            method=f"{self.discovery.words} and {self.choice.screen.words} looked for ties to {self.choice.screened}.",
+            method=Inquiry(searches=self.discovery.used, screen=self.choice.screen_used),
             assumes=(
-                "no link found means no link: the tests need enough rows, and see only the dependence they look for",
-                self.discovery.hidden_causes,
-                "the regressor is accurate where features move: its own error travels with the noise",
+                Assumption(code="tests_see_links"),
+                Assumption(code=self.discovery.hidden_causes),
+                Assumption(code="regressor_accurate"),
             ),
         )
 
-    def _verdict(self, name: str, found: Evidence, tied: str) -> FeatureVerdict:
-        if tied:
-            return FeatureVerdict(name=name, status="blocked", reason=f"{tied} ({found.words})", evidence=found.numbers)
-        if found.fails:
-            reason = f"its {found.screen.measure} with the residual is {found.failure} ({found.words})"
-            return FeatureVerdict(name=name, status="blocked", reason=reason, evidence=found.numbers)
-        reason = f"no tie to the residual was found ({found.words})"
-        return FeatureVerdict(name=name, status="screened", reason=reason, evidence=found.numbers)
+
+def _verdict(name: str, found: Evidence, tie: SearchTie | None) -> FeatureVerdict:
+    """What either the search or the screen ties to the residual stays."""
+    status: FeatureStatus = "blocked" if tie is not None or found.fails else "screened"
+    return FeatureVerdict(name=name, status=status, reason=replace(found.seen, tie=tie), evidence=found.numbers)

@@ -1,23 +1,324 @@
-"""What the graph promises and how far the data bear it out, in sentences for the terminal and the page alike."""
+"""What the graph promises and how far the data bear it out, in sentences for record, terminal and page alike."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
-from crda_spec.records import Certificate, Falsification, FeatureSensitivity, FeatureVerdict, RunResult, TestedStatement
-from crda_spec.report.words.numbers import count, listed, number, setting, share, shorten, shown
+from crda_spec.errors import show
+from crda_spec.records import (
+    Assumption,
+    Certificate,
+    Doubt,
+    Falsification,
+    FeatureSensitivity,
+    FeatureVerdict,
+    Followed,
+    HelpsToPredict,
+    JointEvidence,
+    Lemma,
+    Movement,
+    Obstacle,
+    OpenPath,
+    Outranked,
+    Quoted,
+    Reason,
+    Relief,
+    Remedy,
+    RunResult,
+    Screened,
+    Sensitivity,
+    Stated,
+    TestedStatement,
+    Tied,
+    Unmeasured,
+    Untested,
+)
+from crda_spec.report.words.discovery import inquiry_sentence, note_sentence, screen_numbers, screened_words
+from crda_spec.report.words.numbers import count, listed, named, number, setting, share, shorten, shown
+from crda_spec.scm.sensitivity import uses_up_the_gain
 
 OUTCOMES = {
     "not_falsified": "Not falsified",
     "falsified": "Falsified",
     "not_informative": "Not informative",
 }
-JOINT = "Joint check:"
+_MOST_NAMED = 12  # of features to leave out: a longer list is no longer read, and the remedies have it whole
 _CONSEQUENCES = {
     "abstain": "Under on_falsified: abstain, nothing is augmented on the word of a falsified graph.",
     "warn": "Under on_falsified: warn, the run went on: read its numbers with care.",
     "ignore": "Under on_falsified: ignore, the run went on: read its numbers with care.",
 }
+
+# Why a feature stays that could have moved: after `it may move, but` in the certificate, alone in a run's movements.
+_LEFT = ("kept", "not_named", "moves_together")
+_STATED = {
+    "direct_cause": (
+        "a direct cause of {1}, and once the other features are known, nothing unmeasured that drives {1} is tied to it"
+    ),
+    "separated": "once the other features are known, {0} says nothing about {1} or its noise",
+    "isolated": "no edge of the graph names {0}, so it says nothing about {1} or its noise",
+    "undrawn": "no edge of the graph names it, so nothing is known of it: draw it, or leave it out of the features",
+    "follows": "a moved feature causes it, and it follows",
+    "follows_equation": "a moved feature causes it, and it follows by its fitted equation",
+    "follows_its_cause": "it follows what causes it",
+    "could_carry_noise": "it could carry its noise, too",
+    "blind_screen": (
+        "a linear fit leaves residuals uncorrelated with every feature by construction: there is nothing to screen"
+    ),
+    "not_certified": "its rows would carry noise, and it is not certified",
+    "no_rows": "no row was made",
+    "kept": "partition.keep holds it fixed",
+    "not_named": "partition.perturb does not name it",
+}
+
+
+def reason_sentence(reason: Reason, *, subject: bool = True) -> str:
+    """Why a feature may, or may not, be perturbed. subject: False where the feature's name stands before it."""
+    left = isinstance(reason, Outranked) or (isinstance(reason, Stated) and reason.code in _LEFT)
+    why = why_sentence(reason, subject=subject)
+    return f"it may move, but {why}" if left else why
+
+
+def why_sentence(reason: Reason, *, subject: bool = True) -> str:
+    """The same where it is clear that the feature may move."""
+    match reason:
+        case Quoted():
+            return reason.text
+        case Tied():
+            also = f"; {reason.path.feature} is also caused by {reason.path.target}" if reason.effect_too else ""
+            return f"{path_sentence(reason.path, subject=subject)}{also}{_relief(reason.relief, reason.path.target)}"
+        case Obstacle():
+            return obstacle_sentence(reason)
+        case Stated(code="moves_together"):
+            return f"it moves together with {' and '.join(map(show, reason.names))}, which may not move"
+        case Stated():
+            name = f"{reason.names[0]} is " if reason.code == "direct_cause" and subject else ""
+            return name + _STATED[reason.code].format(*reason.names)
+        case Outranked():
+            return f"ranks {reason.place} of {reason.of} and partition.max_features is {reason.limit}"
+        case HelpsToPredict():
+            return _helps_to_predict(reason)
+        case Screened():
+            return screened_words(reason)
+        case Untested(rows=rows, of=of):
+            few = f"only {rows} of {of} rows have no missing cell" if rows < of else f"only {rows} rows"
+            return f"PC could not test anything: {few}"
+
+
+def path_sentence(path: OpenPath, *, subject: bool = True) -> str:
+    """What an open path means, the path included."""
+    feature, target, tokens = path.feature, path.target, " ".join(path.tokens)
+    end = f"the noise of {target}" if path.from_noise else target
+    match path.kind:
+        case "held_fixed":
+            return f"{_held_fixed(path)}: {tokens}"
+        case "effect":
+            caused = f"{feature} is caused" if subject else "caused"
+            return f"{caused} by the target {target} and carries its noise: {tokens}"
+        case "noise_parent":
+            return f"the noise of {target} depends on {feature}, as declared: {tokens}"
+        case "acts_through":
+            acts = f"{feature} acts" if subject else "acts"
+            return f"{acts} on {end} through {_node(path.node)}, which cannot be held fixed: {tokens}"
+        case "shared_cause":
+            return f"{feature} and {target} share an unmeasured cause: {tokens}"
+        case "common_cause":
+            return f"{_node(path.node)} drives both {feature} and {end}: {tokens}"
+
+
+def _held_fixed(path: OpenPath) -> str:
+    """On a path with colliders it is the other features, held fixed, that make the tie."""
+    source = f"the noise of {path.target}" if path.node is None else _node(path.node)
+    drives = "" if path.node is None or path.node.kind == "hidden_cause" else f", which drives {path.target}"
+    caused = path.effects
+    verb = "is" if len(caused) == 1 else "are"
+    why = f"{named(caused)} {verb} caused by {path.target}, and " if caused else ""
+    them = ("it" if len(caused) == 1 else "them") if caused == path.openers else named(path.openers)
+    return f"{why}holding {them} fixed ties {path.feature} to {source}{drives}"
+
+
+def _node(node: Unmeasured | None) -> str:
+    """How a node that is not among the features is spoken of."""
+    if node is None:
+        return "something unmeasured"
+    if node.kind == "hidden_cause":
+        return f"an unmeasured cause of both {named(node.drives)}"
+    return f"the unmeasured {node.name}" if node.kind == "latent" else f"the column {node.name} (not a feature)"
+
+
+def _relief(relief: Relief | None, target: str) -> str:
+    if relief is None:
+        return ""
+    names, frees = named(relief.names, most=_MOST_NAMED), named(relief.frees)
+    match relief.kind:
+        case "leave_it_out":
+            return f"; leaving it out of the features would free {frees}"
+        case "leave_out_effects":
+            return f"; leaving out all that {target} causes ({names}) would free {frees}"
+        case "leave_out":
+            return f"; leaving {names} out of the features would free {frees}"
+        case "add":
+            return f"; with {names} among the features, {frees} would be free"
+
+
+def obstacle_sentence(obstacle: Obstacle) -> str:
+    """Why a feature may not move when its effects are to follow."""
+    follower, node = obstacle.follower, obstacle.node
+    fixed, tied = f"partition.keep holds {follower} fixed", path_sentence(obstacle.path) if obstacle.path else ""
+    if follower == obstacle.feature:
+        return tied or fixed
+    match obstacle.kind:
+        case "not_certified":
+            why = f"and {follower} may not move: {tied}"
+        case "held_fixed":
+            why = f"but {fixed}"
+        case "not_computable":
+            latent = node is None or node.kind == "latent"
+            what = (
+                ""
+                if node is None
+                else f"the unmeasured {node.name}"
+                if latent
+                else f"{node.name}, which is no feature,"
+            )
+            why = f"but how far cannot be computed: {what} changes on the way"
+        case "noise_tied":
+            ties = f"something unmeasured ties it to {obstacle.loop[0]} ({' '.join(obstacle.loop)})"
+            why = f"but {follower} cannot keep its own noise: {ties}"
+    return f"{obstacle.feature} would move {follower} with it ({' '.join(obstacle.way)}), {why}"
+
+
+def _helps_to_predict(reason: HelpsToPredict) -> str:
+    residual = "residual's size" if reason.size else "residual"
+    predicts = f"predict the {residual} of rows that were not fitted"
+    if reason.features == 1:
+        return f"it helps to {predicts} (p = {reason.p_value:.2g})"
+    return (
+        f"together, {reason.features} features help to {predicts} (p = {reason.p_value:.2g}); of them it is the most "
+        "tied to it"
+    )
+
+
+def lemma_sentence(lemma: Lemma | Quoted | None) -> str:
+    """Why the paper's lemma holds for a certified feature; empty for one that is not."""
+    if lemma is None or isinstance(lemma, Quoted):
+        return lemma.text if lemma else ""
+    if lemma.parent:
+        return f"{lemma.feature} is a parent of {lemma.target}"
+    given = named(lemma.given, most=6) if lemma.given else "nothing"
+    return f"{lemma.feature} is d-separated from {lemma.target} given {given}"
+
+
+def warning_sentence(doubt: Doubt | Quoted | None) -> str:
+    """Where the graph lets a feature move and the residual is tied to it; empty where it is not."""
+    if doubt is None or isinstance(doubt, Quoted):
+        return doubt.text if doubt else ""
+    return (
+        f"graph and data disagree ({screen_numbers(doubt.seen)}): the paper's misspecified regime, in which the "
+        "regressor has not caught all of this feature's effect and its error would travel with the noise"
+    )
+
+
+_ASSUMPTIONS = {
+    "graph_is_right": "the graph is right: an arrow that is not drawn stands for an effect that does not exist",
+    "common_causes_drawn": "every common cause of two nodes is drawn, measured or not",
+    "noise_adds": (
+        "{target} is a function of its causes plus noise that adds to it, and the noise depends on no feature but "
+        "those declared to drive it"
+    ),
+    "rows_not_selected": "the rows were not chosen by anything that these nodes cause",
+    "regressor_accurate": "the regressor is accurate where features move: its own error travels with the noise",
+    "undrawn_harmless": (
+        "{names}, which the graph does not draw, {are} not caused by {target} or by anything unmeasured that drives "
+        "{target}: if {one}, nothing may move"
+    ),
+    "followers_add": (
+        "each feature that follows is a function of its causes plus noise that adds to it (a label: one draw a row)"
+    ),
+    "tests_see_links": (
+        "no link found means no link: the tests need enough rows, and see only the dependence they look for"
+    ),
+    "no_hidden_cause": "there is no hidden common cause that these tests cannot see",
+    "hidden_causes_leave_traces": (
+        "a hidden cause that ties a feature to the target leaves traces that the tests can see"
+    ),
+    "methods_see_hidden_causes": "there is no hidden common cause that most of the methods cannot see",
+}
+
+
+def assumption_sentence(assumption: Assumption | Quoted) -> str:
+    """What must hold for a certificate to mean anything."""
+    if isinstance(assumption, Quoted):
+        return assumption.text
+    are, one = ("is", "it is") if len(assumption.names) == 1 else ("are", "one of them is")
+    names = named(assumption.names) if assumption.names else ""
+    return _ASSUMPTIONS[assumption.code].format(target=assumption.target, names=names, are=are, one=one)
+
+
+def remedy_sentence(remedy: Remedy) -> str:
+    """What an expert can do, and what it frees."""
+    names = named(remedy.names, most=6)
+    match remedy.kind:
+        case _ if remedy.sentence:
+            return remedy.sentence
+        case "leave_out":
+            action = f"leave {names} out of the features"
+        case "add":
+            action = f"add {names} to the features"
+        case "measure":
+            hidden = [f"what drives both {named(node.drives)}" if node.drives else node.name for node in remedy.nodes]
+            them = "it" if len(remedy.names) == 1 else "them"
+            action = f"measure {named(hidden, most=6)} and add {them} to the features"
+    return f"{action}: then {named(remedy.frees, most=6)} may move"
+
+
+def joint_sentence(joint: JointEvidence) -> str:
+    """What the check of all moving features together says."""
+    if joint.sentence:
+        return joint.sentence
+    if not joint.features:
+        return "No feature was left after the check of all of them together."
+    if not joint.failed and not joint.folds:
+        return "There were too few rows to check the features that move together."
+    one = joint.features == 1
+    them = "The feature that moves" if one else f"Together, the {joint.features} features that move"
+    helps = ("helps" if one else "help") if joint.failed else f"{'does' if one else 'do'} not help"
+    said = f"{them} {helps} to predict the residual or its size in rows that were not fitted (p = {joint.p_value:.2g})"
+    return f"{said}: carrying the noise over is doubtful." if joint.failed else f"{said}."
+
+
+_MOVES = {
+    "certificate": "moves: the certificate lets a row carry its noise to the new place",
+    "support": "moves: carries no noise, so only the data's support is claimed",
+}
+
+
+def movement_sentence(movement: Movement) -> str:
+    """Why a feature moves in this run, or why it stays."""
+    if movement.sentence:
+        return movement.sentence
+    if movement.moves == "follows":
+        return "follows: a moved feature causes it"
+    if movement.why is None:
+        return _MOVES[movement.licence or "certificate"]
+    return f"stays: {why_sentence(movement.why)}"
+
+
+_FOLLOWED = {
+    "additive": "additive noise, kernel ridge",
+    "rounded": "additive noise, rounded, kernel ridge",
+    "uniform": "abducted uniform, kernel logistic regression",
+    "unlearned": "no value to learn from, stays missing",
+}
+
+
+def followed_words(followed: Followed | Quoted) -> str:
+    """`follows dose and age: additive noise, kernel ridge`."""
+    if isinstance(followed, Quoted):
+        return followed.text
+    held = f", with {named(followed.adjusted)} held fixed" if followed.adjusted else ""
+    return f"follows {named(followed.parents)}{held}: {_FOLLOWED[followed.kind]}"
 
 
 def moving_first(result: RunResult) -> list[FeatureVerdict]:
@@ -60,15 +361,20 @@ def ground_sentences(certificate: Certificate, without_noise: Sequence[str] = ()
     return tuple(said)
 
 
+def joint_check(joint: JointEvidence) -> str:
+    """What the check of all moving features together says, as a line of its own."""
+    return f"Joint check: {shown(joint_sentence(joint))}"
+
+
 def evidence_sentences(certificate: Certificate, without_noise: Sequence[str] = ()) -> tuple[str, ...]:
     """How the data were asked, what they say of the moving features together, and what to know of the search.
 
     Where no noise is carried the joint check, which asks whether it may be, has nothing to say of the run.
     """
-    said = [shown(certificate.method)] if certificate.method else []
+    said = [shown(inquiry_sentence(certificate.method))] if certificate.method else []
     joint = None if without_noise else certificate.joint
     if joint is not None:
-        said.append(f"{JOINT} {shown(joint.sentence)}")
+        said.append(joint_check(joint))
         if joint.pruned:
             held = listed(tuple(shown(name) for name in joint.pruned))
             said.append(f"It held fixed: {held}.")
@@ -79,7 +385,7 @@ def evidence_sentences(certificate: Certificate, without_noise: Sequence[str] = 
                 if certificate.basis == "declared"
                 else "Under joint.on_failure: warn, the run went on: read its numbers with care."
             )
-    said += [f"About the search: {shown(note)}" for note in certificate.notes]
+    said += [f"About the search: {shown(note_sentence(note))}" for note in certificate.notes]
     return tuple(said)
 
 
@@ -89,6 +395,73 @@ def closing_sentence(verdict: FeatureVerdict) -> str:
         return ""
     names = [shown(name) for name in verdict.blockers]
     return f"Knowing {' or '.join(names)} would close this path."
+
+
+_FALSIFICATION_TEST = (
+    "generalised covariance measure on spline ridge residuals (normal scores and their sizes, one column a label), "
+    "Bonferroni within a statement, Holm over statements; what it calls violated is confirmed by pairs of rows that "
+    "are alike in the given columns, on spline and kernel residuals, Holm over the statements asked"
+)
+
+
+def falsification_test(found: Falsification) -> str:
+    """The conditional test by which the graph was held against the rows."""
+    return found.test or _FALSIFICATION_TEST
+
+
+def falsification_sentence(found: Falsification) -> str:
+    """Whether the data contradict the graph, and what to do next."""
+    if found.sentence:
+        return found.sentence
+    tested, others = len(found.statements), found.others_as_good
+    if found.outcome == "falsified":
+        return f"{_contradiction(found)} {_advice(found)}"
+    if not tested:
+        return (
+            "The graph implies no independence that these columns could contradict, so the data cannot test it: "
+            "it stands on the expert's word alone."
+        )
+    no = "do not contradict the one statement" if tested == 1 else f"contradict none of the {tested} statements"
+    if found.outcome == "not_informative":
+        why = (
+            "every shuffling of the names implies the same"
+            if others is None
+            else f"so do {others:.0%} of the graphs with shuffled names that claim something else"
+        )
+        return (
+            f"The data {no} that the graph implies, but {why}: "
+            "this test tells little about the graph, and more rows might."
+        )
+    if others is None:
+        return f"The data {no} that the graph implies."
+    passing = f"{others:.0%}" if others else "none"
+    shuffled = f"{passing} of the graphs with shuffled names that claim something else pass"
+    return f"The data {no} that the graph implies, and {shuffled}."
+
+
+def _contradiction(found: Falsification) -> str:
+    violated, tested = [each for each in found.statements if each.violated], len(found.statements)
+    worst = violated[0]
+    held = f" given {named(worst.given)}" if worst.given else ""
+    many = f"at least {len(violated)}" if found.unasked else f"{len(violated)}"
+    statements = "one statement" if tested == 1 else f"{tested} statements"
+    more = "" if len(violated) == 1 and not found.unasked else f"; in all, {many} of {statements} fail"
+    p_value = "< 1e-12" if worst.adjusted < 1e-12 else f"= {worst.adjusted:.2g}"
+    return (
+        f"The data contradict the graph: {worst.first} and {worst.second} should be independent{held}, but are not "
+        f"(adjusted p {p_value}){more}."
+    )
+
+
+def _advice(found: Falsification) -> str:
+    edges = named([f"`{edge}`" for edge in found.suggested], most=len(found.suggested))
+    next_step = "correct the graph before you trust what it certifies"
+    if found.on_falsified == "abstain":
+        next_step = "correct the graph, or set falsify.on_falsified to warn"
+    if found.explained:
+        return f"With {edges} added, the data no longer contradict it: {next_step}."
+    these = "this edge" if len(found.suggested) == 1 else "these edges"
+    return f"Even with {edges} added, the data contradict it, so more than {these} is wrong: {next_step}."
 
 
 def tested_sentence(found: Falsification) -> str:
@@ -101,7 +474,7 @@ def tested_sentence(found: Falsification) -> str:
     of_all = f"{tested} of {amount}" if tested != found.implied else amount
     were = "was" if found.implied == 1 else "were"
     return (
-        f"{of_all} {were} tested on {count(found.rows, 'training row')} ({shown(found.test)}, "
+        f"{of_all} {were} tested on {count(found.rows, 'training row')} ({shown(falsification_test(found))}, "
         f"alpha {setting(found.alpha)} over all together): {violated} violated."
     )
 
@@ -138,6 +511,61 @@ def statement_numbers(statement: TestedStatement) -> tuple[str, str]:
     """The p-value and the adjusted one, with a bound where more digits would say nothing."""
     raw, adjusted = ("< 0.0001" if value < 1e-4 else number(value) for value in (statement.p_value, statement.adjusted))
     return raw, adjusted
+
+
+_NOT_MEASURED = {
+    "category": "a category has no distance to move by",
+    "too_few_rows": "there are too few rows for so many columns",
+}
+
+
+def sensitivity_sentence(found: Sensitivity) -> str:
+    """The weakest feature, its yardstick, and what was left out."""
+    if found.sentence:
+        return found.sentence
+    if found.retention == 0:
+        return "No noise is carried, so the certificate promises nothing that a hidden cause could break."
+    parts = ["No feature that moved can be measured this way."]
+    if found.features:
+        weakest = min(found.features, key=lambda feature: feature.robustness)
+        parts = [_weakest(weakest, found.target), _yardstick(weakest, found.target)]
+    if found.left_out:
+        names: dict[str, list[str]] = {}
+        for name, why in found.left_out.items():
+            names.setdefault(why, []).append(name)
+        told = "; ".join(f"{', '.join(some)} ({_NOT_MEASURED[why]})" for why, some in names.items())
+        parts.append(f"Not measured: {told}.")
+    return " ".join(part for part in parts if part)
+
+
+def _weakest(feature: FeatureSensitivity, target: str) -> str:
+    if math.isinf(feature.limit):
+        return "Nothing that moved lets a hidden cause spoil the labels."
+    if feature.robustness == 0:
+        return (
+            f"The other features determine {feature.name}, so that the data cannot tell its own effect: "
+            "the weakest hidden cause would use up the gain that the gate measured."
+        )
+    return (
+        f"A hidden cause of {target} and {feature.name} would have to explain {_partial_r2(feature.robustness)} "
+        "of what the features leave open in each before it uses up the gain that the gate measured."
+    )
+
+
+def _yardstick(feature: FeatureSensitivity, target: str) -> str:
+    if not feature.observed or math.isinf(feature.limit):
+        return ""
+    return (
+        f"{feature.observed}, the measured feature that is tied most to both, explains "
+        f"{_partial_r2(feature.observed_with_feature)} of {feature.name} and "
+        f"{_partial_r2(feature.observed_with_target)} of {target}: one more like it, unmeasured, would "
+        f"{'' if uses_up_the_gain(feature) else 'not '}be enough."
+    )
+
+
+def _partial_r2(value: float) -> str:
+    """None at all is a measurement, too."""
+    return "less than 0.01 %" if 100.0 * value < 0.01 else share(value)
 
 
 def sensitivity_absence(result: RunResult) -> str:

@@ -1,18 +1,89 @@
-"""The gate for a reader who does not test hypotheses every day: what its p-value means, what would turn its verdict."""
+"""The gate's verdict, what its p-value means to a reader who does not test every day, and what would turn it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from crda_spec.gate.tests import wilcoxon_p_value
-from crda_spec.records import Array, Column, FoldResult, RunResult, Verdict
+from crda_spec.records import Array, Column, FoldResult, RunResult, Verdict, VerdictReason
+from crda_spec.report.words.causal import remedy_sentence
 from crda_spec.report.words.numbers import change, count, number, percent, setting, shown
 
 # Reasons that follow from the test and the mean; not those of a gate that stopped early or has too little to move.
 _TURNS_ON_FOLDS = ("improved", "worse", "no_gain_worth_having", "not_significant")
+_TWO_SIDED = {"wilcoxon, less": False, "wilcoxon, two-sided": True}  # by `Verdict.test`: whose arithmetic is known
 _FEWEST = 3  # folds below which leaving one out says nothing
+
+
+_ABSTENTIONS: Mapping[VerdictReason, str] = {
+    "no_perturbable_features": "No feature may be perturbed, so nothing was augmented: use the plain model.",
+    "graph_falsified": (
+        "The data contradict the declared graph, so nothing it promises was used and nothing was augmented: "
+        "use the plain model."
+    ),
+    "off_support": (
+        "Every new row lay off the data, so the support guard dropped them all and nothing was augmented: "
+        "use the plain model, or move features less far."
+    ),
+    "gate_disabled": (
+        "UNGATED: the spec switches the gate off, so nobody tested whether augmentation helps or hurts. "
+        "The augmented model is handed over all the same; set gate.enabled to true before you rely on it."
+    ),
+}
+_LEADS: Mapping[VerdictReason, str] = {
+    "improved": "Augmentation helps",
+    "worse": "Augmentation hurts",
+    "unstable_partition": "The partition is not stable",
+    "no_gain_worth_having": "No gain worth having",
+    "cannot_pass": "Not enough gain",
+}
+
+
+def verdict_sentence(verdict: Verdict) -> str:
+    """What was seen, what it means, and what to do."""
+    if verdict.sentence:
+        return verdict.sentence
+    if verdict.p_value is None or verdict.effect_percent is None:
+        return _ABSTENTIONS[verdict.reason]
+    folds, asked = verdict.folds, verdict.min_effect
+    better = sum(fold.augmented < fold.plain for fold in folds)
+    much = ""
+    if asked:
+        enough = sum(fold.augmented < (1.0 - asked / 100.0) * fold.plain for fold in folds)
+        much = f" (by more than {asked:g} % in {enough})"
+    fell = f"held-out {verdict.metric.upper()} fell in {better} of {len(folds)} folds{much}"
+    compared = f"p = {verdict.p_value:.4g} {'<' if verdict.p_value < verdict.alpha else '>='} {verdict.alpha:g}"
+    compared += f", a gain of {asked:g} % or more asked for" if asked else ""
+    lead = _LEADS.get(verdict.reason, "No convincing gain")
+    advice = "use the augmented model." if verdict.reason == "improved" else "keep the plain model."
+    change = f"{verdict.effect_percent:+.1f} % on average ({compared})"
+    return " ".join([f"{lead}: {fell}, {change}: {advice}", *_asides(verdict)])
+
+
+def _asides(verdict: Verdict) -> Iterator[str]:
+    idle = sum(not fold.perturbed for fold in verdict.folds)
+    if idle:
+        yield f"In {count(idle, 'fold')} no feature could be perturbed."
+    if verdict.reason == "no_gain_worth_having" and verdict.interval_percent is not None:
+        yield f"The change is {verdict.interval_percent[0]:+.1f} % or more ({verdict.level:.0%} interval)."
+    ahead = verdict.planned_folds - len(verdict.folds)
+    if ahead > 0:
+        saved = count(verdict.stopped_fits, "fit")
+        yield f"Stopped there: {count(ahead, 'more fold')} could not have made it pass ({saved} saved)."
+    wanted, rows = verdict.rows_to_decide, verdict.train_rows
+    if verdict.reason == "not_significant" and wanted is not None:
+        if wanted / rows > 100.0:
+            yield "More than 100 times as many rows would be needed to decide."
+        else:
+            yield f"About {_rounded(wanted)} training rows instead of {rows} would decide."
+
+
+def _rounded(rows: int) -> int:
+    """Two digits: it is a guess."""
+    unit: int = 10 ** max(0, len(str(rows)) - 2)
+    return -(-rows // unit) * unit
 
 
 def loss_unit(metric: str, target: Column) -> str:
@@ -52,22 +123,22 @@ def _obstacles(result: RunResult) -> Iterator[str]:
     if result.verdict.reason == "graph_falsified":
         yield "A graph that the data do not contradict: see which statements were violated, and correct the graph."
     elif result.certificate.remedies:
-        yield f"A feature that may move. The smallest change: {result.certificate.remedies[0].sentence.rstrip('.')}."
+        smallest = remedy_sentence(result.certificate.remedies[0]).rstrip(".")
+        yield f"A feature that may move. The smallest change: {smallest}."
     elif result.verdict.reason == "no_perturbable_features":
         yield "A feature that may move: the table above tells what holds each of them fixed."
 
 
 def _flips(verdict: Verdict) -> Iterator[str]:
     """In how many folds the comparison would have to come out the other way, where the test's arithmetic is known."""
-    words = verdict.test.split(", ")
-    if words[0] != "wilcoxon" or verdict.p_value is None or verdict.reason not in _TURNS_ON_FOLDS:
+    if verdict.test not in _TWO_SIDED or verdict.p_value is None or verdict.reason not in _TURNS_ON_FOLDS:
         return
     plain = np.array([fold.plain for fold in verdict.folds], dtype=np.float64)
     beaten = (1.0 - verdict.min_effect / 100.0) * plain  # what the gate tests against
     difference = np.array([fold.augmented for fold in verdict.folds], dtype=np.float64) - beaten
     if not np.isfinite(difference).all():
         return
-    two_sided = "two-sided" in words
+    two_sided = _TWO_SIDED[verdict.test]
     needed = folds_to_turn(
         difference, alpha=verdict.alpha, two_sided=two_sided, accepted=verdict.accepted, asked=plain - beaten
     )

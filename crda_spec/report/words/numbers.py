@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 # Format characters that ordinary words need: the zero-width (non-)joiner of Persian, Hindi and of joined emoji.
 _JOINERS = "\u200c\u200d"
@@ -123,9 +123,9 @@ def change(plain: float, augmented: float) -> float | None:
     return 100.0 * (augmented - plain) / plain if plain > 0 else None
 
 
-def p_value(value: float) -> str:
+def p_value(value: float, digits: int = 4) -> str:
     """`p = 0.0312`, or a bound where more digits would say nothing."""
-    return "p < 0.0001" if value < 1e-4 else f"p = {number(value)}"
+    return "p < 0.0001" if value < 1e-4 else f"p = {number(value, digits)}"
 
 
 def count(amount: int, noun: str) -> str:
@@ -138,6 +138,12 @@ def listed(words: tuple[str, ...], limit: int = 6) -> str:
     if len(words) > limit:
         return f"{', '.join(words[:limit])} and {len(words) - limit} more"
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def named(names: Sequence[str], most: int = 4) -> str:
+    """`a`, `a and b`, `a, b and c`; of a longer list the first ones, so that with the count it has `most` parts."""
+    parts = list(names) if len(names) <= most else [*names[: most - 1], f"{len(names) - most + 1} more"]
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def in_unit(name: str, unit: str | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from crda_spec.records import Cost, Counterfactuals, DataReport, RunResult, Span, TestScore, TimeOrder, Verdict
+from crda_spec.report.words.causal import followed_words
 from crda_spec.report.words.numbers import REASON_WORDS, count, listed, number, p_value, percent, setting, shown
 
 
@@ -154,7 +155,7 @@ def policy_sentence(made: Counterfactuals, feature: str) -> str:
 
 def propagation_sentence(made: Counterfactuals, feature: str) -> str:
     """What made one feature follow those that were moved."""
-    return shown(made.action.propagated[feature]).rstrip(".")
+    return shown(followed_words(made.action.propagated[feature])).rstrip(".")
 
 
 def nothing_sentence(verdict: Verdict) -> str:

@@ -1,0 +1,281 @@
+"""The published JSON Schemas of `record.json` and `certificate.json`; `python -m crda_spec.audit.schemas` writes them.
+
+Pydantic makes them from the records' own types, and their descriptions are the records' docstrings and comments: what a
+run writes and what a schema says cannot drift apart. Both are closed, and every key is always written.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import core_schema
+
+from crda_spec.audit.record import LEFT_TO_FIGURES
+from crda_spec.records import (
+    Certificate,
+    Cloud,
+    Column,
+    DataReport,
+    Diagnostics,
+    Ensemble,
+    Falsification,
+    Licence,
+    Movement,
+    ResidualDraw,
+    Sensitivity,
+    TeacherFamily,
+    TestScore,
+    TimeOrder,
+    Verdict,
+)
+
+Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+Count = Annotated[int, Field(ge=0)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CertificateRecord(Certificate):
+    """Which features of a table may be perturbed while a row keeps its noise, and on what ground."""
+
+    certificate_version: Literal[1]  # the version of this form
+    perturbed: tuple[str, ...] = field()  # X_P: the features that may move while a row keeps its noise, as chosen
+    kept: tuple[str, ...] = field()  # X_R: the others; a row that carries no noise may move them
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpecPart:
+    """The spec that was run."""
+
+    sha256: Sha256  # of spec.yaml
+    resolved: dict[str, Any]  # the spec with every default filled in; see its own schema
+    origins: Mapping[str, Literal["user", "recipe", "default", "--set", "environment"]]  # by path; default: nobody did
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlatformPart:
+    """What numbers may depend on beside the versions."""
+
+    system: str  # Linux, Darwin or Windows
+    machine: str  # the processor's family
+    python: str  # the implementation of Python
+    byteorder: str  # little or big
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamsPart:
+    """How the seed becomes random numbers."""
+
+    rule: str  # the generator of a stream
+    names: Mapping[str, str]  # every stream by its name, and what it draws; <...> varies
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphPart:
+    """The causal graph that was used."""
+
+    source: str  # spec: written in the spec; discovered: found by a search; else the name of its file
+    language: str | None  # the language it was written in
+    sha256: Sha256 | None  # of its nodes and edges, as certificate.graph has them, in canonical JSON
+    file_sha256: Sha256 | None  # of its file
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataPart(DataReport):
+    """The data's fingerprint."""
+
+    features: tuple[Column, ...]  # with their contracts
+    target: Column  # the column to predict
+    grouped: bool  # whether some rows are bound together, so that none straddles
+    train_rows: Count  # rows that were trained on
+    test_rows: Count  # rows that were set aside
+    tuning_rows: Count  # rows that were spent on searches
+    test_row_ids_sha256: Sha256  # of the test rows' positions, as little-endian 64-bit numbers
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScalePart:
+    """The fitted size of the noise."""
+
+    least: float
+    greatest: float
+    clipped: Count  # rows brought back
+
+
+@dataclass(frozen=True, kw_only=True)
+class AbductionPart:
+    """The noise of the training rows."""
+
+    model: str  # additive or location_scale
+    residuals: str  # in_sample or out_of_fold: whose predictions were subtracted
+    noise_mean: float
+    noise_sd: float
+    scale: ScalePart | None  # null when additive
+
+
+@dataclass(frozen=True, kw_only=True)
+class TeacherPart:
+    """What labelled the synthetic rows."""
+
+    kind: str
+    members: tuple[str, ...]  # its models, by name
+    weights: tuple[float, ...]  # one a member, together 1; empty: all the same
+    families: tuple[TeacherFamily, ...]  # by kind of model
+
+
+@dataclass(frozen=True, kw_only=True)
+class CounterfactualsPart:
+    """What was done to make the synthetic rows."""
+
+    rows: Count  # how many there are
+    licence: Licence  # what they stand on; see docs/labels.md
+    retention: float  # the part of its noise that each carries
+    residual_draw: ResidualDraw  # whose noise each carries
+    scale_clipped: Count  # rows at whose x the fitted size of the noise was brought back into its range
+    weight: float  # of a synthetic row, when the real one it was made from weighs 1
+    moved: tuple[str, ...]  # the features that moved
+    uncertified: tuple[str, ...]  # of these, the ones that the certificate does not cover
+    policies: Mapping[str, str]  # what was done to each moved feature, in words
+    propagated: Mapping[str, str]  # what followed the moved ones, and by which equation
+    clipped: Mapping[str, Count]  # how many cells of each moved feature were brought back inside the contract
+    dropped: Count  # rows left out because they lay off the data's support
+    redrawn: Count  # rows drawn again, because of that or because they broke a column's contract
+    unmoved: Count  # rows that came out as their source
+
+
+@dataclass(frozen=True, kw_only=True)
+class TuningPart:
+    """What was searched, and what it cost; tuning.json holds every trial."""
+
+    searches: Count  # on all rows, and inside each gate fold
+    fits: Count  # models that they fitted
+    trials: Count  # settings that were tried
+    pruned: Count  # trials that were given up early
+    stopped_by_time: Count  # searches that the clock ended
+    repeatable: bool  # whether no clock took part, so that a run again is the same
+    chosen: Mapping[str, dict[str, Any]]  # what was chosen on all training rows, by what was searched
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerdictPart(Verdict):
+    """What the gate decided, and the numbers it decided on."""
+
+    accepted: bool = field()  # whether the gate let the augmentation pass
+
+
+@dataclass(frozen=True, kw_only=True)
+class VolatilePart:
+    """All that may differ between two runs of the same spec on the same data with the same versions."""
+
+    created: str  # when the run was written, in UTC
+    seconds: Mapping[str, Annotated[float, Field(allow_inf_nan=False)]]  # the time that each stage took
+    jobs: int | str  # worker processes, as the spec asks for them
+    sha256: Sha256  # the seal of this part
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRecord:
+    """Everything that a run found out, from which its numbers can be checked.
+
+    All but `volatile` is the same for the same spec, data and versions.
+    """
+
+    record_version: Literal[1]  # the version of this form
+    name: str  # the run's name
+    seed: Count  # the one seed from which all randomness follows
+    spec: SpecPart
+    versions: Mapping[str, str]  # Python, and the packages that the numbers depend on
+    platform: PlatformPart
+    streams: StreamsPart
+    graph: GraphPart
+    data: DataPart
+    certificate: CertificateRecord  # the same as certificate.json
+    falsification: Falsification | None  # the declared graph against the training rows
+    abduction: AbductionPart
+    teacher: TeacherPart
+    movements: tuple[Movement, ...]  # what became of every feature
+    counterfactuals: CounterfactualsPart | None  # the synthetic rows; null when none were made
+    regressor: dict[str, Any]  # the regressor's kind and settings, tuned or declared
+    tuning: TuningPart | None  # the searches for settings and knobs; null when there were none
+    verdict: VerdictPart
+    test: TestScore
+    ensemble: Ensemble | None  # several models instead of one; null when one is handed over
+    sensitivity: Sensitivity | None  # how strong a hidden cause would use up the gain
+    diagnostics: Diagnostics | None  # what the new rows are like; null when nobody looked
+    final_model: Literal["plain", "augmented"]  # which model, or ensemble, the run chose
+    fits: Count  # models fitted in all
+    spared_fits: int  # fits saved by models that served twice
+    watch: Literal["real", "synthetic"]  # what stopped the augmented model early
+    time: TimeOrder  # only where rows have an order
+    files: Mapping[str, Sha256]  # every other file of the folder, and the hash of its bytes
+    sha256: Sha256  # the seal: of this record in canonical JSON, without sha256 and volatile
+    volatile: VolatilePart
+
+
+SCHEMAS = {
+    "crda-certificate.v1.schema.json": (CertificateRecord, "crda-spec certificate v1"),
+    "crda-record.v1.schema.json": (RunRecord, "crda-spec record v1"),
+}
+_COMMENT = re.compile(r"^    (\w+): .*?  # (.+)$", re.MULTILINE)
+_NOT_ALWAYS = ("time",)  # a record of rows without an order says nothing of time
+
+
+class _Published(GenerateJsonSchema):
+    """Closed objects, every key required; a number that JSON cannot hold is text."""
+
+    def float_schema(self, schema: core_schema.FloatSchema) -> JsonSchemaValue:
+        """As `canonical.plain` writes it."""
+        number = super().float_schema(schema)
+        finite = schema.get("allow_inf_nan") is False
+        return number if finite else {"anyOf": [number, {"enum": ["nan", "inf", "-inf"]}]}
+
+    def dataclass_schema(self, schema: core_schema.DataclassSchema) -> JsonSchemaValue:
+        """With the comments behind its fields as their descriptions."""
+        found, kind = super().dataclass_schema(schema), schema["cls"]
+        said = {name: text for base in reversed(kind.__mro__[:-1]) for name, text in _comments(base)}
+        for name, part in found["properties"].items():
+            part.pop("title", None)
+            part.pop("default", None)
+            part.update({"description": said[name]} if name in said else {})
+        return {
+            "type": "object",
+            "description": " ".join((inspect.getdoc(kind) or "").split()),
+            "properties": found["properties"],
+            "required": [name for name in found["properties"] if name not in _NOT_ALWAYS],
+            "additionalProperties": False,
+        }
+
+
+def _comments(kind: type[Any]) -> list[tuple[str, str]]:
+    return _COMMENT.findall(inspect.getsource(kind))
+
+
+def published_schema(name: str) -> dict[str, Any]:
+    """One of `SCHEMAS` (draft 2020-12)."""
+    kind, title = SCHEMAS[name]
+    found = TypeAdapter(kind).json_schema(mode="serialization", schema_generator=_Published)
+    for left, names in LEFT_TO_FIGURES.items():
+        part = found["$defs"].get(left.__name__, {"properties": {}, "required": []})
+        part["properties"] = {key: one for key, one in part["properties"].items() if key not in names}
+        part["required"] = [key for key in part["required"] if key not in names]
+    found["$defs"].pop(Cloud.__name__, None)
+    return {"$schema": GenerateJsonSchema.schema_dialect, "title": title, **found}
+
+
+def schema_text(name: str) -> str:
+    """The published form: indented, with a final newline, the same bytes every time."""
+    return json.dumps(published_schema(name), indent=2, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path("schemas")
+    for file in SCHEMAS:
+        (folder / file).write_text(schema_text(file), encoding="utf-8")
