@@ -294,7 +294,7 @@ def test_a_set_moves_whole_or_not_at_all():
     assert perturbation.movable(["c", "a", "b"]) == ("c", "a", "b")
     assert action.x[:, :3].tobytes() == train.x[action.source, :3].tobytes()
     assert action.policies == {"d": "Gaussian noise of 0.3 standard deviations added"}
-    held = acting.held(["d", "a", "b"])
+    held = perturbation.held(["d", "a", "b"])
     assert {name: why_sentence(why) for name, why in held.items()} == dict.fromkeys(
         ("a", "b"), "it moves together with 'c', which may not move"
     )
