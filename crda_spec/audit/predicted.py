@@ -22,7 +22,7 @@ from crda_spec.data.sources import Source
 from crda_spec.errors import Complaint, DataError, OutputError, Place, TamperedError
 from crda_spec.records import Array, Column, IntArray, Predictor
 from crda_spec.regressors import FittedModel
-from crda_spec.regressors.mean import MeanModel
+from crda_spec.regressors.fit import MeanModel
 
 MissingRule = Literal["error", "drop", "impute"]
 _BLOCK = 16384

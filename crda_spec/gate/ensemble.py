@@ -28,8 +28,7 @@ from crda_spec.records import (
     Table,
 )
 from crda_spec.regressors import FittedModel, Fitter, Regressor
-from crda_spec.regressors.fit import Fill, Watch, student_seed
-from crda_spec.regressors.mean import MeanModel
+from crda_spec.regressors.fit import Fill, MeanModel, Watch, student_seed
 from crda_spec.regressors.metrics import Metric, charged
 from crda_spec.seeds import stream
 

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from crda_spec.data.folds import count_pieces, latest
-from crda_spec.records import Array, Column, Cost, Counterfactuals, IntArray, Table, relative
+from crda_spec.records import Array, Column, Cost, Counterfactuals, IntArray, Predictor, Table, relative
 from crda_spec.regressors._protocol import Design, EarlyStopping, Estimator, Regressor
 from crda_spec.seeds import integer_seed, stream
 
@@ -244,3 +244,17 @@ def watched_rows(train: Table, stopping: EarlyStopping | None, *, seed: int) -> 
     reached = np.cumsum(sizes[order])[:-1]  # one row or group at least stays to train on
     taken = int(np.abs(reached - stopping.validation * len(train)).argmin()) + 1
     return np.flatnonzero(np.isin(member, order[:taken]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MeanModel:
+    """The mean of the members' predictions, added up in their order, so that it is the same bits everywhere."""
+
+    members: tuple[Predictor, ...]
+
+    def predict(self, x: Array) -> Array:
+        """x: (m, d). Returns (m,)."""
+        total = self.members[0].predict(x)
+        for member in self.members[1:]:
+            total = total + member.predict(x)
+        return total / len(self.members)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,10 +28,14 @@ from crda_spec.regressors.teachers import (
 from crda_spec.scm.graph import CausalGraph
 from crda_spec.seeds import stream
 from crda_spec.spec.candidates import candidate_specs
-from crda_spec.spec.check import declared_graph
+from crda_spec.spec.check import declared_graph, searched_knobs
 from crda_spec.spec.load import Draft
 from crda_spec.spec.run import RunSpec
+from crda_spec.spec.tune import CountRange, NumberRange
 from crda_spec.strict import Strict
+
+if TYPE_CHECKING:
+    from crda_spec.counterfactual.tuning import Prior
 
 __all__ = ["build_loader", "build_plan"]
 
@@ -276,13 +280,51 @@ def build_procedure(spec: RunSpec, draft: Draft, graph: CausalGraph | None) -> P
         choice=spec.partition,
         noise=spec.counterfactual.noise,
         draw=spec.counterfactual.residual_draw,
-        tuner=_tuner(spec, draft),
+        tuner=build_knob_search(spec, draft),
     )
 
 
-def _tuner(spec: RunSpec, draft: Draft) -> Tuner | None:
-    if spec.tune.augmentation is None:
+def build_knob_search(spec: RunSpec, draft: Draft) -> Tuner | None:
+    """The search of the knobs, or None when the spec asks for none. Imports Optuna."""
+    said = spec.tune.augmentation
+    if said is None:
         return None
-    from crda_spec.spec.build_tuning import build_knob_search
+    from crda_spec.counterfactual.tuning import KnobSearch, KnobSpace
 
-    return build_knob_search(spec, draft)
+    parts = {name: getattr(spec, name) for name in RunSpec.model_fields}
+    chosen = searched_knobs(draft, parts)
+    teachers = {_words(one): with_student(one, spec) for one in chosen.get("teacher", ())}
+    policies = {_words(one): one for one in chosen.get("policy", ())}
+    space = KnobSpace(
+        priors={name: _prior(value) for name, value in chosen.items()}, teachers=teachers, policies=policies
+    )
+    return KnobSearch(
+        space=space,
+        trials=said.trials,
+        folds=said.folds,
+        prune=said.prune == "median",
+        seconds=said.seconds,
+        warm_start=said.warm_start,
+        metric=spec.gate.inner_loss,
+    )
+
+
+def _prior(value: Any) -> Prior:  # noqa: ANN401 - the spec's union
+    from crda_spec.counterfactual.tuning import Counts, Numbers, Options
+
+    if isinstance(value, NumberRange):
+        return Numbers(float(value.low), float(value.high), value.log)
+    if isinstance(value, CountRange):
+        return Counts(value.low, value.high)
+    numbers = all(isinstance(one, int | float) for one in value)
+    return Options(tuple(sorted(value))) if numbers else Options(tuple(_words(one) for one in value))
+
+
+def _words(choice: Any) -> str:  # noqa: ANN401 - the spec's union
+    """A teacher or policy in words: its kind, and the settings that are not the default."""
+    plain = choice.model_dump(exclude_defaults=True, exclude={"kind"}, mode="json")
+    said = ", ".join(f"{name} {value}" for name, value in plain.items() if not isinstance(value, list))
+    members = plain.get("members")
+    if isinstance(members, list):
+        said = " and ".join(str(member["kind"]) for member in members)
+    return f"{choice.kind} ({said})" if said else str(choice.kind)

@@ -3,9 +3,8 @@
 import pytest
 from pydantic import ValidationError
 
-from crda_spec.counterfactual.perturbation import Perturbation
+from crda_spec.counterfactual.perturbation import Perturbation, Sources
 from crda_spec.counterfactual.policies import POLICIES, Conditional, Grid, Interpolate, Resample, Scale
-from crda_spec.counterfactual.sources import Sources
 from crda_spec.counterfactual.support import NoSupport
 
 

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from crda_spec.counterfactual.act import act
-from crda_spec.counterfactual.perturbation import Perturbation
-from crda_spec.counterfactual.sources import Sources, leverage, systematic
+from crda_spec.counterfactual.perturbation import Perturbation, Sources, leverage, systematic
 from crda_spec.seeds import stream
 
 KINDS = ["every", "uniform", "leverage", "residual"]

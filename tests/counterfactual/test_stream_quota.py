@@ -8,9 +8,8 @@ from counterfactual_parts import GUARDS, mixed, numbers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crda_spec.counterfactual.perturbation import Perturbation
+from crda_spec.counterfactual.perturbation import Perturbation, Sources
 from crda_spec.counterfactual.policies import Conditional, Interpolate, Jitter, Resample, Scale
-from crda_spec.counterfactual.sources import Sources
 from crda_spec.counterfactual.stream import BLOCK, Generation, Quota, cannot_stream, generate_block
 from crda_spec.counterfactual.support import NeighbourSupport
 

@@ -9,8 +9,7 @@ from crda_spec.errors import DataError
 from crda_spec.gate.ensemble import ensemble_fits, member_seed, score_ensemble
 from crda_spec.gate.score import score
 from crda_spec.records import Column, HeldOut, Table
-from crda_spec.regressors.fit import student_seed
-from crda_spec.regressors.mean import MeanModel
+from crda_spec.regressors.fit import MeanModel, student_seed
 from crda_spec.regressors.metrics import Metric
 
 ROWS = 60

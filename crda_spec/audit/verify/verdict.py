@@ -35,7 +35,7 @@ from crda_spec.records import (
     Verdict,
     VerdictReason,
 )
-from crda_spec.regressors.mean import MeanModel
+from crda_spec.regressors.fit import MeanModel
 from crda_spec.regressors.metrics import named_metric
 
 _MOVES = ("direct_cause", "irrelevant", "screened")
