@@ -164,15 +164,15 @@ def test_the_committees_weights_are_in_the_record(run):
 def test_a_student_takes_the_seat_of_the_member_with_its_settings(tmp_path):
     """The network of the default committee averages its weights and the student's does not: they are not one."""
     for regressor, kinds in (
-        ("xgboost", [None, "mlp", "gaussian_process"]),
-        ("gaussian_process", ["xgboost", "mlp", None]),
+        ("xgboost", ["student", "mlp", "gaussian_process"]),
+        ("gaussian_process", ["xgboost", "mlp", "student"]),
         ("knn", ["xgboost", "mlp", "gaussian_process"]),
         ("mlp", ["xgboost", "mlp", "gaussian_process"]),
     ):
         text = SPEC.replace("REGRESSOR", regressor).replace("TEACHER", "{kind: committee}")
         (tmp_path / "spec.yaml").write_text(text[: text.index("causal:")] + text[text.index("regressor:") :])
         rule = build_plan(*load_spec(tmp_path / "spec.yaml")).procedure.teacher
-        assert [None if one is None else one.kind for one in rule.members] == kinds
+        assert [one.kind for one in rule.members] == kinds
 
 
 def test_watching_synthetic_rows_is_told_and_changes_the_augmented_model_alone(run):
