@@ -40,7 +40,7 @@ def load_plugin(group: str, name: str, settings: Mapping[str, Any], *, noun: str
         return member(**settings)
     except ValidationError as error:
         raise SpecError(
-            _complaint((path, "settings", *one["loc"]), f"{what}: {one['msg'][:1].lower()}{one['msg'][1:]}", hint)
+            _complaint((path, "settings", *one["loc"]), f"{what}: {one['msg']}", hint)
             for one in error.errors(include_url=False)
         ) from error
     except (TypeError, ValueError) as error:

@@ -10,9 +10,9 @@ from pydantic import Field
 
 from crda_spec.counterfactual.nearness import Space
 from crda_spec.counterfactual.policies import POLICIES, BasePolicy, DefaultPolicy, Grid, Policy, Resample, Scale
-from crda_spec.counterfactual.policies._protocol import inconsistent
 from crda_spec.counterfactual.support import NoSupport, Support
-from crda_spec.errors import Complaint, show
+from crda_spec.data.raw import counted
+from crda_spec.errors import Complaint, inconsistent, show
 from crda_spec.records import Array, Column, IntArray, Reason, Stated, Table
 from crda_spec.strict import ColumnName, Strict
 
@@ -247,8 +247,6 @@ def _idle_policy(path: str, column: Column) -> Complaint:
 def _too_many_neighbours(path: str, policy: BasePolicy, rows: int) -> Iterator[Complaint]:
     wanted = getattr(policy, "neighbours", None)
     if wanted is not None and wanted >= rows:
-        from crda_spec.data.raw import counted  # imports pandas
-
         what = f"{wanted} neighbours cannot be found among {counted(rows, 'training row')}"
         # The default of `conditional` was not written, so its section is the place.
         yield Complaint(

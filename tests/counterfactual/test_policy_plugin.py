@@ -20,7 +20,7 @@ import numpy as np
 from pydantic import Field
 
 from crda_spec.counterfactual.policies import BasePolicy, Proposal
-from crda_spec.counterfactual.policies._protocol import inconsistent
+from crda_spec.errors import inconsistent
 
 
 class Mirror(BasePolicy):
@@ -121,11 +121,11 @@ def test_settings_that_the_plugin_refuses():
     refused = "the plugin 'mirror' refused its settings"
     assert messages("mirror", share=2, reach=1) == [
         (
-            f"perturbation.features.free.settings.share: {refused}: input should be less than or equal to 1; "
+            f"perturbation.features.free.settings.share: {refused}: Input should be less than or equal to 1; "
             "see the plugin's documentation"
         ),
         (
-            f"perturbation.features.free.settings.reach: {refused}: extra inputs are not permitted; "
+            f"perturbation.features.free.settings.reach: {refused}: Extra inputs are not permitted; "
             "see the plugin's documentation"
         ),
     ]

@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from crda_spec.counterfactual.nearness import Nearness
-from crda_spec.errors import Complaint
+from crda_spec.errors import Complaint, inconsistent
 from crda_spec.records import Array, Column, ColumnType, IntArray
 from crda_spec.strict import Strict
 
@@ -112,11 +112,6 @@ class BasePolicy(Strict):
         same numbers move as one.
         shared: gives the same numbers to all features of a row that are moved by a policy of this label.
         """
-
-
-def inconsistent(path: str, what: str, hint: str) -> Complaint:
-    """A complaint about settings that contradict each other."""
-    return Complaint(code="inconsistent", path=path, what=what, hint=hint)
 
 
 def unread_neighbours(

@@ -9,8 +9,8 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from crda_spec.counterfactual.policies._protocol import ANYTHING, BasePolicy, Feature, Proposal, Rows, inconsistent
-from crda_spec.errors import Complaint, did_you_mean, show
+from crda_spec.counterfactual.policies._protocol import ANYTHING, BasePolicy, Feature, Proposal, Rows
+from crda_spec.errors import Complaint, did_you_mean, inconsistent, show
 from crda_spec.records import Array, Column, ColumnType
 
 
