@@ -49,6 +49,7 @@ def apart(text):
     return DECIMAL.sub("#", text), [float(number) for number in DECIMAL.findall(text)]
 
 
+@pytest.mark.slow
 def test_the_page_shows_what_the_commands_print(tmp_path, monkeypatch):
     shutil.copytree(ROOT / "examples" / "clinic", tmp_path / "clinic", ignore=shutil.ignore_patterns("run*"))
     monkeypatch.chdir(tmp_path / "clinic")

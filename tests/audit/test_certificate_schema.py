@@ -42,6 +42,7 @@ def test_the_published_schema_is_current():
     )
 
 
+@pytest.mark.slow
 def test_the_module_writes_the_schemas(tmp_path):
     subprocess.run([sys.executable, "-m", "crda_spec.audit.schemas", tmp_path], check=True)
     assert {file.name: file.read_text(encoding="utf-8") for file in tmp_path.iterdir()} == {
@@ -90,6 +91,7 @@ def test_the_schema_knows_every_field(record, where, more):
 DISCOVERED = SPEC[: SPEC.index("causal:")] + SPEC[SPEC.index("partition:") :]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [pytest.param(SPEC, id="declared"), pytest.param(DISCOVERED, id="discovered")])
 def test_the_certificate_of_a_real_run_obeys_the_schema(text, tmp_path):
     finished = ran(tmp_path, text)

@@ -112,6 +112,7 @@ def test_predict_answers_with_the_mean_and_with_one_model_when_asked(finished, s
     assert out == f"20 predictions of price by the mean of 3 augmented models: {tmp_path / 'out.csv'}\n"
 
 
+@pytest.mark.slow
 def test_one_model_or_several_the_rest_of_the_run_is_the_same(finished, tmp_path):
     """The same rows, verdict, single scores and model, to the last byte."""
     regressor = MLP if finished.result.settings["kind"] == "mlp" else TREES
@@ -128,6 +129,7 @@ def test_one_model_or_several_the_rest_of_the_run_is_the_same(finished, tmp_path
     assert "several models" not in few["report.html"].decode().casefold()
 
 
+@pytest.mark.slow
 def test_the_same_bytes_at_any_number_of_workers(finished, tmp_path):
     regressor = MLP if finished.result.settings["kind"] == "mlp" else TREES
     other = make(tmp_path, regressor, jobs=2)
@@ -139,6 +141,7 @@ def test_the_same_bytes_at_any_number_of_workers(finished, tmp_path):
     assert record_of(finished)["sha256"] == record_of(other)["sha256"]
 
 
+@pytest.mark.slow
 def test_the_folder_is_verified_and_its_page_made_again(finished, start):
     code, out, _ = start("verify", finished.folder)
     assert code == 0, out
@@ -149,6 +152,7 @@ def test_the_folder_is_verified_and_its_page_made_again(finished, start):
     assert (code, err) == (0, "")
 
 
+@pytest.mark.slow
 def test_the_whole_run_again(finished, start):
     code, out, _ = start("verify", finished.folder, "--depth", "full")
     assert (code, out.splitlines()[-1]) == (0, "Verified: the run is as it was written (depth full).")

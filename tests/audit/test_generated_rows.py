@@ -98,6 +98,7 @@ def generated(finished, data, place):
     return place / "new.parquet"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("batch", "workers", "backend"),
     [(1, 1, None), (10**9, 1, None), (1, 2, "threading"), (40_000, 3, "threading"), (1, 2, "loky")],
@@ -146,6 +147,7 @@ def test_every_row_can_be_recomputed_from_data_and_run_folder(finished, data, ge
     assert made["_crda_partner_row"].isna().all()
 
 
+@pytest.mark.slow
 def test_rows_that_move_towards_training_rows_name_them(finished, data, tmp_path):
     """The `distilled` recipe does this with trees: the partner is a row of the run, the source one of the file."""
     job = prepare(open_run(finished.folder), towards_others(finished.folder), data, factor=1.0)

@@ -63,6 +63,7 @@ def source_of(finished, rows):
     return pd.read_csv(finished.folder.parent / "houses.csv").iloc[rows.to_numpy() - 1].reset_index(drop=True)
 
 
+@pytest.mark.slow
 def test_every_prediction_is_the_saved_teachers(finished):
     ledger = ledger_of(finished)
     made = ledger[ledger["_crda_synthetic"]]

@@ -94,6 +94,7 @@ with threadpool_limits(limits=1):
 """
 
 
+@pytest.mark.slow
 def test_equal_models_fitted_in_two_processes_are_equal_bytes():
     here = str(Path(__file__).parent)
     started = [

@@ -261,6 +261,7 @@ def test_other_data_are_found_out_cell_by_cell(kept, verify, tmp_path):
     assert "record.json, data.sha256: says " in said
 
 
+@pytest.mark.slow
 def test_a_run_made_again_gives_every_byte_and_a_sealed_lie_about_a_fold_does_not(kept, verify, tmp_path):
     code, said = verify(kept, "--depth", "full")
     assert code == 0

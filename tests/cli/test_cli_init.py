@@ -92,6 +92,7 @@ def test_rows_without_an_outcome_are_dropped_not_filled(command):
     assert runs(command)["data"]["dropped_missing"] == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["parquet", "xlsx", "tsv", "csv"])
 def test_other_ways_to_write_a_table(command, ending):
     Path("data").mkdir()
@@ -111,6 +112,7 @@ def test_other_ways_to_write_a_table(command, ending):
     runs(command, spec="specs/first.yaml")
 
 
+@pytest.mark.slow
 def test_hostile_names_and_labels(command):
     hostile_table().to_csv("rows.csv", index=False)
     assert command("crda-spec", "init", "rows.csv", "--target", TARGET).code == 0
@@ -123,6 +125,7 @@ def test_hostile_names_and_labels(command):
 GRAPH = "dag { hurry [latent]\n area -> price; age -> price; hurry -> area; hurry -> price; mood -> price }"
 
 
+@pytest.mark.slow
 def test_with_a_graph_the_certificate_stands_in_the_spec(command):
     houses().to_csv("houses.csv", index=False)
     Path("graph.dag").write_text(GRAPH)

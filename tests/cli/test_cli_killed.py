@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 LINES = "".join(f"{row * 37 % 101},{row * 53 % 89},{row * 71 % 13 + row % 7}\n" for row in range(60))
 SPEC = """version: 1
@@ -72,6 +73,7 @@ def finished(folder: Path) -> list[Path]:
     return [record.parent for record in folder.rglob("record.json") if ".partial-" not in str(record)]
 
 
+@pytest.mark.slow
 def test_killed_at_ten_moments_a_run_leaves_nothing_that_looks_finished(tmp_path):
     (tmp_path / "rows.csv").write_text("x1,x2,y\n" + LINES)
     (tmp_path / "spec.yaml").write_text(SPEC)

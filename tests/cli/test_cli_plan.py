@@ -9,6 +9,7 @@ SPECS = Path(__file__).parents[2] / "specs"
 QUICK = ("--set", "dataset.source.rows=80", "--set", "regressor={kind: ridge}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["clinical_recovery", "paper_synthetic_discovery", "bidding_war"])
 @pytest.mark.parametrize(
     "more",
@@ -37,6 +38,7 @@ def test_a_run_needs_as_many_fits_and_rows_as_planned(name, more, command, tmp_p
 TREES = "regressor={kind: xgboost, n_estimators: 5}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recipe", ["paper", "distilled"])
 def test_the_models_of_an_ensemble_are_counted(recipe, command, tmp_path):
     changed = ("--set", "dataset.source.rows=80", "--set", TREES, "--set", f"recipe={recipe}")

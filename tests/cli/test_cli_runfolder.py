@@ -102,6 +102,7 @@ def test_the_model_and_the_plots_are_left_out_on_request(command, place):
     assert "<svg" in (place / "run" / "report.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("regressor", [RIDGE, XGBOOST], ids=["ridge", "xgboost"])
 def test_one_worker_or_two_here_or_elsewhere_the_bytes_are_the_same(command, place, regressor, monkeypatch):
     write_spec(place, regressor)
@@ -126,6 +127,7 @@ def test_a_rendered_spec_of_a_run_gives_the_run_again(command, place):
     assert {name: second[name] for name in same} == {name: first[name] for name in same}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_in_the_middle_of_a_networks_fit_leaves_nothing(place, script):
     """Nothing but the signal ends the first fit: it has a million epochs, and as much patience."""
@@ -149,6 +151,7 @@ def test_an_interrupt_in_the_middle_of_a_networks_fit_leaves_nothing(place, scri
     assert sorted(path.name for path in place.iterdir()) == before
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_an_interrupted_run_leaves_nothing(place, script, jobs):

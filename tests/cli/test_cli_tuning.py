@@ -75,6 +75,7 @@ def test_the_searches_are_planned_recorded_saved_and_drawn(command, place):
     assert (place / "one" / "tuning.svg").read_text() in page
 
 
+@pytest.mark.slow
 def test_one_worker_or_two_the_bytes_are_the_same_and_the_page_can_be_made_again(command, place):
     command("crda-run", "spec.yaml", "--out", "one", "--jobs", "1", "-q")
     command("crda-run", "spec.yaml", "--out", "two", "--jobs", "2", "-q")

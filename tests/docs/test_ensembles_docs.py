@@ -31,11 +31,13 @@ def found():
     return run(build_plan(spec, draft), progress=Silent()).ensemble
 
 
+@pytest.mark.slow
 def test_the_table_is_the_quickstarts(found):
     (shown,) = re.findall(r"```\n  models .+?\n  -[- ]+\n(.+?)```", PAGE, re.DOTALL)
     assert [line.split() for line in shown.splitlines()] == [" ".join(row).split() for row in ensemble_rows(found)]
 
 
+@pytest.mark.slow
 def test_its_arithmetic(found):
     """The shares multiply."""
     plain, both = found.scores[2], found.scores[3]

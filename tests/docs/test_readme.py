@@ -28,6 +28,7 @@ def test_every_command_is_listed():
     assert sorted(told) == sorted(command.name for command in app.registered_commands)
 
 
+@pytest.mark.slow
 def test_the_files_of_a_run_are_listed(tmp_path):
     told = README.partition("The run folder")[2].partition("It appears whole")[0]
     listed = {name.rstrip("/") for name in re.findall(r"`([\w.-]+(?:\.\w+|/))`", told)}

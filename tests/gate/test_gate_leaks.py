@@ -139,6 +139,7 @@ def many_rows(train, **changes):
 MOST = 0.05 + 3 * (0.05 * 0.95 / 200) ** 0.5
 
 
+@pytest.mark.slow
 def test_an_augmentation_that_cannot_help_is_accepted_no_more_often_than_the_level_says():
     """Null by construction: with least squares as teacher and student, y' = g(x') + z_i at randomly moved x' adds to
     g's coefficients a random vector of mean zero, independent of the held-out rows. It cannot help.

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from crda_spec.api import finish_run
 from crda_spec.pipeline import run
@@ -51,6 +52,7 @@ def test_for_least_squares_copies_with_all_their_noise_change_nothing(tmp_path):
     assert abs(control.places_percent) > 1e-3
 
 
+@pytest.mark.slow
 def test_it_costs_the_method_no_fit_and_changes_no_other_number(tmp_path):
     (with_it, folder), (without, other) = ran(tmp_path / "a"), ran(tmp_path / "b", wanted="false")
     assert without.diagnostics is None
@@ -80,6 +82,7 @@ def test_the_folder_holds_numbers_and_pictures_and_the_record_the_numbers(tmp_pa
     assert "points come without moving anything" in page
 
 
+@pytest.mark.slow
 def test_equal_runs_write_equal_bytes(tmp_path):
     (_, one), (_, two) = ran(tmp_path / "a"), ran(tmp_path / "b")
     for name in ("diagnostics.json", "figures/rows_plane.svg", "figures/gain_parts.svg", "figures/teacher_effects.svg"):

@@ -304,6 +304,7 @@ def test_a_leak_into_the_search_would_be_found():
     assert fingerprint(train) != fingerprint(poisoned(train, held))
 
 
+@pytest.mark.slow
 def test_the_folds_and_their_studies_are_the_same_at_any_number_of_workers():
     train = draw(40)
     held = folds(40, 4, rng=stream(0, "gate-folds"))

@@ -69,6 +69,7 @@ def results(outcomes):
     return [outcome.result for outcome in outcomes]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("choice", TEACHERS.values(), ids=TEACHERS)
 @pytest.mark.parametrize(("grouped", "folds_"), [(False, 4), (True, 4), (True, 8)])
 def test_shared_models_give_the_same_folds_as_every_fold_fitting_its_own(choice, grouped, folds_):
@@ -88,6 +89,7 @@ def test_shared_models_give_the_same_folds_as_every_fold_fitting_its_own(choice,
     assert [(one.cost.fits, one.cost.reused) for one in outcomes] == [(1, fits - 1) for fits in needed]
 
 
+@pytest.mark.slow
 def test_the_number_of_workers_changes_no_number():
     train = draw(48)
     held = layout(train)

@@ -142,6 +142,7 @@ def test_the_level_holds_where_the_weighted_loss_does_not_change(test):
     assert accepted <= binom.ppf(0.999, runs, 0.06)
 
 
+@pytest.mark.slow
 def test_the_interval_covers_the_weighted_change():
     rng, covered = np.random.default_rng(2), 0
     truth = 100.0 * (3.0 * 0.25 * 4.0 + 0.75 * 1.0) / (3.0 * 0.25 * 2.0 + 0.75 * 2.0) - 100.0

@@ -69,6 +69,7 @@ every_way = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.slow
 @every_way
 def test_later_rows_change_nothing_that_earlier_folds_found(tmp_path, overrides):
     clean = outcome(tmp_path, *overrides)
@@ -86,6 +87,7 @@ def test_later_rows_change_nothing_that_earlier_folds_found(tmp_path, overrides)
         )  # what all training rows are searched for may differ; folds' searches may not
 
 
+@pytest.mark.slow
 @every_way
 def test_a_run_costs_what_the_plan_foresees(tmp_path, overrides):
     result = outcome(tmp_path, *overrides)
@@ -131,6 +133,7 @@ def test_early_stopping_watches_the_latest_training_rows(tmp_path):
     assert times[~watched].max() < times[watched].min()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recipe", ["paper", "distilled"])
 def test_one_worker_and_two_find_the_same(tmp_path, recipe):
     one, two = (outcome(tmp_path, f"recipe={recipe}", f"execution.jobs={jobs}") for jobs in (1, 2))

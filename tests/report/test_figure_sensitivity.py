@@ -54,6 +54,7 @@ def test_the_dot_is_on_the_curve_and_the_diamond_where_it_was_measured():
     assert line_of(axes, "age (measured)").tolist() == [pytest.approx([0.1, 0.3])]
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.floats(1e-9, 1e9), st.floats(0, 1), st.floats(0, 1))
 def test_any_finite_limit_can_be_drawn_inside_its_frame(limit, with_feature, with_target):
