@@ -5,8 +5,7 @@ It looks at one tree and plain rows. Here: XGBoost, two starts, the best of ten 
     python benchmarks/gate_levels.py [--quick] [--seconds N] [--workers N]
 
 - `false_accept_best_of_ten`: ten candidates that cannot help, 300 rows; an inner cross-validation chooses inside every
-  fold and one test judges the choice, as `gate.candidates` does. `..._naive`: every candidate is gated by itself on the
-  same folds, and the one with the least mean loss is believed if its own test passes.
+  fold and one test judges the choice. `..._naive`: every candidate is gated by itself on the same folds, and the one with the least mean loss is believed if its own test passes.
 - `false_accept_boosted_TEST`, `power_boosted_TEST`: XGBoost of 40 trees, which differ less from each other than single
   trees do.
 - `false_accept_starts_TEST`, `power_starts_TEST`: both models of a fold trained twice (`gate.starts: 2`).
@@ -40,7 +39,7 @@ from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from crda_spec.counterfactual.procedure import Procedure
-from crda_spec.counterfactual.tuning.candidates import Candidates
+from crda_spec.counterfactual.tuning import Candidates
 from crda_spec.gate.cross_validate import FoldOutcome, divisions, run_fold
 from crda_spec.gate.tests import TESTS, Gate, wilcoxon_p_value
 from crda_spec.gate.verdict import paired_losses, passes, tested_p_value

@@ -274,7 +274,7 @@ def _as_written(file: Path, record: dict[str, Any]) -> Iterator[Path]:
     A search leaves alone what is written, and spec.yaml writes everything. The record knows who wrote what.
     """
     tune = record["spec"]["resolved"].get("tune", {})
-    if tune.get("kind") == "none" and not tune.get("augmentation"):
+    if tune.get("kind") == "none" and (tune.get("augmentation") or {}).get("kind") != "tpe":
         yield file
         return
 
@@ -370,7 +370,7 @@ def _others(spec: RunSpec) -> Iterator[str]:
     """The packages that only some runs use, as the record lists them."""
     if spec.regressor.kind == "catboost":
         yield "catboost"
-    if getattr(spec.tune, "augmentation", None) is not None:
+    if spec.tune.augmentation is not None and spec.tune.augmentation.kind == "tpe":
         yield "optuna"
 
 

@@ -26,10 +26,7 @@ def gate_line(gate: Mapping[str, Any]) -> str:
     if not gate["enabled"]:
         return "UNGATED: switched off, nobody will test whether augmentation helps"
     idle = {"enabled": True, "min_effect": 0.0, "stop": "never", "repeats": 1, "starts": 1}
-    names = list(gate["candidates"])
-    told = {key: value for key, value in gate.items() if not key.startswith("candidate") and idle.get(key, "") != value}
-    among = f", chosen among declared, {', '.join(names)} on {gate['candidate_folds']} inner folds" if names else ""
-    return settings_line(told) + among
+    return settings_line({key: value for key, value in gate.items() if idle.get(key, "") != value})
 
 
 def settings_line(chosen: Mapping[str, Any]) -> str:
@@ -78,12 +75,21 @@ def _span(span: dict[str, str]) -> str:
 def tuning_content(spec: RunSpec, draft: Draft) -> dict[str, Any] | None:
     """The searches as data; None when nothing is searched."""
     from crda_spec.spec.check import searched_knobs
+    from crda_spec.spec.tune import CandidateTuning
 
     tune, found = spec.tune, {}
     if tune.kind != "none":
         names = sorted(spec.regressor.open_space())
         found["regressor"] = {"kind": tune.kind, "trials": tune.trials, "folds": tune.folds, "searched": names}
-    if tune.augmentation is not None:
+    if isinstance(tune.augmentation, CandidateTuning):
+        names = ["declared", *tune.augmentation.candidates]
+        found["augmentation"] = {
+            "kind": "candidates",
+            "trials": len(names),
+            "folds": tune.augmentation.folds,
+            "searched": names,
+        }
+    elif tune.augmentation is not None:
         parts = {name: getattr(spec, name) for name in type(spec).model_fields}
         said = tune.augmentation.model_dump(mode="json", exclude={"knobs"})
         found["augmentation"] = {**said, "searched": sorted(searched_knobs(draft, parts))}
@@ -156,7 +162,7 @@ def _content(spec: RunSpec, draft: Draft, outlook: CostEstimate, known: KnownGra
     choice = spec.partition
     certificate = _certificate(spec, draft, known, [one.name for one in outlook.features])
     certified = {one.name: one.perturbable for one in outlook.features}
-    licence = "searched" if _searches_retention(spec, draft) else outlook.licence
+    licence = "searched" if _searches_retention(draft) else outlook.licence
     # A row without noise may move any feature, unless the effects of what moves are to follow it and cannot.
     any_moves = licence != "certificate" and not spec.perturbation.propagate
     held_back = {one.name: reason_sentence(one.reason) for one in outlook.features if not one.perturbable}
@@ -208,11 +214,11 @@ def _content(spec: RunSpec, draft: Draft, outlook: CostEstimate, known: KnownGra
     }
 
 
-def _searches_retention(spec: RunSpec, draft: Draft) -> bool:
+def _searches_retention(draft: Draft) -> bool:
     """Whether how much noise the new rows carry, and so their licence, is not known before the folds are."""
     from crda_spec.spec.check_models import searched_knobs
 
-    return spec.tune.augmentation is not None and "retention" in searched_knobs(draft, draft.parts)
+    return "retention" in searched_knobs(draft, draft.parts)
 
 
 def _held_back(feature: Mapping[str, Any], reasons: Mapping[str, str]) -> dict[str, Any]:

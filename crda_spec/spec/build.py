@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from crda_spec.counterfactual.act import Propagation
 from crda_spec.counterfactual.partition import DeclaredPartitioner, DiscoveredPartitioner, Partitioner
 from crda_spec.counterfactual.procedure import Procedure, Tuner
+from crda_spec.counterfactual.tuning import DECLARED, Candidates, Counts, KnobSearch, KnobSpace, Numbers, Options, Prior
 from crda_spec.data.assemble import load
 from crda_spec.data.dataset import MissingImpute
 from crda_spec.data.folds import count_pieces, time_blocks
@@ -31,18 +32,9 @@ from crda_spec.spec.candidates import candidate_specs
 from crda_spec.spec.check import declared_graph, searched_knobs
 from crda_spec.spec.load import Draft
 from crda_spec.spec.run import RunSpec
-from crda_spec.spec.tune import CountRange, NumberRange
-from crda_spec.strict import Strict
-
-if TYPE_CHECKING:
-    from crda_spec.counterfactual.tuning import Prior
+from crda_spec.spec.tune import CandidateTuning, CountRange, NumberRange, TpeTuning
 
 __all__ = ["build_loader", "build_plan"]
-
-
-def settings_of(model: Strict, *without: str) -> dict[str, Any]:
-    """A model's fields, but for its kind."""
-    return {name: getattr(model, name) for name in type(model).model_fields if name not in ("kind", *without)}
 
 
 def with_student(teacher: TeacherRule, spec: RunSpec) -> TeacherRule:
@@ -120,9 +112,8 @@ def _teacher(spec: RunSpec, first: _Part) -> Iterator[Complaint]:
 
 def _searches(spec: RunSpec, part: _Part) -> Iterator[Complaint]:
     """The inner folds of the searches, which run forward too; one search is repeated inside the folds of the other."""
-    tune, gate = spec.tune, spec.gate
-    wanted = [("gate.candidate_folds", gate.candidate_folds)] if gate.candidates else []
-    wanted += [("tune.augmentation.folds", tune.augmentation.folds)] if tune.augmentation is not None else []
+    tune = spec.tune
+    wanted = [("tune.augmentation.folds", tune.augmentation.folds)] if tune.augmentation is not None else []
     wanted += [("tune.folds", tune.folds)] if tune.kind != "none" else []
     for path, folds in wanted:
         if part.times <= folds:
@@ -242,19 +233,15 @@ def build_plan(spec: RunSpec, draft: Draft) -> Plan:
 def build_candidates(spec: RunSpec, draft: Draft, graph: CausalGraph | None) -> Procedure:
     """The procedure; with candidates, one that chooses among them on whatever rows it is given."""
     declared = build_procedure(spec, draft, graph)
-    if not spec.gate.candidates:
+    choice = spec.tune.augmentation
+    if not isinstance(choice, CandidateTuning):
         return declared
-    from crda_spec.counterfactual.tuning.candidates import (
-        DECLARED,
-        Candidates,
-    )
-
     named = {DECLARED: declared}
     for name, found in candidate_specs(spec):
         if not isinstance(found, RunSpec):
             raise SpecError(found)
         named[name] = build_procedure(found, draft, graph)
-    tuner = Candidates(named=named, folds=spec.gate.candidate_folds, metric=spec.gate.inner_loss)
+    tuner = Candidates(named=named, folds=choice.folds, metric=spec.gate.inner_loss)
     return replace(declared, tuner=tuner)
 
 
@@ -285,12 +272,10 @@ def build_procedure(spec: RunSpec, draft: Draft, graph: CausalGraph | None) -> P
 
 
 def build_knob_search(spec: RunSpec, draft: Draft) -> Tuner | None:
-    """The search of the knobs, or None when the spec asks for none. Imports Optuna."""
+    """The search of the knobs, or None when the spec asks for none."""
     said = spec.tune.augmentation
-    if said is None:
+    if not isinstance(said, TpeTuning):
         return None
-    from crda_spec.counterfactual.tuning import KnobSearch, KnobSpace
-
     parts = {name: getattr(spec, name) for name in RunSpec.model_fields}
     chosen = searched_knobs(draft, parts)
     teachers = {_words(one): with_student(one, spec) for one in chosen.get("teacher", ())}
@@ -310,8 +295,6 @@ def build_knob_search(spec: RunSpec, draft: Draft) -> Tuner | None:
 
 
 def _prior(value: Any) -> Prior:  # noqa: ANN401 - the spec's union
-    from crda_spec.counterfactual.tuning import Counts, Numbers, Options
-
     if isinstance(value, NumberRange):
         return Numbers(float(value.low), float(value.high), value.log)
     if isinstance(value, CountRange):

@@ -1,4 +1,4 @@
-"""`gate.candidates`: other augmentations, each written as what it changes in the spec."""
+"""`tune.augmentation: {kind: candidates}`: other augmentations, each written as what it changes in the spec."""
 
 from __future__ import annotations
 
@@ -10,24 +10,26 @@ from typing import Any
 from pydantic import ValidationError
 
 from crda_spec.errors import Complaint
-from crda_spec.gate.tests import Candidate
 from crda_spec.spec.checks import check_parts
 from crda_spec.spec.recipes import whole_preset_of
 from crda_spec.spec.run import RunSpec
+from crda_spec.spec.tune import Candidate, CandidateTuning
 
+CANDIDATES = "tune.augmentation.candidates"
 _SECTIONS = ("partition", "counterfactual", "perturbation")
 
 
 def candidate_specs(spec: RunSpec) -> Iterator[tuple[str, RunSpec | list[Complaint]]]:
     """Each candidate as a whole spec, or what is wrong with it: first its recipe, then what it writes itself."""
-    for name, candidate in spec.gate.candidates.items():
+    choice = spec.tune.augmentation
+    for name, candidate in choice.candidates.items() if isinstance(choice, CandidateTuning) else ():
         yield name, _whole(spec, name, candidate)
 
 
 def _whole(spec: RunSpec, name: str, candidate: Candidate) -> RunSpec | list[Complaint]:
-    where = f"gate.candidates.{name}"
+    where = f"{CANDIDATES}.{name}"
     merged: Any = spec.model_dump(mode="json")
-    merged["gate"]["candidates"] = {}
+    merged["tune"]["augmentation"] = None
     if candidate.recipe is not None:
         merged["recipe"] = candidate.recipe
         preset = whole_preset_of(candidate.recipe, spec.regressor.kind)

@@ -15,7 +15,7 @@ from typing import Any
 from crda_spec.data.dataset import Dataset
 from crda_spec.data.split import SourceSplit
 from crda_spec.errors import Complaint, SpecError
-from crda_spec.spec.candidates import candidate_specs
+from crda_spec.spec.candidates import CANDIDATES, candidate_specs
 from crda_spec.spec.check_data import (
     LEDGER_PREFIX,
     check_second_source,
@@ -87,21 +87,18 @@ def load_spec(
 
 
 def _candidates(spec: RunSpec) -> Iterator[Complaint]:
-    """Candidates that are no specs, and two ways of choosing at once."""
-    if spec.gate.candidates and spec.tune.augmentation is not None:
-        what = "both gate.candidates and tune.augmentation choose the augmentation"
-        yield Complaint(code="inconsistent", path="gate.candidates", what=what, hint="keep one of them")
-    if "declared" in spec.gate.candidates:
-        what, hint = "'declared' is the name of the spec as it stands", "choose another name"
-        yield Complaint(code="inconsistent", path="gate.candidates.declared", what=what, hint=hint)
+    """Candidates that are no specs."""
     for name, found in candidate_specs(spec):
+        if name == "declared":
+            what, hint = "'declared' is the name of the spec as it stands", "choose another name"
+            yield Complaint(code="inconsistent", path=f"{CANDIDATES}.declared", what=what, hint=hint)
         if not isinstance(found, RunSpec):
             yield from found
             continue
         parts = {section: getattr(found, section) for section in RunSpec.model_fields}
         for one in teacher_complaints(parts):
             if one not in tuple(teacher_complaints({key: getattr(spec, key) for key in RunSpec.model_fields})):
-                yield replace(one, path=f"gate.candidates.{name}.{one.path}")
+                yield replace(one, path=f"{CANDIDATES}.{name}.{one.path}")
 
 
 def _check_data(draft: Draft, dataset: Dataset, parts: Mapping[str, Any]) -> None:

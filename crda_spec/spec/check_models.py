@@ -10,7 +10,7 @@ from crda_spec.counterfactual.policies import POLICIES, PluginPolicy, Scale
 from crda_spec.errors import Complaint, show
 from crda_spec.regressors import BaseRegressor
 from crda_spec.spec.load import Draft
-from crda_spec.spec.tune import PINNED_KNOBS, Knobs, usual_knobs
+from crda_spec.spec.tune import PINNED_KNOBS, Knobs, TpeTuning, usual_knobs
 
 _ENSEMBLE = "output.ensemble"
 
@@ -176,6 +176,8 @@ def searched_knobs(draft: Draft, parts: Mapping[str, Any]) -> dict[str, Any]:
     Of the usual knobs, those whose value the user wrote are left out, and those that the rest of the spec cannot take.
     """
     search = parts["tune"].augmentation
+    if not isinstance(search, TpeTuning):
+        return {}
     if isinstance(search.knobs, Knobs):
         return dict(_fields(search.knobs))
     usual = dict(_fields(usual_knobs(parts.get("recipe", "paper"), parts["regressor"].kind)))
@@ -204,10 +206,9 @@ def searched_paths(draft: Draft, parts: Mapping[str, Any]) -> tuple[tuple[str, .
     found: list[tuple[str, ...]] = []
     if parts["tune"].kind != "none":
         found += [("regressor", name) for name in parts["regressor"].open_space()]
-    if parts["tune"].augmentation is not None:
-        for name in searched_knobs(draft, parts):
-            size = ("perturbation", "default", parts["perturbation"].default.size)
-            found.append(size if name == "reach" else tuple(_WRITTEN[name].split(".")))
+    for name in searched_knobs(draft, parts):
+        size = ("perturbation", "default", parts["perturbation"].default.size)
+        found.append(size if name == "reach" else tuple(_WRITTEN[name].split(".")))
     return tuple(found)
 
 
@@ -220,7 +221,7 @@ def tuning_complaints(draft: Draft, parts: Mapping[str, Any]) -> Iterator[Compla
     if tune.on.kind == "split" and tune.kind == "none" and search is None:
         what, hint = "rows are set aside for tuning, and nothing is tuned", "remove tune.on, or add a search"
         yield Complaint(code="nothing-to-tune", path="tune.on", what=what, hint=hint)
-    if search is None:
+    if not isinstance(search, TpeTuning):
         return
     if isinstance(search.knobs, Knobs):
         yield from _written_knobs(search.knobs, draft, parts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag
 
@@ -112,6 +112,33 @@ class TpeTuning(Strict):
     )
 
 
+class Candidate(Strict):
+    """Another augmentation: what it changes in the spec."""
+
+    recipe: Literal["paper", "distilled"] | None = Field(
+        None, description="Take this recipe's presets for partition, counterfactual and perturbation."
+    )
+    partition: dict[str, Any] = Field(default_factory=dict, description="What it changes in `partition`.")
+    counterfactual: dict[str, Any] = Field(default_factory=dict, description="What it changes in `counterfactual`.")
+    perturbation: dict[str, Any] = Field(default_factory=dict, description="What it changes in `perturbation`.")
+
+
+class CandidateTuning(Strict):
+    """A choice among augmentations that are written out."""
+
+    kind: Literal["candidates"] = Field(
+        description=(
+            "An inner cross-validation chooses among the spec as it stands and the candidates, by the gate's metric. "
+            "The choice is part of what the gate tests: one test, however many candidates."
+        )
+    )
+    candidates: dict[str, Candidate] = Field(min_length=1, description="Other augmentations by name.")
+    folds: int = Field(3, ge=2, le=20, description="Folds of the inner cross-validation.")
+
+
+AugmentationTuning = Annotated[TpeTuning | CandidateTuning, Field(discriminator="kind")]
+
+
 class TuneInFolds(Strict):
     """Everything is tuned anew from the training rows of each gate fold."""
 
@@ -138,8 +165,8 @@ TuneOn = Annotated[TuneInFolds | TuneOnSplit, Field(discriminator="kind")]
 class _AnyTuning(Strict):
     """What both kinds share."""
 
-    augmentation: TpeTuning | None = Field(
-        None, description="The search of the augmentation's knobs; null: they are used as declared."
+    augmentation: AugmentationTuning | None = Field(
+        None, description="How the augmentation is chosen; null: it is used as declared."
     )
     on: TuneOn = Field(TuneInFolds(kind="folds"), description="The rows that searches may see.")
 

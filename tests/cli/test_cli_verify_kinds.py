@@ -33,7 +33,8 @@ SORTS = {
     + RIDGE,
     "stopped": SPEC.replace("folds: 5", "folds: 8, metric: rmse, stop: certain") + GRAPH + RIDGE,
     "ungated": SPEC.replace("folds: 5", "folds: 5, enabled: false") + GRAPH + RIDGE,
-    "candidates": SPEC.replace("folds: 5", "folds: 5, candidates: {one: {partition: {max_features: 1}}}")
+    "candidates": SPEC
+    + "tune: {kind: none, augmentation: {kind: candidates, candidates: {one: {partition: {max_features: 1}}}}}\n"
     + GRAPH
     + RIDGE,
     "searched": SPEC + GRAPH + RIDGE + "tune: {kind: randomized, trials: 2, folds: 2}\n",

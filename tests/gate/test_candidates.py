@@ -9,7 +9,7 @@ from scipy.stats import binomtest
 
 from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.policies import Jitter
-from crda_spec.counterfactual.tuning.candidates import Candidates
+from crda_spec.counterfactual.tuning import Candidates
 from crda_spec.data.folds import folds
 from crda_spec.errors import SpecError
 from crda_spec.gate.tests import Wilcoxon
@@ -82,17 +82,20 @@ version: 1
 name: candidates
 dataset: {source: {kind: synthetic, world: home_energy, rows: 60}, target: energy, split: {kind: fraction, test: 0.2}}
 regressor: {kind: ridge}
+tune: {kind: none, augmentation: {kind: candidates, candidates: CANDIDATES}}
 gate:
   kind: wilcoxon
   folds: 5
-  candidates: CANDIDATES
 """
 
 
 @pytest.fixture
 def load(tmp_path):
-    def load(candidates):
-        (tmp_path / "spec.yaml").write_text(SPEC.replace("CANDIDATES", candidates))
+    def load(candidates, gate="metric: mse"):
+        text = SPEC.replace("CANDIDATES", candidates).replace(
+            "folds: 5", f"folds: 5\n  {gate.replace(', ', chr(10) + '  ')}"
+        )
+        (tmp_path / "spec.yaml").write_text(text)
         return load_spec(tmp_path / "spec.yaml")
 
     return load
@@ -109,7 +112,7 @@ def load(tmp_path):
     ],
 )
 def test_candidates_are_chosen_by_the_gates_own_metric(load, gate, metric, quantile):
-    found = build_plan(*load(f"{{more: {{counterfactual: {{factor: 3}}}}}}\n  {gate.replace(', ', chr(10) + '  ')}"))
+    found = build_plan(*load("{more: {counterfactual: {factor: 3}}}", gate))
     tuner = found.procedure.tuner
     assert (tuner.metric.kind, tuner.metric.quantile) == (metric, quantile)
 
@@ -142,16 +145,22 @@ def test_a_candidate_is_the_spec_with_its_changes(load):
 @pytest.mark.parametrize(
     ("candidates", "said"),
     [
-        ("{more: {counterfactual: {faktor: 3}}}", "gate.candidates.more.counterfactual.faktor: extra inputs are not"),
+        (
+            "{more: {counterfactual: {faktor: 3}}}",
+            "tune.augmentation.candidates.more.counterfactual.faktor: extra inputs are not",
+        ),
         (
             "{more: {counterfactual: {factor: -3}}}",
             "more.counterfactual.factor: input should be greater",
         ),
-        ("{more: {regressor: {kind: knn}}}", "gate.candidates.more.regressor: unknown key"),
-        ("{declared: {recipe: paper}}", "gate.candidates.declared: 'declared' is the name of the spec as it stands"),
+        ("{more: {regressor: {kind: knn}}}", "tune.augmentation.candidates.more.regressor: unknown key"),
+        (
+            "{declared: {recipe: paper}}",
+            "tune.augmentation.candidates.declared: 'declared' is the name of the spec as it stands",
+        ),
         (
             "{more: {counterfactual: {residuals: out_of_fold}}}",
-            "gate.candidates.more.counterfactual.residuals: a single teacher has seen every row",
+            "tune.augmentation.candidates.more.counterfactual.residuals: a single teacher has seen every row",
         ),
     ],
 )

@@ -12,9 +12,7 @@ from gate_parts import MAE, LeakyTeacher, Squares, Watching, committee, poisoned
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crda_spec.counterfactual.tuning import KnobSearch, KnobSpace, Numbers
-from crda_spec.counterfactual.tuning.candidates import Candidates
-from crda_spec.counterfactual.tuning.search import inner_folds
+from crda_spec.counterfactual.tuning import Candidates, KnobSearch, KnobSpace, Numbers, inner_folds
 from crda_spec.data.folds import forward_folds
 from crda_spec.errors import DataError
 from crda_spec.gate.cost import FitCounts

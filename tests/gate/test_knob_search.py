@@ -11,8 +11,7 @@ from crda_spec.counterfactual.partition import Partition
 from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.policies import Jitter, Resample, Scale
 from crda_spec.counterfactual.procedure import augment, tune
-from crda_spec.counterfactual.tuning import Counts, KnobSearch, KnobSpace, Numbers, Options
-from crda_spec.counterfactual.tuning.search import _Trials, inner_folds
+from crda_spec.counterfactual.tuning import Counts, KnobSearch, KnobSpace, Numbers, Options, _Trials, inner_folds
 from crda_spec.data.folds import folds
 from crda_spec.errors import DataError
 from crda_spec.gate.cost import FitCounts

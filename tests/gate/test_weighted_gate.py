@@ -9,7 +9,7 @@ from gate_parts import MAE, fold_outcomes, procedure, table
 from scipy.stats import binom
 from test_gate_score import AUGMENTED, PLAIN, drawn, held_out
 
-from crda_spec.counterfactual.tuning.search import inner_folds
+from crda_spec.counterfactual.tuning import inner_folds
 from crda_spec.gate.cross_validate import divisions
 from crda_spec.gate.interval import change_interval
 from crda_spec.gate.score import score

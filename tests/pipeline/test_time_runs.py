@@ -64,7 +64,10 @@ every_way = pytest.mark.parametrize(
         pytest.param(
             ("tune={kind: none, augmentation: {kind: tpe, trials: 3, folds: 2}}", "recipe=distilled"), id="searched"
         ),
-        pytest.param(("gate.candidates={ours: {recipe: distilled}}", "gate.candidate_folds=2"), id="candidates"),
+        pytest.param(
+            ("tune={kind: none, augmentation: {kind: candidates, candidates: {ours: {recipe: distilled}}, folds: 2}}",),
+            id="candidates",
+        ),
     ],
 )
 
@@ -211,8 +214,11 @@ def test_a_second_source_needs_no_time(tmp_path):
             id="screen",
         ),
         pytest.param(
-            ("gate.folds=30", "gate.candidates={ours: {recipe: distilled}}"),
-            "gate.candidate_folds: 3 inner folds that run forward in time need 4 different times, "
+            (
+                "gate.folds=30",
+                "tune={kind: none, augmentation: {kind: candidates, candidates: {ours: {recipe: distilled}}}}",
+            ),
+            "tune.augmentation.folds: 3 inner folds that run forward in time need 4 different times, "
             "but the first gate fold trains on 2 times; use fewer gate folds",
             id="candidates",
         ),

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from crda_spec.gate.tests._protocol import Alternative, Candidate, Gate, Paired, folds_needed, p_value
+from crda_spec.gate.tests._protocol import Alternative, Gate, Paired, folds_needed, p_value
 from crda_spec.gate.tests.bootstrap import Bootstrap
 from crda_spec.gate.tests.clustered import Clustered
 from crda_spec.gate.tests.corrected_t import CorrectedT
@@ -30,7 +30,6 @@ __all__ = [
     "Alternative",
     "AnyGate",
     "Bootstrap",
-    "Candidate",
     "Clustered",
     "CorrectedT",
     "FiveByTwo",

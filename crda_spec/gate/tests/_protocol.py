@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from pydantic import Field
@@ -92,17 +92,6 @@ class Paired:
                 raise ValueError(message)
 
 
-class Candidate(Strict):
-    """Another augmentation: what it changes in the spec."""
-
-    recipe: Literal["paper", "distilled"] | None = Field(
-        None, description="Take this recipe's presets for partition, counterfactual and perturbation."
-    )
-    partition: dict[str, Any] = Field(default_factory=dict, description="What it changes in `partition`.")
-    counterfactual: dict[str, Any] = Field(default_factory=dict, description="What it changes in `counterfactual`.")
-    perturbation: dict[str, Any] = Field(default_factory=dict, description="What it changes in `perturbation`.")
-
-
 class Gate(Strict):
     """A one-sided test of: is the augmented loss smaller? With the folds it is asked about, and its level."""
 
@@ -129,14 +118,6 @@ class Gate(Strict):
         "mse", description="The loss of a fold. r2 is compared as 1 - R2, pinball needs `quantile`."
     )
     quantile: Fraction | None = Field(None, description="The quantile that the pinball loss is for.")
-    candidates: dict[str, Candidate] = Field(
-        default_factory=dict,
-        description=(
-            "Other augmentations by name. Inside every fold an inner cross-validation chooses among them and the spec "
-            "as it stands, and the choice is part of what is tested: one test, however many candidates."
-        ),
-    )
-    candidate_folds: int = Field(3, ge=2, le=20, description="Folds of the inner cross-validation that chooses.")
     min_effect: float = Field(
         0.0, ge=0, lt=100, description="Accept only when the test shows a gain of more than this many percent."
     )

@@ -1,4 +1,8 @@
-"""Optuna's TPE over the knobs: seeded, on one thread, with a trial budget and, if asked for, a clock."""
+"""The augmentation, chosen inside the rows at hand: among named candidates, or by Optuna's TPE over the knobs.
+
+Inside each gate fold an inner cross-validation on that fold's training rows chooses. The gate then compares the plain
+model with the whole procedure, choice included: one hypothesis and one test, however many candidates there are.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +10,9 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import optuna
-from optuna.pruners import MedianPruner, NopPruner
-from optuna.samplers import TPESampler
 
 from crda_spec.counterfactual.partition import Partition, Partitioner
 from crda_spec.counterfactual.policies import BasePolicy
@@ -37,6 +38,12 @@ from crda_spec.regressors.metrics import MSE, Metric
 from crda_spec.regressors.teachers import FoldContext, TeacherRule
 from crda_spec.regressors.teachers.fold_models import laid_out
 from crda_spec.seeds import integer_seed, stream
+
+if TYPE_CHECKING:
+    import optuna
+
+DECLARED = "declared"  # the spec as it stands is the first candidate
+_WHOLE_TRIALS_FIRST = 5  # before the median of earlier trials is worth anything
 
 Value = float | int | str
 Values = Mapping[str, Value]
@@ -263,9 +270,6 @@ def _inside(context: FoldContext, rest: IntArray) -> FoldContext:
     return replace(context, numbers=numbers, held=held, parts=(), ready={}, plain=None)
 
 
-_WHOLE_TRIALS_FIRST = 5  # before the median of earlier trials is worth anything
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnobSearch:
     """How the knobs are found."""
@@ -297,28 +301,81 @@ class KnobSearch:
         inside = inner_folds(procedure, train, self.folds, context, metric=self.metric)
         seed = integer_seed(context.seed, "knobs", *context.index)
         trials, plain, stopped = _Trials(self, procedure, inside).run(seed)
-        sizes = tuple(len(one.held) for one in inside)
-        best = _best(trials, sizes)
-        cost = sum((one.fitter.cost for one in inside), Cost())
-        study = Study(
-            what="augmentation",
+        study = _study(
+            self,
+            inside,
             fold=context.index[0],
             rows=len(train),
-            held_rows=sizes,
+            held_rows=tuple(len(fold.held) for fold in inside),
             budget=self.trials,
             seconds=self.seconds,
             stopped=stopped,
-            metric=self.metric.kind,
             plain=plain,
             trials=trials,
-            best=best.number,
-            fits=cost.fits,
         )
-        chosen = self.space.applied(procedure, best.values)  # type: ignore[arg-type] # as it was suggested
-        cost = Cost(
-            fits=cost.fits, seconds=cost.seconds
-        )  # what an inner fold remembers saves nothing that a plan counts
-        return Tuned(procedure=replace(chosen, tuner=None), studies=(study,), cost=cost)
+        chosen = self.space.applied(procedure, study.chosen.values)  # type: ignore[arg-type] # as it was suggested
+        return _tuned(chosen, study, inside)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidates:
+    """Named procedures that differ in how they augment; the regressor is the same in all."""
+
+    named: Mapping[str, Procedure]
+    folds: int = 3
+    metric: Metric = MSE  # mae, or pinball
+
+    @property
+    def in_blocks(self) -> bool:
+        """Whether every candidate leaves out the gate's folds in blocks."""
+        return all(one.in_blocks for one in self.named.values())
+
+    def fits(self, procedure: Procedure, parts: int) -> int:
+        """In each inner fold, every candidate from top to bottom; and what the dearest needs beyond the declared."""
+        needs = [one.fits(parts) for one in self.named.values()]
+        return self.folds * sum(needs) + max(needs) - replace(procedure, tuner=None).fits(parts)
+
+    def tune(self, procedure: Procedure, train: Table, context: FoldContext) -> Tuned:
+        """The candidate with the least loss on the inner folds, the first of equals; and all their losses."""
+        del procedure
+        trials: list[Trial] = []
+        plain: tuple[float, ...] = ()
+        inside: list[InnerFold] = []
+        for number, (name, candidate) in enumerate(self.named.items(), start=1):
+            own = inner_folds(candidate, train, self.folds, context, metric=self.metric)
+            inside += own
+            pairs = [fold.losses(candidate) for fold in own]
+            losses = tuple(augmented for _, augmented in pairs)
+            plain = plain or tuple(loss for loss, _ in pairs)
+            state: TrialState = "complete" if all(map(math.isfinite, losses)) else "failed"
+            values = {"candidate": name}
+            trials.append(Trial(number=number, values=values, losses=losses, state=state, origin="declared"))
+        study = _study(
+            self,
+            inside,
+            fold=context.index[0],
+            rows=len(train),
+            held_rows=tuple(len(fold.held) for fold in inside[: len(plain)]),
+            budget=len(trials),
+            seconds=None,
+            stopped="trials",
+            plain=plain,
+            trials=tuple(trials),
+        )
+        return _tuned(self.named[str(study.chosen.values["candidate"])], study, inside)
+
+
+def _study(tuner: KnobSearch | Candidates, inside: Sequence[InnerFold], **what: Any) -> Study:  # noqa: ANN401
+    """What a search did, and which of its trials is best."""
+    trials, sizes = what["trials"], what["held_rows"]
+    best, fits = _best(trials, sizes).number, sum(fold.fitter.fits for fold in inside)
+    return Study(what="augmentation", metric=tuner.metric.kind, best=best, fits=fits, **what)
+
+
+def _tuned(chosen: Procedure, study: Study, inside: Sequence[InnerFold]) -> Tuned:
+    """The procedure with nothing left to choose. What an inner fold reuses saves nothing that a plan counts."""
+    cost = Cost(fits=study.fits, seconds=sum(fold.fitter.seconds for fold in inside))
+    return Tuned(procedure=replace(chosen, tuner=None), studies=(study,), cost=cost)
 
 
 @dataclass(slots=True)
@@ -382,16 +439,22 @@ class _Trials:
         return tuple(losses), "complete"
 
     def _tell(self, study: optuna.Study, asked: optuna.Trial, trial: Trial) -> None:
+        from optuna.trial import TrialState as State
+
         match trial.state:
             case "complete":
                 study.tell(asked, _mean(trial.losses, self.inside))
             case "pruned":
-                study.tell(asked, state=optuna.trial.TrialState.PRUNED)
+                study.tell(asked, state=State.PRUNED)
             case _:
-                study.tell(asked, state=optuna.trial.TrialState.FAIL)
+                study.tell(asked, state=State.FAIL)
 
 
 def _new_study(seed: int, *, prune: bool) -> optuna.Study:
+    import optuna
+    from optuna.pruners import MedianPruner, NopPruner
+    from optuna.samplers import TPESampler
+
     optuna.logging.set_verbosity(optuna.logging.ERROR)  # a run has its own voice
     pruner = MedianPruner(n_startup_trials=_WHOLE_TRIALS_FIRST) if prune else NopPruner()
     return optuna.create_study(sampler=TPESampler(seed=seed), pruner=pruner)
