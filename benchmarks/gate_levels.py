@@ -5,7 +5,8 @@ It looks at one tree and plain rows. Here: XGBoost, two starts, the best of ten 
     python benchmarks/gate_levels.py [--quick] [--seconds N] [--workers N]
 
 - `false_accept_best_of_ten`: ten candidates that cannot help, 300 rows; an inner cross-validation chooses inside every
-  fold and one test judges the choice. `..._naive`: every candidate is gated by itself on the same folds, and the one with the least mean loss is believed if its own test passes.
+  fold and one test judges the choice. `..._naive`: every candidate is gated by itself on the same folds, and the one
+  with the least mean loss is believed if its own test passes.
 - `false_accept_boosted_TEST`, `power_boosted_TEST`: XGBoost of 40 trees, which differ less from each other than single
   trees do.
 - `false_accept_starts_TEST`, `power_starts_TEST`: both models of a fold trained twice (`gate.starts: 2`).

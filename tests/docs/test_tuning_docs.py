@@ -9,6 +9,7 @@ import yaml
 from crda_spec.api import estimate
 from crda_spec.spec.build import build_plan
 from crda_spec.spec.check import load_spec
+from crda_spec.spec.candidates import candidate_specs
 from crda_spec.spec.run import RunSpec
 from crda_spec.spec.tune import PINNED_KNOBS, Knobs, usual_knobs
 
@@ -25,13 +26,25 @@ tune:
 """
 
 
-def test_the_example_is_understood():
-    (text,) = re.findall(r"```yaml\n(.*?)```", PAGE, flags=re.DOTALL)
-    example = {**yaml.safe_load(text), "version": 1, "name": "example", "dataset": {"source": {}, "target": "y"}}
-    example["dataset"]["source"] = {"kind": "csv", "path": "rows.csv"}
-    spec = RunSpec.model_validate_json(json.dumps(example))
-    assert spec.tune.augmentation.trials == type(spec.tune.augmentation).model_fields["trials"].default
-    assert spec.tune.augmentation.knobs.factor.log
+def test_the_examples_are_understood():
+    searched, chosen = (
+        {
+            **yaml.safe_load(text),
+            "version": 1,
+            "name": "example",
+            "dataset": {"source": {"kind": "csv", "path": "rows.csv"}, "target": "y"},
+        }
+        for text in re.findall(r"```yaml\n(.*?)```", PAGE, flags=re.DOTALL)
+    )
+    search = RunSpec.model_validate_json(json.dumps(searched)).tune.augmentation
+    assert search.trials == type(search).model_fields["trials"].default
+    assert search.knobs.factor.log
+    spec = RunSpec.model_validate_json(json.dumps(chosen))
+    assert [name for name, whole in candidate_specs(spec) if isinstance(whole, RunSpec)] == [
+        "more rows",
+        "ours",
+        "one feature",
+    ]
 
 
 def test_the_table_of_knobs_is_the_codes():
