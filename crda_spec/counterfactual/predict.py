@@ -15,6 +15,7 @@ from crda_spec.records import (
     Array,
     Counterfactuals,
     IntArray,
+    NoiseScale,
     Predictor,
     ResidualDraw,
     Table,
@@ -61,11 +62,27 @@ def predict_outcome(
     features, for which the training rows and a generator are needed.
     """
     retention = 0.0 if draw == "none" else retention
-    carriers = _carriers(action, draw if retention > 0 else "none", train, rng)
+    draw = draw if retention > 0 else "none"
+    carriers = _carriers(action, draw, train, rng)
     noise = np.where(carriers == NOBODY, 0.0, abduction.noise[carriers])
+    return labelled(g, action, noise, carriers, abduction.scale_model, retention=retention, weight=weight, draw=draw)
+
+
+def labelled(
+    g: Predictor,
+    action: Action,
+    noise: Array,
+    carriers: IntArray,
+    scale_model: NoiseScale | None,
+    *,
+    retention: float,
+    weight: float,
+    draw: ResidualDraw,
+) -> Counterfactuals:
+    """The new rows with their labels. noise, carriers: (m,) the noise that each carries, and whose it is."""
     scale, clipped = None, 0
-    if retention > 0 and abduction.scale_model is not None:
-        scale, clipped = abduction.scale_model.at(action.x)
+    if retention > 0 and scale_model is not None:
+        scale, clipped = scale_model.at(action.x)
     prediction = g.predict(action.x)
     return Counterfactuals(
         action=action,
@@ -75,7 +92,7 @@ def predict_outcome(
         y=label(prediction, retention, scale, noise),
         weight=weight,
         licence=licence_of(retention),
-        draw=draw if retention > 0 else "none",
+        draw=draw,
         scale=scale,
         noise_source=carriers,
         scale_clipped=clipped,

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from crda_spec.counterfactual.act import Block, Streams, act_on
-from crda_spec.counterfactual.licence import licence_of
 from crda_spec.counterfactual.perturbation import Perturbation
-from crda_spec.counterfactual.predict import label, matched_rows
+from crda_spec.counterfactual.predict import labelled, matched_rows
 from crda_spec.counterfactual.support import Region
 from crda_spec.errors import Complaint
 from crda_spec.records import (
@@ -110,24 +109,17 @@ def generate_block(generation: Generation, x: Array, y: Array | None, *, number:
         streams=Streams.of_block(seed, number),
     )
     action = act_on(block, train, generation.moved, generation.perturbation)
-    source = action.source  # what lay off the data may have been dropped
-    noise, carriers = _noise(generation, x, y, source, number=number)
-    scale, clipped = None, 0
-    if generation.retention > 0 and generation.scale is not None:
-        scale, clipped = generation.scale.at(action.x)
-    prediction = generation.teacher.predict(action.x)
-    return Counterfactuals(
-        action=action,
-        prediction=prediction,
-        noise=noise,
+    # What lay off the data may have been dropped: the action knows the sources that are left.
+    noise, carriers = _noise(generation, x, y, action.source, number=number)
+    return labelled(
+        generation.teacher,
+        action,
+        noise,
+        carriers,
+        generation.scale,
         retention=generation.retention,
-        y=label(prediction, generation.retention, scale, noise),
         weight=generation.weight,
-        licence=licence_of(generation.retention),
         draw=generation.draw,
-        scale=scale,
-        noise_source=carriers,
-        scale_clipped=clipped,
     )
 
 
