@@ -372,7 +372,6 @@ class _Drawing:
         x = self.block.x.take(source, axis=0)  # a quarter of the time of x[source]
         # To a policy that takes a partner, every training row is another than a row from elsewhere.
         origin = source if self.block.trained else np.full(len(source), NOBODY)
-        context = Rows(source=origin, nearness=self.nearness)
         broken = np.zeros((len(self.moves), len(source)), dtype=np.bool_)
         still = np.ones(len(source), dtype=np.bool_)
         partner: IntArray | None = None
@@ -383,7 +382,8 @@ class _Drawing:
             cells = x[:, position].copy()
             own = streams.open(streams.own + move.stream, attempt)
             shared = streams.open(streams.shared + move.policy.label, attempt)
-            proposal = move.policy.propose(cells, move.feature, context, rng=own, shared=shared)
+            context = Rows(source=origin, nearness=self.nearness, shared=shared)
+            proposal = move.policy.propose(cells, move.feature, context, rng=own)
             settled, broken[number] = settle(proposal.values, column)
             if here is not None:
                 settled = np.where(here, settled, cells)

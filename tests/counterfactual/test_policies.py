@@ -67,11 +67,9 @@ def beside(x):
 def propose(policy, train, seed=0, *, name="a", source=None):
     source = np.arange(len(train)) if source is None else source
     moves = plan_moves(train, [name], Perturbation(features={name: policy}))
-    rows = Rows(source=source, nearness=Nearness.of(train, seed=seed, index=()))
+    rows = Rows(source=source, nearness=Nearness.of(train, seed=seed, index=()), shared=stream(seed, "shared"))
     feature = moves[0].feature
-    return policy.propose(
-        feature.values[source], feature, rows, rng=stream(seed, "cell"), shared=stream(seed, "shared")
-    ).values
+    return policy.propose(feature.values[source], feature, rows, rng=stream(seed, "cell")).values
 
 
 @every_policy

@@ -39,8 +39,8 @@ class Mirror(BasePolicy):
     def describe(self, column):
         return f"mirrored at one of {self.centers}"
 
-    def propose(self, x, feature, rows, *, rng, shared):
-        center = np.array(self.centers)[shared.integers(0, len(self.centers), size=len(x))]
+    def propose(self, x, feature, rows, *, rng):
+        center = np.array(self.centers)[rows.shared.integers(0, len(self.centers), size=len(x))]
         return Proposal(np.where(rng.random(len(x)) < self.share, 2 * center - x, x))
 
 

@@ -45,6 +45,7 @@ class Rows:
 
     source: IntArray  # (m,) the training row each comes from, NOBODY for a row from elsewhere
     nearness: Nearness
+    shared: np.random.Generator  # gives the same numbers to all features of a row that are moved under one label
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,12 +90,10 @@ class BasePolicy(Strict):
 
     def complaints(self, path: str) -> Iterator[Complaint]:
         """What is wrong with its settings and no single field can know. path: where the policy is written."""
-        del path
         return iter(())
 
     def misfits(self, path: str, column: Column) -> Iterator[Complaint]:
         """What is wrong with its settings for a column of a type that it suits."""
-        del path, column
         return iter(())
 
     @abstractmethod
@@ -102,15 +101,12 @@ class BasePolicy(Strict):
         """What it does, in words for the report."""
 
     @abstractmethod
-    def propose(
-        self, x: Array, feature: Feature, rows: Rows, *, rng: np.random.Generator, shared: np.random.Generator
-    ) -> Proposal:
-        """New values. Pure: draws only from `rng` and `shared`, never writes to `x`, leaves missing cells missing.
+    def propose(self, x: Array, feature: Feature, rows: Rows, *, rng: np.random.Generator) -> Proposal:
+        """New values. Pure: draws only from `rng` and `rows.shared`, never writes to `x`, leaves missing cells missing.
 
         x: (m,) values of the source rows.
         rng: the feature's own stream, or that of the features it moves together with: two features that are given the
         same numbers move as one.
-        shared: gives the same numbers to all features of a row that are moved by a policy of this label.
         """
 
 

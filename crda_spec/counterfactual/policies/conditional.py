@@ -66,11 +66,9 @@ class Conditional(BasePolicy):
             return f"taken from {donor}"
         return f"drawn given the fixed features: their fitted mean plus the deviation of {donor}"
 
-    def propose(
-        self, x: Array, feature: Feature, rows: Rows, *, rng: np.random.Generator, shared: np.random.Generator
-    ) -> Proposal:
+    def propose(self, x: Array, feature: Feature, rows: Rows, *, rng: np.random.Generator) -> Proposal:
         """See `BasePolicy.propose`."""
-        source = shared if self.share == "row" else rng
+        source = rows.shared if self.share == "row" else rng
         donor = rows.nearness.partner(
             rows.source, source.random(len(x)), positions=feature.given, count=self.neighbours
         )

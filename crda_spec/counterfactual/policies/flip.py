@@ -27,12 +27,8 @@ class Flip(BasePolicy):
 
     def describe(self, column: Column) -> str:
         """What it does, in words for the report."""
-        del column
         return f"turned round with probability {self.probability:g}"
 
-    def propose(
-        self, x: Array, feature: Feature, rows: Rows, *, rng: np.random.Generator, shared: np.random.Generator
-    ) -> Proposal:
+    def propose(self, x: Array, feature: Feature, rows: Rows, *, rng: np.random.Generator) -> Proposal:
         """See `BasePolicy.propose`."""
-        del feature, rows, shared
         return Proposal(np.where(rng.random(len(x)) < self.probability, 1.0 - x, x))

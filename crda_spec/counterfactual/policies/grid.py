@@ -54,11 +54,8 @@ class Grid(BasePolicy):
         more = f" and {len(self.values) - 6} more" if len(self.values) > 6 else ""
         return f"set to one of {shown}{more}{f' {column.unit}' if column.unit else ''}"
 
-    def propose(
-        self, x: Array, feature: Feature, rows: Rows, *, rng: np.random.Generator, shared: np.random.Generator
-    ) -> Proposal:
+    def propose(self, x: Array, feature: Feature, rows: Rows, *, rng: np.random.Generator) -> Proposal:
         """See `BasePolicy.propose`."""
-        del rows, shared
         cells = np.array([cell(value, feature.column) for value in self.values])
         return Proposal(np.where(np.isnan(x), x, cells[rng.integers(0, len(cells), size=len(x))]))
 

@@ -65,17 +65,15 @@ class Interpolate(BasePolicy):
             return f"moved up to {100 * self.reach:g} % of the way to {other}"
         return f"taken from {other} with a probability of up to {100 * self.reach:g} %"
 
-    def propose(
-        self, x: Array, feature: Feature, rows: Rows, *, rng: np.random.Generator, shared: np.random.Generator
-    ) -> Proposal:
+    def propose(self, x: Array, feature: Feature, rows: Rows, *, rng: np.random.Generator) -> Proposal:
         """See `BasePolicy.propose`."""
         partner = rows.nearness.partner(
             rows.source,
-            shared.random(len(x)),
+            rows.shared.random(len(x)),
             positions=tuple(range(len(rows.nearness.train.features))),
             count=None if self.partner == "any" else self.neighbours or NEIGHBOURS,
         )
-        mix = self.reach * shared.random(len(x))
+        mix = self.reach * rows.shared.random(len(x))
         end = feature.values[partner]
         end = np.where(np.isnan(end), x, end)
         if feature.column.is_numeric:

@@ -25,12 +25,8 @@ class Jitter(BasePolicy):
 
     def describe(self, column: Column) -> str:
         """What it does, in words for the report."""
-        del column
         return f"Gaussian noise of {self.sd:g} standard deviations added"
 
-    def propose(
-        self, x: Array, feature: Feature, rows: Rows, *, rng: np.random.Generator, shared: np.random.Generator
-    ) -> Proposal:
+    def propose(self, x: Array, feature: Feature, rows: Rows, *, rng: np.random.Generator) -> Proposal:
         """See `BasePolicy.propose`."""
-        del rows, shared
         return Proposal(x + self.sd * feature.sd * rng.standard_normal(len(x)))

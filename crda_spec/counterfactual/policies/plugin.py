@@ -77,8 +77,6 @@ class PluginPolicy(BasePolicy):
         """As the plugin says."""
         return self.member.describe(column)
 
-    def propose(
-        self, x: Array, feature: Feature, rows: Rows, *, rng: np.random.Generator, shared: np.random.Generator
-    ) -> Proposal:
+    def propose(self, x: Array, feature: Feature, rows: Rows, *, rng: np.random.Generator) -> Proposal:
         """As the plugin does."""
-        return self.member.propose(x, feature, rows, rng=rng, shared=shared)
+        return self.member.propose(x, feature, rows, rng=rng)

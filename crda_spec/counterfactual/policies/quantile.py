@@ -33,16 +33,12 @@ class Quantile(BasePolicy):
 
     def describe(self, column: Column) -> str:
         """What it does, in words for the report."""
-        del column
         each = ", one shift for all features of a row moved so" if self.share == "row" else ""
         return f"moved by up to {100 * self.reach:g} % of the rows along its own distribution{each}"
 
-    def propose(
-        self, x: Array, feature: Feature, rows: Rows, *, rng: np.random.Generator, shared: np.random.Generator
-    ) -> Proposal:
+    def propose(self, x: Array, feature: Feature, rows: Rows, *, rng: np.random.Generator) -> Proposal:
         """See `BasePolicy.propose`."""
-        del rows
-        source = shared if self.share == "row" else rng
+        source = rows.shared if self.share == "row" else rng
         among, shift = source.random(len(x)), self.reach * source.uniform(-1.0, 1.0, len(x))
         if "sorted" not in feature.learnt:
             known = np.sort(feature.values[~np.isnan(feature.values)])

@@ -59,7 +59,6 @@ class Resample(BasePolicy):
 
     def describe(self, column: Column) -> str:
         """What it does, in words for the report."""
-        del column
         if self.weights == "neighbour":
             return f"replaced by the value of one of the {self._near} rows most alike in all other features"
         return "redrawn from its own column, " + (
@@ -70,11 +69,8 @@ class Resample(BasePolicy):
     def _near(self) -> int:
         return self.neighbours or NEIGHBOURS
 
-    def propose(
-        self, x: Array, feature: Feature, rows: Rows, *, rng: np.random.Generator, shared: np.random.Generator
-    ) -> Proposal:
+    def propose(self, x: Array, feature: Feature, rows: Rows, *, rng: np.random.Generator) -> Proposal:
         """See `BasePolicy.propose`."""
-        del shared
         if self.weights == "neighbour":
             partner = rows.nearness.partner(rows.source, rng.random(len(x)), positions=feature.others, count=self._near)
             drawn = feature.values[partner]

@@ -38,16 +38,12 @@ class Scale(BasePolicy):
 
     def describe(self, column: Column) -> str:
         """What it does, in words for the report."""
-        del column
         center = "its distance from the mean" if self.around == "mean" else "the value"
         each = "one factor for all scaled features of a row" if self.share == "row" else "a factor for each cell"
         return f"{center} scaled by up to {100 * self.reach:g} % either way, {each}"
 
-    def propose(
-        self, x: Array, feature: Feature, rows: Rows, *, rng: np.random.Generator, shared: np.random.Generator
-    ) -> Proposal:
+    def propose(self, x: Array, feature: Feature, rows: Rows, *, rng: np.random.Generator) -> Proposal:
         """See `BasePolicy.propose`."""
-        del rows
-        delta = self.reach * (shared if self.share == "row" else rng).uniform(-1.0, 1.0, size=len(x))
+        delta = self.reach * (rows.shared if self.share == "row" else rng).uniform(-1.0, 1.0, size=len(x))
         center = feature.mean if self.around == "mean" else 0.0
         return Proposal(center + (x - center) * (1.0 + delta))

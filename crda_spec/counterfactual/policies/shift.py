@@ -44,11 +44,8 @@ class Shift(BasePolicy):
         each = ", one draw for all shifted features of a row" if self.share == "row" else ""
         return f"shifted {size}{each}"
 
-    def propose(
-        self, x: Array, feature: Feature, rows: Rows, *, rng: np.random.Generator, shared: np.random.Generator
-    ) -> Proposal:
+    def propose(self, x: Array, feature: Feature, rows: Rows, *, rng: np.random.Generator) -> Proposal:
         """See `BasePolicy.propose`."""
-        del rows
-        source = shared if self.share == "row" else rng
+        source = rows.shared if self.share == "row" else rng
         drawn = source.uniform(-1.0, 1.0, len(x)) if self.draw == "uniform" else source.standard_normal(len(x))
         return Proposal(x + self.amount * (feature.sd if self.measure == "sd" else 1.0) * drawn)
