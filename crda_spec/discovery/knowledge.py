@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,7 +13,7 @@ from pydantic import Field
 
 from crda_spec.errors import Complaint, SpecError, did_you_mean, show
 from crda_spec.scm.formats import parse_edges
-from crda_spec.scm.graph import Edge
+from crda_spec.scm.graph import Edge, shortest_route
 from crda_spec.strict import ColumnName, EdgeText, Strict
 
 BoolArray = npt.NDArray[np.bool_]
@@ -153,39 +154,17 @@ def _clash(edge: Edge, against: str, hint: str) -> Complaint:
 
 def _circle_complaints(knowledge: Knowledge) -> Iterator[Complaint]:
     """Required edges hold no circle: one complaint for each edge that closes one over earlier edges."""
-    kept: list[tuple[str, str]] = []
+    effects: defaultdict[str, list[str]] = defaultdict(list)
     for edge in knowledge.edges.required:
-        tail, head = edge.tail, edge.head
-        if tail == head:
+        if edge.tail == edge.head:
             continue
-        back = _way(kept, head, tail)
+        back = shortest_route(effects.__getitem__, edge.head, edge.tail)
         if back:
-            circle = " -> ".join((tail, *back))
-            yield Complaint(
-                code="knowledge-circle",
-                what=f"the required edges run in a circle: {circle}",
-                hint="remove or turn round one of them",
-                path=edge.path,
-            )
+            what = f"the required edges run in a circle: {' -> '.join((edge.tail, *back))}"
+            hint = "remove or turn round one of them"
+            yield Complaint(code="knowledge-circle", what=what, hint=hint, path=edge.path)
         else:
-            kept.append((tail, head))
-
-
-def _way(edges: Iterable[tuple[str, str]], start: str, end: str) -> tuple[str, ...]:
-    """A shortest way along the edges, both ends included; empty when there is none."""
-    children: dict[str, list[str]] = {}
-    for tail, head in edges:
-        children.setdefault(tail, []).append(head)
-    ways: list[tuple[str, ...]] = [(start,)]
-    seen = {start}
-    for way in ways:  # grows while it is read: breadth first
-        if way[-1] == end:
-            return way
-        for child in children.get(way[-1], ()):
-            if child not in seen:
-                seen.add(child)
-                ways.append((*way, child))
-    return ()
+            effects[edge.tail].append(edge.head)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -42,12 +42,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import chain, pairwise
 from typing import Literal
 
 from crda_spec.errors import Complaint, GraphError
 from crda_spec.records import Obstacle
 from crda_spec.scm.certificate import noise_side, perturbable
-from crda_spec.scm.graph import CausalGraph
+from crda_spec.scm.graph import CausalGraph, shortest_route
 from crda_spec.scm.reasons import Tie, open_path_of, unmeasured
 from crda_spec.scm.separation import path_along, shortest_walk
 
@@ -213,7 +214,9 @@ class _Effects:
             raise AssertionError("asked only of a follower that fails")
         fails = partial(Obstacle, kind=kind, feature=name, follower=follower)
         unknown = self._unknown_parents(node, changed)[:1] if kind == "not_computable" else []
-        way = path_along(self.graph, self._way(dag.index[name], [*unknown, node])).tokens
+        stations = [dag.index[name], *unknown, node]
+        legs = (shortest_route(dag.children.__getitem__, *ends)[1:] for ends in pairwise(stations))
+        way = path_along(self.graph, [stations[0], *chain.from_iterable(legs)]).tokens
         match kind:
             case "not_certified":
                 tie = self._tie(follower)
@@ -264,16 +267,3 @@ class _Effects:
         if walk is None:
             raise AssertionError("the sweep and the single query disagree")
         return Tie(self.graph, walk, others)
-
-    def _way(self, start: int, stations: Sequence[int]) -> tuple[int, ...]:
-        """The nodes of a shortest directed way from the start over all stations, each caused by the one before."""
-        if not stations:
-            return (start,)
-        came_from, queue = {start: start}, [start]
-        for node in queue:
-            children = self.graph.dag.children[node]
-            queue += [child for child in children if came_from.setdefault(child, node) == node]
-        leg = [came_from[stations[0]]]
-        while leg[-1] != start:
-            leg.append(came_from[leg[-1]])
-        return (*reversed(leg), *self._way(stations[0], stations[1:]))
