@@ -12,8 +12,7 @@ from pydantic import Field
 from crda_spec.discovery._protocol import DiscoveredGraph, FoundEdge, HiddenCauses, Ties
 from crda_spec.discovery.fci import Fci
 from crda_spec.discovery.ges import Ges
-from crda_spec.discovery.orient import in_circles
-from crda_spec.discovery.pc import Pc
+from crda_spec.discovery.pc import Pc, in_circles
 from crda_spec.errors import Complaint, GraphError, show
 from crda_spec.records import Array, Column, EdgeMark, Note, SearchTie, SearchUsed, Table
 from crda_spec.strict import Strict

@@ -18,12 +18,11 @@ import numpy.typing as npt
 from pydantic import Field
 
 from crda_spec.discovery._protocol import DiscoveredGraph, FoundEdge, HiddenCauses, Ties, checked_names
-from crda_spec.discovery.conditional import ConditionalTest, ask_all
 from crda_spec.discovery.knowledge import BoolArray, Constraints
-from crda_spec.discovery.orient import Triple, Triples
-from crda_spec.discovery.pc import ConditionalSearch
+from crda_spec.discovery.pc import ConditionalSearch, Triple, Triples
 from crda_spec.discovery.skeleton import SeparatingSets, Separator, Skeleton, skeleton_of
 from crda_spec.errors import Complaint, GraphError, did_you_mean, show
+from crda_spec.independence.conditional import ConditionalTest, ask_all
 from crda_spec.records import Array, EdgeMark, Note, SearchTie, Table, read_only
 from crda_spec.seeds import integer_seed
 

@@ -24,7 +24,7 @@ from typing import Literal
 
 from crda_spec.discovery._protocol import DiscoveredGraph, FoundEdge, Stability
 from crda_spec.discovery.fci import possibly_confounded_with
-from crda_spec.discovery.orient import in_circles
+from crda_spec.discovery.pc import in_circles
 from crda_spec.errors import Complaint, GraphError, show
 from crda_spec.records import DrawnGraph, EdgeMark
 from crda_spec.scm.graph import CausalGraph, Edge

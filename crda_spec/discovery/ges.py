@@ -10,8 +10,8 @@ import numpy as np
 from pydantic import Field
 
 from crda_spec.discovery._protocol import DiscoveredGraph, FoundEdge, Search, Stability, checked_names
-from crda_spec.discovery.conditional import tidy
 from crda_spec.errors import Complaint, DataError
+from crda_spec.independence.conditional import tidy
 from crda_spec.independence.correlation import correlation_matrix
 from crda_spec.records import Array, Column, ColumnType, EdgeMark, IntArray, Note
 

@@ -1,30 +1,262 @@
-"""PC: discovery that assumes no hidden common causes. With it, what all searches by conditional tests share."""
+"""PC: discovery that assumes no hidden common causes. With it, what all searches by conditional tests share.
+
+From a skeleton and its colliders to a CPDAG: which links point one way in every graph that fits. Knowledge comes first,
+then the colliders, then Meek's rules (Meek 1995) until nothing changes. Every step looks at the graph as the step
+before left it and then orients at once, so that no order of columns matters; a link that is told both ways in one step
+is a conflict, takes no further part, and stays marked (Colombo and Maathuis 2014). Links in a directed circle, which
+noisy tests can produce, are conflicts too: what stays directed is acyclic.
+"""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Literal
 
 import numpy as np
 from pydantic import Field
 
-from crda_spec.discovery._protocol import (
-    DiscoveredGraph,
-    FoundEdge,
-    Search,
-    Stability,
-    Ties,
-    checked_names,
-)
-from crda_spec.discovery.conditional import ConditionalTest, Dependence, PartialCorrelation, conditional_test
-from crda_spec.discovery.knowledge import Constraints, Knowledge
-from crda_spec.discovery.orient import ColliderRule, Orientation, Triples, classify_triples, orient
+from crda_spec.discovery._protocol import DiscoveredGraph, FoundEdge, Search, Stability, Ties, checked_names
+from crda_spec.discovery.knowledge import BoolArray, Constraints, Knowledge
 from crda_spec.discovery.skeleton import DEFAULT_BUDGET, Separator, Skeleton, neighbours, skeleton_of
 from crda_spec.independence import correlation_matrix, numbers
-from crda_spec.records import Array, Column, EdgeMark, Note, SearchTie, SearchUsed, Table, Untested
+from crda_spec.independence.conditional import (
+    ConditionalTest,
+    Dependence,
+    PartialCorrelation,
+    ask_all,
+    conditional_test,
+)
+from crda_spec.records import Array, Column, EdgeMark, IntArray, Note, SearchTie, SearchUsed, Table, Untested
 from crda_spec.strict import Fraction
+
+ColliderRule = Literal["plain", "conservative", "majority"]
+Triple = tuple[int, int, int]  # (i, k, j), i < j: k is the middle
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Triples:
+    """All unshielded triples by what they are; those in neither set are chains or forks."""
+
+    colliders: frozenset[Triple]
+    ambiguous: frozenset[Triple]
+    tests: int = 0
+    fell_back: bool = False  # the rule wanted more tests than were left, so the plain one decided
+
+
+def classify_triples(
+    skeleton: Skeleton,
+    test: ConditionalTest,
+    *,
+    rule: ColliderRule,
+    alpha: float,
+    max_depth: int,
+    budget: int,
+    constraints: Constraints,
+) -> Triples:
+    """Tells the colliders among the skeleton's unshielded triples; see the module for the rules."""
+    middles = _unshielded(skeleton)
+    plain = _by_the_set_that_cut(skeleton, middles)
+    asked = {
+        pair: between for pair, between in middles.items() if rule != "plain" or skeleton.separating.of(*pair) is None
+    }
+    questions = _questions(skeleton, asked, max_depth, constraints, budget)
+    if questions is None:
+        return Triples(plain.colliders, plain.ambiguous, fell_back=True)
+    separating = _all_separating(test, questions, alpha)
+    colliders = {triple for triple in plain.colliders if (triple[0], triple[2]) not in asked}
+    ambiguous: set[Triple] = set()
+    for (i, j), between in asked.items():
+        cut = skeleton.separating.of(i, j)
+        sets = separating[i, j] | ({cut} if cut is not None else set())
+        for k in between:
+            share = sum(k in held for held in sets) / len(sets) if sets else 0.5
+            if share == 0.0 or (rule != "conservative" and share < 0.5):
+                colliders.add((i, k, j))
+            elif share < 1.0 and (rule == "conservative" or share == 0.5):
+                ambiguous.add((i, k, j))
+    return Triples(frozenset(colliders), frozenset(ambiguous), tests=sum(len(sets) for sets in questions.values()))
+
+
+def _unshielded(skeleton: Skeleton) -> dict[Pair, tuple[int, ...]]:
+    """Unlinked pairs and the columns linked to both."""
+    middles: dict[Pair, list[int]] = defaultdict(list)
+    for k, row in enumerate(skeleton.adjacent):
+        for i, j in combinations(np.flatnonzero(row).tolist(), 2):
+            if not skeleton.adjacent[i, j]:
+                middles[i, j].append(k)
+    return {pair: tuple(between) for pair, between in sorted(middles.items())}
+
+
+def _by_the_set_that_cut(skeleton: Skeleton, middles: Mapping[Pair, tuple[int, ...]]) -> Triples:
+    colliders: set[Triple] = set()
+    ambiguous: set[Triple] = set()
+    for (i, j), between in middles.items():
+        held = skeleton.separating.of(i, j)
+        if held is None:
+            ambiguous.update((i, k, j) for k in between)
+        else:
+            colliders.update((i, k, j) for k in between if k not in held)
+    return Triples(frozenset(colliders), frozenset(ambiguous))
+
+
+def _questions(
+    skeleton: Skeleton,
+    middles: Mapping[Pair, tuple[int, ...]],
+    max_depth: int,
+    constraints: Constraints,
+    budget: int,
+) -> dict[Pair, set[tuple[int, ...]]] | None:
+    """For each pair every set that one of its ends allows; None when the budget has no room for all."""
+    made_of = skeleton.adjacent & constraints.may_cause.T
+    near = [np.flatnonzero(row).tolist() for row in made_of]
+    questions: dict[Pair, set[tuple[int, ...]]] = {}
+    total = 0
+    for i, j in middles:
+        questions[i, j] = {
+            held for end in (i, j) for size in range(max_depth + 1) for held in combinations(near[end], size)
+        }
+        total += len(questions[i, j])
+        if total > budget:
+            return None
+    return questions
+
+
+def _all_separating(
+    test: ConditionalTest, questions: Mapping[Pair, set[tuple[int, ...]]], alpha: float
+) -> dict[Pair, set[tuple[int, ...]]]:
+    """The sets with a p-value above alpha."""
+    by_size: dict[int, list[tuple[int, ...]]] = defaultdict(list)
+    for (i, j), sets in questions.items():
+        for held in sorted(sets):
+            by_size[len(held)].append((i, j, *held))
+    found: dict[Pair, set[tuple[int, ...]]] = {pair: set() for pair in questions}
+    for asked in by_size.values():
+        rows: IntArray = np.array(asked, dtype=np.int64)
+        p = ask_all(test, rows[:, 0], rows[:, 1], rows[:, 2:])[1]
+        for i, j, *held in rows[p > alpha].tolist():
+            found[i, j].add(tuple(held))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Orientation:
+    """How each link reads."""
+
+    directed: frozenset[Pair]  # (tail, head)
+    undirected: frozenset[Pair]  # (i, j), i < j
+    conflicted: frozenset[Pair]  # (i, j), i < j
+    known: frozenset[Pair]  # the directed ones that knowledge decided, before any test was looked at
+    overruled: frozenset[Triple]  # colliders (i, k, j) that the data claim and knowledge rules out
+
+
+def orient(adjacent: BoolArray, triples: Triples, constraints: Constraints) -> Orientation:
+    """Orients all that knowledge, colliders and Meek's rules decide."""
+    state = _State(adjacent, triples.ambiguous)
+    links = [(i, j) for i, j in zip(*(ends.tolist() for ends in np.nonzero(adjacent)), strict=True)]
+    known = {(i, j) for i, j in links if constraints.one_way(i, j)}
+    state.apply(known)
+    may = constraints.may_cause
+    overruled = {(i, k, j) for i, k, j in triples.colliders if not (may[i, k] and may[j, k])}
+    # A claim that knowledge refutes says nothing, not even that the triple is a chain.
+    state.ambiguous |= overruled
+    state.colliders = triples.colliders - overruled
+    state.apply({(end, k) for i, k, j in state.colliders for end in (i, j)} - known)
+    while proposed := set(state.proposals()):
+        state.apply(proposed)
+    state.open_circles(known)
+    return Orientation(
+        directed=frozenset(state.arrows()),
+        undirected=frozenset(state.undirected()),
+        conflicted=frozenset(state.conflicts),
+        known=frozenset(known),
+        overruled=frozenset(overruled),
+    )
+
+
+class _State:
+    """A graph that is being oriented. A link is undirected until it is in `parents` or among the conflicts."""
+
+    def __init__(self, adjacent: BoolArray, ambiguous: frozenset[Triple]) -> None:
+        self.near = [set(np.flatnonzero(row).tolist()) for row in adjacent]
+        self.parents: list[set[int]] = [set() for _ in self.near]
+        self.open: list[set[int]] = [set(found) for found in self.near]  # the other ends of undirected links
+        self.conflicts: set[Pair] = set()
+        self.ambiguous = set(ambiguous)
+        self.colliders: frozenset[Triple] = frozenset()
+
+    def apply(self, arrows: set[Pair]) -> None:
+        """Orients undirected links at once; what is told both ways becomes a conflict."""
+        for i, j in arrows:
+            if j not in self.open[i]:
+                continue  # its mirror image has made it a conflict
+            self.open[i].discard(j)
+            self.open[j].discard(i)
+            if (j, i) in arrows:
+                self.conflicts.add((min(i, j), max(i, j)))
+            else:
+                self.parents[j].add(i)
+
+    def arrows(self) -> list[Pair]:
+        """The directed links."""
+        return [(i, j) for j, found in enumerate(self.parents) for i in sorted(found)]
+
+    def undirected(self) -> list[Pair]:
+        """The undirected links, each once."""
+        return [(i, j) for i, found in enumerate(self.open) for j in sorted(found) if i < j]
+
+    def _passes(self, i: int, k: int, j: int) -> bool:
+        """Whether i - k - j is known to be no collider: unshielded, not one, and not ambiguous."""
+        triple = (min(i, j), k, max(i, j))
+        return j not in self.near[i] and triple not in self.ambiguous and triple not in self.colliders
+
+    def proposals(self) -> Iterator[Pair]:
+        """The arrows that one of Meek's four rules asks for."""
+        for i, found in enumerate(self.open):
+            for j in found:
+                if self._asked_for(i, j):
+                    yield i, j
+
+    def _asked_for(self, i: int, j: int) -> bool:
+        """Whether i - j must read i -> j: the other way would make a new collider or a circle."""
+        # R1: a -> i - j, and a - i - j is no collider.
+        if any(a != j and self._passes(a, i, j) for a in self.parents[i]):
+            return True
+        # R2: i -> a -> j.
+        if any(i in self.parents[a] for a in self.parents[j]):
+            return True
+        # R3: i - a -> j and i - b -> j, where a - i - b is no collider.
+        between = sorted(self.open[i] & self.parents[j])
+        if any(self._passes(a, i, b) for a, b in combinations(between, 2)):
+            return True
+        # R4: i - a -> b -> j with b linked to i, where a - i - j is no collider. Needed with knowledge only.
+        return any(
+            a in self.open[i] and self._passes(a, i, j) for b in self.parents[j] & self.near[i] for a in self.parents[b]
+        )
+
+    def open_circles(self, known: set[Pair]) -> None:
+        """Turns the arrows of directed circles into conflicts, except those that are known."""
+        for i, j in in_circles(self.arrows(), len(self.near)) - known:
+            self.parents[j].discard(i)
+            self.conflicts.add((min(i, j), max(i, j)))
+
+
+def in_circles(arrows: Sequence[Pair], d: int) -> set[Pair]:
+    """The arrows among d columns that are part of a directed circle."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    if not arrows:
+        return set()
+    rows, columns = np.array(arrows).T
+    matrix = csr_array((np.ones(len(arrows)), (rows, columns)), shape=(d, d))
+    part = connected_components(matrix, directed=True, connection="strong")[1]
+    return {(i, j) for i, j in arrows if part[i] == part[j]}
+
 
 _SLOW_BUDGET = 500_000  # tests, when each is a computation of its own
 _MOST_MIXED = 150  # columns; with more, categories are searched by their labels, which is fast

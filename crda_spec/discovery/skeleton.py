@@ -22,7 +22,8 @@ from typing import Literal
 
 import numpy as np
 
-from crda_spec.discovery.conditional import (
+from crda_spec.discovery.knowledge import BoolArray, Constraints
+from crda_spec.independence.conditional import (
     ConditionalTest,
     PartialCorrelation,
     Weakest,
@@ -31,7 +32,6 @@ from crda_spec.discovery.conditional import (
     tidy,
     weakest,
 )
-from crda_spec.discovery.knowledge import BoolArray, Constraints
 from crda_spec.independence.correlation import fisher_z
 from crda_spec.records import Array, IntArray, read_only
 

@@ -186,16 +186,6 @@ _FIRST_ROUND = 4  # shuffles before the first look; each later round doubles wha
 _ROUNDING = 1e-9  # a shuffled statistic this close to the observed one (relatively) counts as equal to it
 
 
-def drawn_seed(rng: np.random.Generator) -> int:
-    """One seed for a whole table, so that each feature meets the same shuffles whatever stands beside it."""
-    return int(rng.integers(2**62))
-
-
-def near(p_value: Array, alpha: float, *, factor: float = 2.0) -> IntArray:
-    """Positions of the p-values that an approximation leaves too close to alpha to decide on."""
-    return np.flatnonzero((p_value >= alpha / factor) & (p_value <= alpha * factor))
-
-
 def shuffled_p_value(
     observed: Array,
     null: Callable[[IntArray, IntArray], Array],

@@ -47,10 +47,9 @@ from typing import Literal
 
 from crda_spec.errors import Complaint, GraphError
 from crda_spec.records import Obstacle
-from crda_spec.scm.certificate import noise_side, perturbable
+from crda_spec.scm.certificate import noise_side, open_path_of, perturbable
 from crda_spec.scm.graph import CausalGraph, shortest_route
-from crda_spec.scm.reasons import Tie, open_path_of, unmeasured
-from crda_spec.scm.separation import path_along, shortest_walk
+from crda_spec.scm.separation import Tie, path_along, shortest_walk, unmeasured
 
 ObstacleKind = Literal["not_certified", "held_fixed", "not_computable", "noise_tied"]
 

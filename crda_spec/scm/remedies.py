@@ -29,8 +29,7 @@ from itertools import islice
 
 from crda_spec.records import FeatureVerdict, Remedy, RemedyKind
 from crda_spec.scm.graph import CausalGraph
-from crda_spec.scm.reasons import Tie, unmeasured
-from crda_spec.scm.separation import reached, shortest_walk
+from crda_spec.scm.separation import Tie, reached, shortest_walk, unmeasured
 
 KINDS: tuple[RemedyKind, ...] = ("leave_out", "add", "measure")
 MOST = 10  # remedies shown

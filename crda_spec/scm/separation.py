@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Literal
 
 from crda_spec.errors import Complaint, GraphError, show
+from crda_spec.records import Unmeasured
 from crda_spec.scm.graph import CanonicalDag, CausalGraph
 
 Arrow = Literal["->", "<-", "<->"]
@@ -75,6 +77,80 @@ def path_along(graph: CausalGraph, walk: Sequence[int]) -> Path:
             arrows.append(arrow)
         nodes.append(dag.names[after])
     return Path(tuple(nodes), tuple(arrows))
+
+
+@dataclass(frozen=True)
+class Tie:
+    """An open path between what is unmeasured about the target and one feature, given all other features."""
+
+    graph: CausalGraph
+    walk: tuple[int, ...]  # positions, from the noise or an unmeasured parent of the target to the feature
+    measured: frozenset[int]  # the other features
+
+    @property
+    def feature(self) -> str:
+        """The feature at the end of the walk."""
+        return self.graph.dag.names[self.walk[-1]]
+
+    @property
+    def from_noise(self) -> bool:
+        """Whether the walk starts at the noise and not at an unmeasured parent of the target."""
+        return self.graph.dag.names[self.walk[0]] == self.graph.noise
+
+    @property
+    def is_effect(self) -> bool:
+        """Whether the walk runs from the noise over the target straight down to the feature."""
+        return self.from_noise and not self.colliders and self.top() == self.walk[0]
+
+    @cached_property
+    def path(self) -> Path:
+        """The walk as it is read; one from an unmeasured parent starts with the target that it drives."""
+        if self.from_noise:
+            return path_along(self.graph, self.walk)
+        return path_along(self.graph, (self.graph.dag.index[self.graph.target], *self.walk))
+
+    @cached_property
+    def colliders(self) -> list[int]:
+        """The nodes on the walk at which two arrows meet."""
+        children = self.graph.dag.children
+        triples = zip(self.walk, self.walk[1:], self.walk[2:], strict=False)
+        return [node for before, node, after in triples if node in children[before] and node in children[after]]
+
+    def openers(self) -> list[int]:
+        """For each collider the nearest feature that, held fixed, opens it: itself or a descendant."""
+        return list(dict.fromkeys(self._opener(node) for node in self.colliders))
+
+    def blockers(self) -> list[int]:
+        """The unmeasured nodes that, each by itself, would close this walk if they were held fixed, in its order.
+
+        Those are all nodes before the feature that are no colliders; at an unmeasured cause of the target the walk then
+        no longer starts. The target and its noise are left out: no model can hold them fixed.
+        """
+        never = {self.graph.dag.index[self.graph.target], self.graph.dag.index[self.graph.noise], *self.colliders}
+        return [node for node in self.walk[:-1] if node not in never]
+
+    def _opener(self, collider: int) -> int:
+        queue = [collider]
+        for node in queue:
+            if node in self.measured:
+                return node
+            queue += [child for child in self.graph.dag.children[node] if child not in queue]
+        raise AssertionError("a collider on an open path is held fixed or has a descendant that is")
+
+    def top(self) -> int:
+        """On a walk without colliders: the one node that causes all the others."""
+        children = self.graph.dag.children
+        for node, after in zip(self.walk, self.walk[1:], strict=False):
+            if after in children[node]:
+                return node
+        return self.walk[-1]
+
+
+def unmeasured(graph: CausalGraph, name: str) -> Unmeasured:
+    """What is known of a node that is no feature."""
+    if name in graph.confounders:
+        return Unmeasured(name=name, kind="hidden_cause", drives=graph.confounders[name])
+    return Unmeasured(name=name, kind="latent" if name in graph.latents else "column")
 
 
 def shortest_walk(

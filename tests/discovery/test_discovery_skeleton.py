@@ -120,7 +120,7 @@ def test_batches_do_not_change_the_result(monkeypatch):
     x = linear_world(np.random.default_rng(9), d=8, n=100, density=0.8)
     matrix, n = correlation_matrix(x)
     whole = pc_skeleton(matrix, n, alpha=0.01)
-    monkeypatch.setattr("crda_spec.discovery.conditional._BATCH", 20)
+    monkeypatch.setattr("crda_spec.independence.conditional._BATCH", 20)
     parts = pc_skeleton(matrix, n, alpha=0.01)
     assert (parts.adjacent == whole.adjacent).all()
     assert parts.separating == whole.separating

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, NamedTuple
@@ -24,6 +24,8 @@ class Dialect:
     arrows: frozenset[str]
     arrow_hint: Callable[[str], tuple[str, str]]  # of an arrow that is refused: what is wrong with it, and the hint
     unquote: Callable[[str], str]
+    start: str  # the word before the first brace
+    refused: Mapping[str, tuple[str, str, str]]  # words that may stand there instead -> code, what, hint
     keywords: frozenset[str] = frozenset()  # words that start a statement of their own, in lower case
 
 
@@ -68,14 +70,15 @@ def tokens(source: Source, dialect: Dialect) -> Iterator[Token]:
 
 def _bad(source: Source, text: str, at: int) -> None:
     """What no language has a token for. The pattern of `bad` ends with the line, or with the text."""
-    if text.startswith("'"):
-        source.complain("graph-syntax", at, f"{show(text)} is in single quotes", "write names in double quotes")
-    elif text.startswith('"'):
-        source.complain("graph-syntax", at, "a quoted name is not closed", 'end it with "')
-    elif text.startswith("/*"):
-        source.complain("graph-syntax", at, "a comment is not closed", "end it with */")
-    else:
-        source.complain("graph-syntax", at, f"{show(text)} means nothing here", "a name with signs needs double quotes")
+    what, hint = {
+        "'": (f"{show(text)} is in single quotes", "write names in double quotes"),
+        '"': ("a quoted name is not closed", 'end it with "'),
+        "/*": ("a comment is not closed", "end it with */"),
+    }.get(
+        text[: 2 if text[0] == "/" else 1],
+        (f"{show(text)} means nothing here", "a name with signs needs double quotes"),
+    )
+    source.complain("graph-syntax", at, what, hint)
 
 
 MAX_DEPTH = 20  # braces inside braces
@@ -120,18 +123,20 @@ class Setting:
 Statement = Chain | Setting
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
-    """The words before the first brace, and the statements in it."""
-
-    head: tuple[Token, ...]
-    statements: tuple[Statement, ...]
-
-
-def parse(source: Source, dialect: Dialect) -> Document:
+def parse(source: Source, dialect: Dialect) -> tuple[Statement, ...]:
     """What could be read; whatever could not is among the source's complaints."""
-    parser = _Parser(source, dialect, list(tokens(source, dialect)))
-    return parser.document()
+    head, statements = _Parser(source, dialect, list(tokens(source, dialect))).document()
+    words = head[1:] if head and head[0].text.lower() == "strict" else head
+    kind, at = (words[0].text.lower(), words[0].at) if words else ("", 0)
+    hint = f"write {dialect.start} {{ a -> b }}"
+    if kind in dialect.refused:
+        code, what, instead = dialect.refused[kind]
+        source.complain(code, at, what, instead)
+    elif kind != dialect.start:
+        source.complain("graph-syntax", at, f"the graph does not start with {dialect.start} {{", hint)
+    for extra in words[2:]:
+        source.complain("graph-syntax", extra.at, f"{extra} stands before the brace", hint)
+    return statements
 
 
 @dataclass(slots=True)
@@ -165,24 +170,24 @@ class _Parser:
             self.complain(brace, "the brace is not closed", hint)
         self._astray = True
 
-    def document(self) -> Document:
+    def document(self) -> tuple[list[Token], tuple[Statement, ...]]:
+        """The words before the first brace, and the statements in it."""
         head: list[Token] = []
         while self.now.names:
             head.append(self.take())
         if not self.at_sign("{"):
             self.complain(self.now, f"a brace is expected, but here is {self.now}", "write the edges between { and }")
-            return Document(tuple(head), ())
+            return head, ()
         brace = self.take()
         statements = self.statements(0)
         if self.at_sign("}"):
             self.take()
             if self.now.kind != "end":
-                self.complain(
-                    self.now, f"{self.now} stands after the end of the graph", "write one graph, in one pair of braces"
-                )
+                what = f"{self.now} stands after the end of the graph"
+                self.complain(self.now, what, "write one graph, in one pair of braces")
         else:
             self.unclosed(brace, "end the graph with }")
-        return Document(tuple(head), statements)
+        return head, statements
 
     def statements(self, depth: int) -> tuple[Statement, ...]:
         """Up to the closing brace, which is left for the caller."""
@@ -229,11 +234,8 @@ class _Parser:
         if word.kind == "word" and word.text.lower() in self.dialect.keywords - {"subgraph"}:
             self.take()
             if not self.at_sign("["):
-                self.complain(
-                    word,
-                    f"{word} is a keyword",
-                    "write attributes in brackets after it; a node of that name needs double quotes",
-                )
+                hint = "write attributes in brackets after it; a node of that name needs double quotes"
+                self.complain(word, f"{word} is a keyword", hint)
                 return None
             return Setting(word, None, self.attributes())
         first = self.operand(depth)
@@ -241,12 +243,8 @@ class _Parser:
             return None
         if isinstance(first, Token) and self.at_sign("="):
             self.take()
-            if not self.now.names:
-                self.complain(
-                    self.now, f"a value is expected after =, but here is {self.now}", 'write a value, as in key="value"'
-                )
-                return None
-            return Setting(first, self.take())
+            value = self.take() if self.now.names else self.value_missing()
+            return None if value is None else Setting(first, value)
         return self.chain(first, depth)
 
     def chain(self, first: Token | Group, depth: int) -> Chain | None:
@@ -262,10 +260,8 @@ class _Parser:
                 return None
             arrows.append(arrow)
             operands.append(operand)
-        attributes = self.attributes() if self.at_sign("[") else ()
-        if not sound:
-            arrows = []
-        return Chain(tuple(operands), tuple(arrows), attributes if sound else ())
+        attributes = self.attributes()
+        return Chain(tuple(operands), tuple(arrows), attributes) if sound else Chain(tuple(operands), (), ())
 
     def operand(self, depth: int) -> Token | Group | None:
         if self.now.names and not (self.now.kind == "word" and self.now.text.lower() in self.dialect.keywords):
@@ -297,9 +293,8 @@ class _Parser:
     def group(self, depth: int) -> Group | None:
         brace = self.take()
         if depth >= MAX_DEPTH:
-            self.complain(
-                brace, f"braces are nested more than {MAX_DEPTH} deep", "write the edges without so many groups"
-            )
+            what = f"braces are nested more than {MAX_DEPTH} deep"
+            self.complain(brace, what, "write the edges without so many groups")
             self.position, self._astray = len(self.tokens) - 1, True
             return None
         members = self.statements(depth + 1)
@@ -336,11 +331,11 @@ class _Parser:
     def value(self) -> Token | None:
         if self.now.names:
             return self.name()
-        if self.now.kind == "html":
-            return self.take()
-        self.complain(
-            self.now, f"a value is expected after =, but here is {self.now}", 'write a value, as in key="value"'
-        )
+        return self.take() if self.now.kind == "html" else self.value_missing()
+
+    def value_missing(self) -> Token | None:
+        what = f"a value is expected after =, but here is {self.now}"
+        self.complain(self.now, what, 'write a value, as in key="value"')
         return None
 
 
@@ -417,6 +412,5 @@ class Walker(ABC):
 
     def unknown(self, token: Token, of: str, known: tuple[str, ...]) -> None:
         """An attribute that the format gives no meaning."""
-        self.complain(
-            token, f"{show(token.text)} is no attribute of {of}", did_you_mean(token.text, known, otherwise="known are")
-        )
+        hint = did_you_mean(token.text, known, otherwise="known are")
+        self.complain(token, f"{show(token.text)} is no attribute of {of}", hint)

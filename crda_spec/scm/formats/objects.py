@@ -42,6 +42,25 @@ class AttributeReader:
     draft: Draft
     words: Vocabulary
 
+    def read_file(
+        self,
+        nodes: Iterable[tuple[Hashable, NodeItem]],
+        edges: Iterable[tuple[Hashable, Hashable, Attributes, int | None]],
+        *,
+        called: str,
+    ) -> None:
+        """Nodes by the keys that the file's edges name them by.  called: what the file calls a node's name."""
+        items: dict[Hashable, NodeItem] = {}
+        names: set[str] = set()
+        for key, item in nodes:
+            if item[0] in names:
+                what = f"a second node has the {called} {show(item[0])}"
+                self._complain(item[2], what, f"give each node its own {called}")
+            names.add(item[0])
+            items[key] = item
+        ends = [(items[a][0], items[b][0], said, at) for a, b, said, at in edges if a in items and b in items]
+        self.read(items.values(), sorted(ends, key=lambda edge: edge[3] or 0))
+
     def read(self, nodes: Iterable[NodeItem], edges: Iterable[EdgeItem]) -> None:
         """All nodes, then all edges; a node with the attribute `bidirected` stands for an edge `a <-> b`."""
         stand_ins: dict[str, int | None] = {}
@@ -141,7 +160,7 @@ def read_networkx(graph: nx.DiGraph[Any]) -> ReadGraph:
     nodes = ((name, said, None) for name, said in graph.nodes(data=True))
     edges = ((tail, head, said, None) for tail, head, said in graph.edges(data=True))
     AttributeReader(draft, IN_MEMORY).read(nodes, edges)
-    return draft.read("networkx", say_latent="give it the node attribute latent=True")
+    return draft.read(say_latent="give it the node attribute latent=True")
 
 
 def from_networkx(graph: nx.DiGraph[Any], *, target: str | None = None) -> CausalGraph:
@@ -234,7 +253,7 @@ def read_pgmpy(graph: DAG | ADMG) -> ReadGraph:
         for tail, head, said in graph.edges(data=True)
     )
     AttributeReader(draft, IN_MEMORY).read(nodes, edges)
-    return draft.read("pgmpy", say_latent="give it the role latents")
+    return draft.read(say_latent="give it the role latents")
 
 
 def from_pgmpy(graph: DAG | ADMG, *, target: str | None = None) -> CausalGraph:
