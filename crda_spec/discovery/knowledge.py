@@ -12,6 +12,7 @@ import numpy.typing as npt
 from pydantic import Field
 
 from crda_spec.errors import Complaint, SpecError, did_you_mean, show
+from crda_spec.records import read_only
 from crda_spec.scm.formats import parse_edges
 from crda_spec.scm.graph import Edge, shortest_route
 from crda_spec.strict import ColumnName, EdgeText, Strict
@@ -102,12 +103,9 @@ def _unknown_names(knowledge: Knowledge, names: Sequence[str]) -> Iterator[Compl
     known = set(names)
     for name, place in _written(knowledge):
         if name not in known:
-            yield Complaint(
-                code="unknown-column",
-                what=f"{show(name)} is not among the columns that are searched",
-                hint=did_you_mean(name, names, otherwise="the columns are"),
-                path=place,
-            )
+            what = f"{show(name)} is not among the columns that are searched"
+            hint = did_you_mean(name, names, otherwise="the columns are")
+            yield Complaint(code="unknown-column", what=what, hint=hint, path=place)
 
 
 def _tier_complaints(knowledge: Knowledge) -> Iterator[Complaint]:
@@ -116,12 +114,8 @@ def _tier_complaints(knowledge: Knowledge) -> Iterator[Complaint]:
     for level, members in enumerate(knowledge.tiers):
         for place, name in enumerate(members):
             if name in first:
-                yield Complaint(
-                    code="two-tiers",
-                    what=f"{show(name)} is already in tier {first[name]}",
-                    hint="keep it in one tier",
-                    path=f"{PATH}.tiers.{level}.{place}",
-                )
+                what, path = f"{show(name)} is already in tier {first[name]}", f"{PATH}.tiers.{level}.{place}"
+                yield Complaint(code="two-tiers", what=what, hint="keep it in one tier", path=path)
             first.setdefault(name, level)
 
 
@@ -207,7 +201,7 @@ class Constraints:
                 may[here[head], here[tail]] = False
         np.fill_diagonal(may, val=False)
         severed |= ~(may | may.T) & (exogenous[:, None] | exogenous[None, :])
-        return cls(*(read_only_mask(mask) for mask in (may, required, exogenous, severed)))
+        return cls(*(read_only(mask) for mask in (may, required, exogenous, severed)))
 
     @property
     def never_linked(self) -> BoolArray:
@@ -227,14 +221,4 @@ class Constraints:
         """
         free = ~self.severed
         np.fill_diagonal(free, val=False)
-        return Constraints(read_only_mask(free), self.required, self.exogenous, self.severed)
-
-    def one_way(self, i: int, j: int) -> bool:
-        """Whether knowledge alone decides that a link of the two reads i -> j."""
-        return bool(self.may_cause[i, j] and not self.may_cause[j, i])
-
-
-def read_only_mask(mask: BoolArray) -> BoolArray:
-    """The same mask, closed for writing."""
-    mask.setflags(write=False)
-    return mask
+        return Constraints(read_only(free), self.required, self.exogenous, self.severed)

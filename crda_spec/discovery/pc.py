@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -59,21 +59,25 @@ def classify_triples(
     constraints: Constraints,
 ) -> Triples:
     """Tells the colliders among the skeleton's unshielded triples; see the module for the rules."""
-    middles = _unshielded(skeleton)
-    plain = _by_the_set_that_cut(skeleton, middles)
-    asked = {
-        pair: between for pair, between in middles.items() if rule != "plain" or skeleton.separating.of(*pair) is None
-    }
+    middles: defaultdict[Pair, list[int]] = defaultdict(list)  # unlinked pairs, and the columns linked to both
+    for k, row in enumerate(skeleton.adjacent):
+        for i, j in combinations(np.flatnonzero(row).tolist(), 2):
+            if not skeleton.adjacent[i, j]:
+                middles[i, j].append(k)
+    cuts = {pair: skeleton.separating.of(*pair) for pair in sorted(middles)}
+    plain = {(i, k, j) for (i, j), cut in cuts.items() if cut is not None for k in middles[i, j] if k not in cut}
+    asked = [pair for pair, cut in cuts.items() if rule != "plain" or cut is None]
     questions = _questions(skeleton, asked, max_depth, constraints, budget)
     if questions is None:
-        return Triples(plain.colliders, plain.ambiguous, fell_back=True)
+        uncut = {(i, k, j) for (i, j), cut in cuts.items() if cut is None for k in middles[i, j]}
+        return Triples(frozenset(plain), frozenset(uncut), fell_back=True)
     separating = _all_separating(test, questions, alpha)
-    colliders = {triple for triple in plain.colliders if (triple[0], triple[2]) not in asked}
+    colliders = {(i, k, j) for i, k, j in plain if (i, j) not in questions}
     ambiguous: set[Triple] = set()
-    for (i, j), between in asked.items():
-        cut = skeleton.separating.of(i, j)
+    for i, j in asked:
+        cut = cuts[i, j]
         sets = separating[i, j] | ({cut} if cut is not None else set())
-        for k in between:
+        for k in middles[i, j]:
             share = sum(k in held for held in sets) / len(sets) if sets else 0.5
             if share == 0.0 or (rule != "conservative" and share < 0.5):
                 colliders.add((i, k, j))
@@ -82,31 +86,9 @@ def classify_triples(
     return Triples(frozenset(colliders), frozenset(ambiguous), tests=sum(len(sets) for sets in questions.values()))
 
 
-def _unshielded(skeleton: Skeleton) -> dict[Pair, tuple[int, ...]]:
-    """Unlinked pairs and the columns linked to both."""
-    middles: dict[Pair, list[int]] = defaultdict(list)
-    for k, row in enumerate(skeleton.adjacent):
-        for i, j in combinations(np.flatnonzero(row).tolist(), 2):
-            if not skeleton.adjacent[i, j]:
-                middles[i, j].append(k)
-    return {pair: tuple(between) for pair, between in sorted(middles.items())}
-
-
-def _by_the_set_that_cut(skeleton: Skeleton, middles: Mapping[Pair, tuple[int, ...]]) -> Triples:
-    colliders: set[Triple] = set()
-    ambiguous: set[Triple] = set()
-    for (i, j), between in middles.items():
-        held = skeleton.separating.of(i, j)
-        if held is None:
-            ambiguous.update((i, k, j) for k in between)
-        else:
-            colliders.update((i, k, j) for k in between if k not in held)
-    return Triples(frozenset(colliders), frozenset(ambiguous))
-
-
 def _questions(
     skeleton: Skeleton,
-    middles: Mapping[Pair, tuple[int, ...]],
+    pairs: Sequence[Pair],
     max_depth: int,
     constraints: Constraints,
     budget: int,
@@ -116,7 +98,7 @@ def _questions(
     near = [np.flatnonzero(row).tolist() for row in made_of]
     questions: dict[Pair, set[tuple[int, ...]]] = {}
     total = 0
-    for i, j in middles:
+    for i, j in pairs:
         questions[i, j] = {
             held for end in (i, j) for size in range(max_depth + 1) for held in combinations(near[end], size)
         }
@@ -157,10 +139,10 @@ class Orientation:
 def orient(adjacent: BoolArray, triples: Triples, constraints: Constraints) -> Orientation:
     """Orients all that knowledge, colliders and Meek's rules decide."""
     state = _State(adjacent, triples.ambiguous)
-    links = [(i, j) for i, j in zip(*(ends.tolist() for ends in np.nonzero(adjacent)), strict=True)]
-    known = {(i, j) for i, j in links if constraints.one_way(i, j)}
-    state.apply(known)
+    links = zip(*(ends.tolist() for ends in np.nonzero(adjacent)), strict=True)
     may = constraints.may_cause
+    known = {(i, j) for i, j in links if may[i, j] and not may[j, i]}  # knowledge alone decides that it reads i -> j
+    state.apply(known)
     overruled = {(i, k, j) for i, k, j in triples.colliders if not (may[i, k] and may[j, k])}
     # A claim that knowledge refutes says nothing, not even that the triple is a chain.
     state.ambiguous |= overruled
@@ -171,7 +153,7 @@ def orient(adjacent: BoolArray, triples: Triples, constraints: Constraints) -> O
     state.open_circles(known)
     return Orientation(
         directed=frozenset(state.arrows()),
-        undirected=frozenset(state.undirected()),
+        undirected=frozenset((i, j) for i, others in enumerate(state.open) for j in others if i < j),
         conflicted=frozenset(state.conflicts),
         known=frozenset(known),
         overruled=frozenset(overruled),
@@ -184,7 +166,7 @@ class _State:
     def __init__(self, adjacent: BoolArray, ambiguous: frozenset[Triple]) -> None:
         self.near = [set(np.flatnonzero(row).tolist()) for row in adjacent]
         self.parents: list[set[int]] = [set() for _ in self.near]
-        self.open: list[set[int]] = [set(found) for found in self.near]  # the other ends of undirected links
+        self.open: list[set[int]] = [set(others) for others in self.near]  # the other ends of undirected links
         self.conflicts: set[Pair] = set()
         self.ambiguous = set(ambiguous)
         self.colliders: frozenset[Triple] = frozenset()
@@ -203,11 +185,7 @@ class _State:
 
     def arrows(self) -> list[Pair]:
         """The directed links."""
-        return [(i, j) for j, found in enumerate(self.parents) for i in sorted(found)]
-
-    def undirected(self) -> list[Pair]:
-        """The undirected links, each once."""
-        return [(i, j) for i, found in enumerate(self.open) for j in sorted(found) if i < j]
+        return [(i, j) for j, tails in enumerate(self.parents) for i in sorted(tails)]
 
     def _passes(self, i: int, k: int, j: int) -> bool:
         """Whether i - k - j is known to be no collider: unshielded, not one, and not ambiguous."""
@@ -216,10 +194,7 @@ class _State:
 
     def proposals(self) -> Iterator[Pair]:
         """The arrows that one of Meek's four rules asks for."""
-        for i, found in enumerate(self.open):
-            for j in found:
-                if self._asked_for(i, j):
-                    yield i, j
+        return ((i, j) for i, others in enumerate(self.open) for j in others if self._asked_for(i, j))
 
     def _asked_for(self, i: int, j: int) -> bool:
         """Whether i - j must read i -> j: the other way would make a new collider or a circle."""
@@ -283,7 +258,8 @@ class ConditionalSearch(Search):
     knowledge: Knowledge = Field(Knowledge(), description="What the expert knows, enforced during the search.")
     stability: Stability | None = Field(None, description="Repeat the search on resamples; null: do not.")
 
-    @abstractmethod
+    graph_kind: ClassVar[Literal["cpdag", "pag"]]
+
     def search(
         self,
         test: ConditionalTest,
@@ -296,6 +272,40 @@ class ConditionalSearch(Search):
 
         noise: columns that nothing causes.  What is known of columns that are not among the names is left out.
         """
+        columns = checked_names(names)
+        constraints = Constraints.of(self.knowledge, columns, noise=noise)
+        skeleton = skeleton_of(
+            test,
+            len(columns),
+            alpha=self.alpha,
+            max_depth=self.max_depth,
+            budget=self.budget_for(test),
+            separator=separator,
+            constraints=self.limits(constraints),
+        )
+        skeleton, triples, edges, notes = self.orient(columns, skeleton, test, constraints)
+        return DiscoveredGraph(
+            method=self.kind,
+            kind=self.graph_kind,
+            names=columns,
+            edges=tuple(edges),
+            alpha=self.alpha,
+            tests=skeleton.tests + triples.tests,
+            depth_reached=skeleton.depth_reached,
+            budget_hit=skeleton.budget_hit or triples.fell_back,
+            notes=tuple(notes),
+            evidence=skeleton,
+        )
+
+    @abstractmethod
+    def limits(self, constraints: Constraints) -> Constraints:
+        """What knowledge rules out before any test: links, and members of sets."""
+
+    @abstractmethod
+    def orient(
+        self, names: tuple[str, ...], skeleton: Skeleton, test: ConditionalTest, constraints: Constraints
+    ) -> tuple[Skeleton, Triples, Iterable[FoundEdge], Iterable[Note]]:
+        """The skeleton, which a second search may cut further, its triples, the links that are left, and notes."""
 
     def find(self, x: Array, columns: Sequence[Column], *, noise: Sequence[str] = ()) -> DiscoveredGraph:
         """The graph of these rows, by the test that suits the columns' types."""
@@ -314,7 +324,7 @@ class ConditionalSearch(Search):
         """Only the residual's own neighbourhood decides, so only that is searched."""
         columns, owner = numbers(train)
         correlation, rows = correlation_matrix(np.column_stack([columns, residuals]))
-        budget = DEFAULT_BUDGET if self.budget is None else self.budget
+        budget = self.budget or DEFAULT_BUDGET
         found = neighbours(correlation, rows, len(owner), alpha=self.alpha, max_depth=self.max_depth, budget=budget)
         if found.depth_reached < 0:
             return Ties(untested=Untested(rows=rows, of=len(train)))
@@ -324,9 +334,7 @@ class ConditionalSearch(Search):
 
     def budget_for(self, test: ConditionalTest) -> int:
         """The number of tests that may be spent."""
-        if self.budget is not None:
-            return self.budget
-        return DEFAULT_BUDGET if isinstance(test, PartialCorrelation) else _SLOW_BUDGET
+        return self.budget or (DEFAULT_BUDGET if isinstance(test, PartialCorrelation) else _SLOW_BUDGET)
 
     def triples(self, skeleton: Skeleton, test: ConditionalTest, constraints: Constraints) -> Triples:
         """The skeleton's unshielded triples told apart, with the tests that the search has left."""
@@ -366,56 +374,26 @@ class Pc(ConditionalSearch):
         "pc", description="PC (order-independent); assumes that no hidden cause ties two columns."
     )
 
-    def search(
-        self,
-        test: ConditionalTest,
-        names: Sequence[str],
-        *,
-        noise: Sequence[str] = (),
-        separator: Separator = "strongest",
-    ) -> DiscoveredGraph:
-        """The CPDAG of the columns that a test knows by position, in the order of their names."""
-        columns = checked_names(names)
-        constraints = Constraints.of(self.knowledge, columns, noise=noise)
-        budget = self.budget_for(test)
-        skeleton = skeleton_of(
-            test,
-            len(columns),
-            alpha=self.alpha,
-            max_depth=self.max_depth,
-            budget=budget,
-            separator=separator,
-            constraints=constraints if self.knowledge or noise else None,
-        )
+    graph_kind = "cpdag"
+
+    def limits(self, constraints: Constraints) -> Constraints:
+        """See `ConditionalSearch.limits`."""
+        return constraints
+
+    def orient(
+        self, names: tuple[str, ...], skeleton: Skeleton, test: ConditionalTest, constraints: Constraints
+    ) -> tuple[Skeleton, Triples, Iterable[FoundEdge], Iterable[Note]]:
+        """See `ConditionalSearch.orient`."""
         triples = self.triples(skeleton, test, constraints)
         oriented = orient(skeleton.adjacent, triples, constraints)
-        return DiscoveredGraph(
-            method="pc",
-            kind="cpdag",
-            names=columns,
-            edges=tuple(_edges(columns, skeleton, oriented)),
-            alpha=self.alpha,
-            tests=skeleton.tests + triples.tests,
-            depth_reached=skeleton.depth_reached,
-            budget_hit=skeleton.budget_hit or triples.fell_back,
-            notes=tuple(_notes(columns, skeleton, triples, oriented, budget)),
-            evidence=skeleton,
-        )
-
-
-def _edges(names: tuple[str, ...], skeleton: Skeleton, oriented: Orientation) -> Iterator[FoundEdge]:
-    marks: dict[tuple[int, int], EdgeMark] = dict.fromkeys(oriented.directed, "->")
-    marks |= dict.fromkeys(oriented.undirected, "--")
-    marks |= dict.fromkeys(oriented.conflicted, "<->")
-    for (i, j), mark in sorted(marks.items(), key=lambda item: (min(item[0]), max(item[0]))):
-        yield FoundEdge(
-            first=names[i],
-            second=names[j],
-            mark=mark,
-            p_value=float(skeleton.p_values[i, j]),
-            statistic=float(skeleton.statistics[i, j]),
-            by_knowledge=(i, j) in oriented.known,
-        )
+        marks: dict[Pair, EdgeMark] = dict.fromkeys(oriented.directed, "->")
+        marks |= dict.fromkeys(oriented.undirected, "--")
+        marks |= dict.fromkeys(oriented.conflicted, "<->")
+        edges = [
+            FoundEdge.of(names, skeleton, ends, mark, by_knowledge=ends in oriented.known)
+            for ends, mark in sorted(marks.items(), key=lambda item: (min(item[0]), max(item[0])))
+        ]
+        return skeleton, triples, edges, _notes(names, skeleton, triples, oriented, self.budget_for(test))
 
 
 def _notes(

@@ -4,11 +4,12 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from discovery_worlds import pc_skeleton
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from crda_spec.discovery.skeleton import neighbours, pc_skeleton
+from crda_spec.discovery.skeleton import neighbours
 from crda_spec.independence import Pearson, correlation_matrix
 
 
