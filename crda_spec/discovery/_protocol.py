@@ -24,18 +24,7 @@ from pydantic import Field
 
 from crda_spec.discovery.skeleton import Skeleton
 from crda_spec.errors import Complaint, DataError, show
-from crda_spec.records import (
-    Array,
-    Column,
-    EdgeMark,
-    IntArray,
-    Note,
-    SearchTie,
-    SearchUsed,
-    Table,
-    Untested,
-    read_only,
-)
+from crda_spec.records import Array, Column, EdgeMark, IntArray, Note, SearchTie, SearchUsed, Table, Untested, read_only
 from crda_spec.scm.graph import free_name
 from crda_spec.seeds import integer_seed, stream
 from crda_spec.strict import Strict
@@ -55,26 +44,6 @@ class FoundEdge:
     by_knowledge: bool = False  # the expert decided that it is there, or which way it points
     frequency: float | None = None  # the share of resamples, or of methods, in which the two are linked
     same_mark: float | None = None  # the share in which they are linked by this very mark
-
-    @classmethod
-    def of(
-        cls,
-        names: Sequence[str],
-        skeleton: Skeleton,
-        ends: tuple[int, int],
-        mark: EdgeMark,
-        *,
-        by_knowledge: bool,
-    ) -> FoundEdge:
-        """The link of two columns, with the evidence of the search that left it."""
-        return cls(
-            first=names[ends[0]],
-            second=names[ends[1]],
-            mark=mark,
-            p_value=float(skeleton.p_values[ends]),
-            statistic=float(skeleton.statistics[ends]),
-            by_knowledge=by_knowledge,
-        )
 
     def __str__(self) -> str:
         return f"{self.first} {self.mark} {self.second}"

@@ -8,7 +8,7 @@ a search without that bound would (anytime FCI, Spirtes 2001).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import combinations, islice, permutations
 from typing import ClassVar, Literal
@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from crda_spec.discovery._protocol import DiscoveredGraph, FoundEdge, HiddenCauses, Ties
+from crda_spec.discovery._protocol import DiscoveredGraph, HiddenCauses, Ties
 from crda_spec.discovery.knowledge import BoolArray, Constraints
-from crda_spec.discovery.pc import ConditionalSearch, Triple, Triples
+from crda_spec.discovery.pc import ConditionalSearch, Oriented, Triple, Triples
 from crda_spec.discovery.skeleton import QUESTIONS, Question, SeparatingSets, Skeleton, answers
 from crda_spec.errors import Complaint, GraphError
 from crda_spec.independence.conditional import ConditionalTest
@@ -283,15 +283,13 @@ class Fci(ConditionalSearch):
         hidden = dict.fromkeys(possibly_confounded_with(pag, target), tie)
         return Ties(tied=hidden | dict(found.tied), notes=(*found.notes, *pag.notes))
 
-    def limits(self, constraints: Constraints) -> Constraints:
-        """See `ConditionalSearch.limits`."""
+    def _limits(self, constraints: Constraints) -> Constraints:
         return constraints.with_hidden_causes()
 
-    def orient(
+    def _orient(
         self, names: tuple[str, ...], skeleton: Skeleton, test: ConditionalTest, constraints: Constraints
-    ) -> tuple[Skeleton, Triples, Iterable[FoundEdge], Iterable[Note]]:
-        """See `ConditionalSearch.orient`."""
-        limits = self.limits(constraints)
+    ) -> Oriented:
+        limits = self._limits(constraints)
         skeleton, stopped = _search_beyond(test, skeleton, self, limits)
         triples = self.triples(skeleton, test, limits)
         marks = skeleton.adjacent.astype(np.int8) * np.int8(CIRCLE)
@@ -306,7 +304,7 @@ class Fci(ConditionalSearch):
         if triples.fell_back:
             notes.append(Note(code="arrowheads_by_cutting_set"))
         notes += [Note(code="overruled", names=(names[k], names[i], names[j])) for i, k, j in sorted(refuted)]
-        return skeleton, triples, _edges(names, marks, skeleton, known), notes
+        return skeleton, triples, _links(marks, known), notes
 
 
 def _search_beyond(
@@ -387,15 +385,12 @@ def _questions(links: BoolArray, skeleton: Skeleton, reach: list[list[int]], siz
         yield from ((i, j, held) for held in sorted(sets))
 
 
-def _edges(
-    names: tuple[str, ...], marks: Marks, skeleton: Skeleton, known: set[tuple[int, int]]
-) -> Iterator[FoundEdge]:
+def _links(marks: Marks, known: set[tuple[int, int]]) -> Iterator[tuple[tuple[int, int], EdgeMark, bool]]:
     for i, j in zip(*(ends.tolist() for ends in np.nonzero(np.triu(marks != NONE))), strict=True):
         # The weaker mark goes to the left: a tail or a circle before an arrowhead, a circle before a tail.
         turned = (marks[j, i] == ARROW and marks[i, j] != ARROW) or (marks[i, j] == CIRCLE and marks[j, i] != CIRCLE)
         a, b = (j, i) if turned else (i, j)
-        mark = _MARKS[int(marks[b, a]), int(marks[a, b])]
-        yield FoundEdge.of(names, skeleton, (a, b), mark, by_knowledge=(i, j) in known or (j, i) in known)
+        yield (a, b), _MARKS[int(marks[b, a]), int(marks[a, b])], (i, j) in known or (j, i) in known
 
 
 _MARKS: dict[tuple[int, int], EdgeMark] = {

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import ClassVar, Literal
@@ -21,16 +21,15 @@ from pydantic import Field
 
 from crda_spec.discovery._protocol import DiscoveredGraph, FoundEdge, Search, Stability, Ties, checked_names
 from crda_spec.discovery.knowledge import BoolArray, Constraints, Knowledge
-from crda_spec.discovery.skeleton import DEFAULT_BUDGET, Separator, Skeleton, neighbours, skeleton_of
+from crda_spec.discovery.skeleton import DEFAULT_BUDGET, Question, Separator, Skeleton, answers, neighbours, skeleton_of
 from crda_spec.independence import correlation_matrix, numbers
 from crda_spec.independence.conditional import (
     ConditionalTest,
     Dependence,
     PartialCorrelation,
-    ask_all,
     conditional_test,
 )
-from crda_spec.records import Array, Column, EdgeMark, IntArray, Note, SearchTie, SearchUsed, Table, Untested
+from crda_spec.records import Array, Column, EdgeMark, Note, SearchTie, SearchUsed, Table, Untested
 from crda_spec.strict import Fraction
 
 ColliderRule = Literal["plain", "conservative", "majority"]
@@ -48,130 +47,61 @@ class Triples:
     fell_back: bool = False  # the rule wanted more tests than were left, so the plain one decided
 
 
-def classify_triples(
-    skeleton: Skeleton,
-    test: ConditionalTest,
-    *,
-    rule: ColliderRule,
-    alpha: float,
-    max_depth: int,
-    budget: int,
-    constraints: Constraints,
-) -> Triples:
-    """Tells the colliders among the skeleton's unshielded triples; see the module for the rules."""
-    middles: defaultdict[Pair, list[int]] = defaultdict(list)  # unlinked pairs, and the columns linked to both
+def _unshielded(skeleton: Skeleton) -> dict[Pair, list[int]]:
+    """Unlinked pairs, and the columns linked to both."""
+    middles: defaultdict[Pair, list[int]] = defaultdict(list)
     for k, row in enumerate(skeleton.adjacent):
         for i, j in combinations(np.flatnonzero(row).tolist(), 2):
             if not skeleton.adjacent[i, j]:
                 middles[i, j].append(k)
-    cuts = {pair: skeleton.separating.of(*pair) for pair in sorted(middles)}
-    plain = {(i, k, j) for (i, j), cut in cuts.items() if cut is not None for k in middles[i, j] if k not in cut}
-    asked = [pair for pair, cut in cuts.items() if rule != "plain" or cut is None]
-    questions = _questions(skeleton, asked, max_depth, constraints, budget)
-    if questions is None:
-        uncut = {(i, k, j) for (i, j), cut in cuts.items() if cut is None for k in middles[i, j]}
-        return Triples(frozenset(plain), frozenset(uncut), fell_back=True)
-    separating = _all_separating(test, questions, alpha)
-    colliders = {(i, k, j) for i, k, j in plain if (i, j) not in questions}
-    ambiguous: set[Triple] = set()
-    for i, j in asked:
-        cut = cuts[i, j]
-        sets = separating[i, j] | ({cut} if cut is not None else set())
-        for k in middles[i, j]:
-            share = sum(k in held for held in sets) / len(sets) if sets else 0.5
-            if share == 0.0 or (rule != "conservative" and share < 0.5):
-                colliders.add((i, k, j))
-            elif share < 1.0 and (rule == "conservative" or share == 0.5):
-                ambiguous.add((i, k, j))
-    return Triples(frozenset(colliders), frozenset(ambiguous), tests=sum(len(sets) for sets in questions.values()))
+    return dict(sorted(middles.items()))
 
 
-def _questions(
-    skeleton: Skeleton,
-    pairs: Sequence[Pair],
-    max_depth: int,
-    constraints: Constraints,
-    budget: int,
-) -> dict[Pair, set[tuple[int, ...]]] | None:
-    """For each pair every set that one of its ends allows; None when the budget has no room for all."""
-    made_of = skeleton.adjacent & constraints.may_cause.T
+def _questions(made_of: BoolArray, pairs: Sequence[Pair], max_depth: int, budget: int) -> list[list[Question]] | None:
+    """For each pair every set that one of its ends allows, by size; None when the budget has no room for all."""
     near = [np.flatnonzero(row).tolist() for row in made_of]
-    questions: dict[Pair, set[tuple[int, ...]]] = {}
-    total = 0
+    questions: list[list[Question]] = [[] for _ in range(max_depth + 1)]
     for i, j in pairs:
-        questions[i, j] = {
-            held for end in (i, j) for size in range(max_depth + 1) for held in combinations(near[end], size)
-        }
-        total += len(questions[i, j])
-        if total > budget:
+        for size, some in enumerate(questions):
+            sets = {held for end in (i, j) for held in combinations(near[end], size)}
+            some += [(i, j, held) for held in sorted(sets)]
+        if sum(map(len, questions)) > budget:
             return None
     return questions
 
 
-def _all_separating(
-    test: ConditionalTest, questions: Mapping[Pair, set[tuple[int, ...]]], alpha: float
-) -> dict[Pair, set[tuple[int, ...]]]:
-    """The sets with a p-value above alpha."""
-    by_size: dict[int, list[tuple[int, ...]]] = defaultdict(list)
-    for (i, j), sets in questions.items():
-        for held in sorted(sets):
-            by_size[len(held)].append((i, j, *held))
-    found: dict[Pair, set[tuple[int, ...]]] = {pair: set() for pair in questions}
-    for asked in by_size.values():
-        rows: IntArray = np.array(asked, dtype=np.int64)
-        p = ask_all(test, rows[:, 0], rows[:, 1], rows[:, 2:])[1]
-        for i, j, *held in rows[p > alpha].tolist():
-            found[i, j].add(tuple(held))
-    return found
-
-
-@dataclass(frozen=True, slots=True)
 class Orientation:
-    """How each link reads."""
+    """How each link reads: it is undirected until it is in `parents` or among the conflicts."""
 
-    directed: frozenset[Pair]  # (tail, head)
-    undirected: frozenset[Pair]  # (i, j), i < j
-    conflicted: frozenset[Pair]  # (i, j), i < j
-    known: frozenset[Pair]  # the directed ones that knowledge decided, before any test was looked at
-    overruled: frozenset[Triple]  # colliders (i, k, j) that the data claim and knowledge rules out
-
-
-def orient(adjacent: BoolArray, triples: Triples, constraints: Constraints) -> Orientation:
-    """Orients all that knowledge, colliders and Meek's rules decide."""
-    state = _State(adjacent, triples.ambiguous)
-    links = zip(*(ends.tolist() for ends in np.nonzero(adjacent)), strict=True)
-    may = constraints.may_cause
-    known = {(i, j) for i, j in links if may[i, j] and not may[j, i]}  # knowledge alone decides that it reads i -> j
-    state.apply(known)
-    overruled = {(i, k, j) for i, k, j in triples.colliders if not (may[i, k] and may[j, k])}
-    # A claim that knowledge refutes says nothing, not even that the triple is a chain.
-    state.ambiguous |= overruled
-    state.colliders = triples.colliders - overruled
-    state.apply({(end, k) for i, k, j in state.colliders for end in (i, j)} - known)
-    while proposed := set(state.proposals()):
-        state.apply(proposed)
-    state.open_circles(known)
-    return Orientation(
-        directed=frozenset(state.arrows()),
-        undirected=frozenset((i, j) for i, others in enumerate(state.open) for j in others if i < j),
-        conflicted=frozenset(state.conflicts),
-        known=frozenset(known),
-        overruled=frozenset(overruled),
-    )
-
-
-class _State:
-    """A graph that is being oriented. A link is undirected until it is in `parents` or among the conflicts."""
-
-    def __init__(self, adjacent: BoolArray, ambiguous: frozenset[Triple]) -> None:
+    def __init__(self, adjacent: BoolArray, triples: Triples, constraints: Constraints) -> None:
+        """Orients all that knowledge, colliders and Meek's rules decide."""
         self.near = [set(np.flatnonzero(row).tolist()) for row in adjacent]
         self.parents: list[set[int]] = [set() for _ in self.near]
         self.open: list[set[int]] = [set(others) for others in self.near]  # the other ends of undirected links
-        self.conflicts: set[Pair] = set()
-        self.ambiguous = set(ambiguous)
-        self.colliders: frozenset[Triple] = frozenset()
+        self.conflicts: set[Pair] = set()  # (i, j), i < j
+        may = constraints.may_cause
+        # A collider that knowledge rules out says nothing, not even that the triple is a chain.
+        self.overruled = {(i, k, j) for i, k, j in triples.colliders if not (may[i, k] and may[j, k])}
+        self.ambiguous = triples.ambiguous | self.overruled
+        self.colliders = triples.colliders - self.overruled
+        links = zip(*(ends.tolist() for ends in np.nonzero(adjacent)), strict=True)
+        self.known = {(i, j) for i, j in links if may[i, j] and not may[j, i]}  # before any test was looked at
+        self._apply(self.known)
+        self._apply({(end, k) for i, k, j in self.colliders for end in (i, j)} - self.known)
+        while proposed := {(i, j) for i, others in enumerate(self.open) for j in others if self._asked_for(i, j)}:
+            self._apply(proposed)
+        for i, j in in_circles(self._arrows(), len(self.near)) - self.known:
+            self.parents[j].discard(i)
+            self.conflicts.add((min(i, j), max(i, j)))
 
-    def apply(self, arrows: set[Pair]) -> None:
+    def marks(self) -> dict[Pair, EdgeMark]:
+        """How each link reads, (tail, head) of an arrow and (i, j), i < j, of the others, in the columns' order."""
+        marks: dict[Pair, EdgeMark] = dict.fromkeys(self._arrows(), "->")
+        marks |= {(i, j): "--" for i, others in enumerate(self.open) for j in others if i < j}
+        marks |= dict.fromkeys(self.conflicts, "<->")
+        return dict(sorted(marks.items(), key=lambda item: (min(item[0]), max(item[0]))))
+
+    def _apply(self, arrows: set[Pair]) -> None:
         """Orients undirected links at once; what is told both ways becomes a conflict."""
         for i, j in arrows:
             if j not in self.open[i]:
@@ -183,7 +113,7 @@ class _State:
             else:
                 self.parents[j].add(i)
 
-    def arrows(self) -> list[Pair]:
+    def _arrows(self) -> list[Pair]:
         """The directed links."""
         return [(i, j) for j, tails in enumerate(self.parents) for i in sorted(tails)]
 
@@ -191,10 +121,6 @@ class _State:
         """Whether i - k - j is known to be no collider: unshielded, not one, and not ambiguous."""
         triple = (min(i, j), k, max(i, j))
         return j not in self.near[i] and triple not in self.ambiguous and triple not in self.colliders
-
-    def proposals(self) -> Iterator[Pair]:
-        """The arrows that one of Meek's four rules asks for."""
-        return ((i, j) for i, others in enumerate(self.open) for j in others if self._asked_for(i, j))
 
     def _asked_for(self, i: int, j: int) -> bool:
         """Whether i - j must read i -> j: the other way would make a new collider or a circle."""
@@ -213,12 +139,6 @@ class _State:
             a in self.open[i] and self._passes(a, i, j) for b in self.parents[j] & self.near[i] for a in self.parents[b]
         )
 
-    def open_circles(self, known: set[Pair]) -> None:
-        """Turns the arrows of directed circles into conflicts, except those that are known."""
-        for i, j in in_circles(self.arrows(), len(self.near)) - known:
-            self.parents[j].discard(i)
-            self.conflicts.add((min(i, j), max(i, j)))
-
 
 def in_circles(arrows: Sequence[Pair], d: int) -> set[Pair]:
     """The arrows among d columns that are part of a directed circle."""
@@ -235,6 +155,11 @@ def in_circles(arrows: Sequence[Pair], d: int) -> set[Pair]:
 
 _SLOW_BUDGET = 500_000  # tests, when each is a computation of its own
 _MOST_MIXED = 150  # columns; with more, categories are searched by their labels, which is fast
+
+
+# The skeleton, which a second search may have cut further, its triples, what is left, and notes for the reader.
+# A link is its ends, its mark, and whether the expert decided it.
+Oriented = tuple[Skeleton, Triples, Iterable[tuple[Pair, EdgeMark, bool]], Iterable[Note]]
 
 
 class ConditionalSearch(Search):
@@ -281,14 +206,24 @@ class ConditionalSearch(Search):
             max_depth=self.max_depth,
             budget=self.budget_for(test),
             separator=separator,
-            constraints=self.limits(constraints),
+            constraints=self._limits(constraints),
         )
-        skeleton, triples, edges, notes = self.orient(columns, skeleton, test, constraints)
+        skeleton, triples, links, notes = self._orient(columns, skeleton, test, constraints)
         return DiscoveredGraph(
             method=self.kind,
             kind=self.graph_kind,
             names=columns,
-            edges=tuple(edges),
+            edges=tuple(
+                FoundEdge(
+                    first=columns[i],
+                    second=columns[j],
+                    mark=mark,
+                    p_value=float(skeleton.p_values[i, j]),
+                    statistic=float(skeleton.statistics[i, j]),
+                    by_knowledge=known,
+                )
+                for (i, j), mark, known in links
+            ),
             alpha=self.alpha,
             tests=skeleton.tests + triples.tests,
             depth_reached=skeleton.depth_reached,
@@ -298,14 +233,14 @@ class ConditionalSearch(Search):
         )
 
     @abstractmethod
-    def limits(self, constraints: Constraints) -> Constraints:
+    def _limits(self, constraints: Constraints) -> Constraints:
         """What knowledge rules out before any test: links, and members of sets."""
 
     @abstractmethod
-    def orient(
+    def _orient(
         self, names: tuple[str, ...], skeleton: Skeleton, test: ConditionalTest, constraints: Constraints
-    ) -> tuple[Skeleton, Triples, Iterable[FoundEdge], Iterable[Note]]:
-        """The skeleton, which a second search may cut further, its triples, the links that are left, and notes."""
+    ) -> Oriented:
+        """Tells how the links of the skeleton read."""
 
     def find(self, x: Array, columns: Sequence[Column], *, noise: Sequence[str] = ()) -> DiscoveredGraph:
         """The graph of these rows, by the test that suits the columns' types."""
@@ -338,15 +273,34 @@ class ConditionalSearch(Search):
 
     def triples(self, skeleton: Skeleton, test: ConditionalTest, constraints: Constraints) -> Triples:
         """The skeleton's unshielded triples told apart, with the tests that the search has left."""
-        return classify_triples(
-            skeleton,
-            test,
-            rule=self.colliders,
-            alpha=self.alpha,
-            max_depth=min(self.max_depth, max(skeleton.depth_reached, 0)),
-            budget=self.budget_for(test) - skeleton.tests,
-            constraints=constraints,
-        )
+        middles = _unshielded(skeleton)
+        cuts = {pair: skeleton.separating.of(*pair) for pair in middles}
+        colliders = {
+            (i, k, j) for (i, j), cut in cuts.items() if cut is not None for k in middles[i, j] if k not in cut
+        }
+        ambiguous = {(i, k, j) for (i, j), cut in cuts.items() if cut is None for k in middles[i, j]}
+        asked = [pair for pair, cut in cuts.items() if self.colliders != "plain" or cut is None]
+        depth = min(self.max_depth, max(skeleton.depth_reached, 0))
+        left = self.budget_for(test) - skeleton.tests
+        questions = _questions(skeleton.adjacent & constraints.may_cause.T, asked, depth, left)
+        if questions is None:
+            return Triples(frozenset(colliders), frozenset(ambiguous), fell_back=True)
+        separating = {pair: set() if (cut := cuts[pair]) is None else {cut} for pair in asked}
+        for batch in filter(None, questions):
+            for (i, j, held), p, _ in answers(test, batch):
+                if p > self.alpha:
+                    separating[i, j].add(held)
+        shares = {
+            (i, k, j): sum(k in held for held in sets) / len(sets) if sets else 0.5
+            for (i, j), sets in separating.items()
+            for k in middles[i, j]
+        }
+        # Without `conservative` the majority of the separating sets decides, and only a tie leaves a triple open.
+        low, high = (0.0, 1.0) if self.colliders == "conservative" else (0.5, 0.5)
+        decided = {triple for triple, share in shares.items() if share == 0.0 or share < low}
+        unsure = {triple for triple, share in shares.items() if low <= share <= high and 0.0 < share < 1.0}
+        colliders = {triple for triple in colliders if triple not in shares} | decided
+        return Triples(frozenset(colliders), frozenset(unsure), tests=sum(map(len, questions)))
 
     @property
     def used(self) -> tuple[SearchUsed, ...]:
@@ -376,34 +330,23 @@ class Pc(ConditionalSearch):
 
     graph_kind = "cpdag"
 
-    def limits(self, constraints: Constraints) -> Constraints:
-        """See `ConditionalSearch.limits`."""
+    def _limits(self, constraints: Constraints) -> Constraints:
         return constraints
 
-    def orient(
+    def _orient(
         self, names: tuple[str, ...], skeleton: Skeleton, test: ConditionalTest, constraints: Constraints
-    ) -> tuple[Skeleton, Triples, Iterable[FoundEdge], Iterable[Note]]:
-        """See `ConditionalSearch.orient`."""
+    ) -> Oriented:
         triples = self.triples(skeleton, test, constraints)
-        oriented = orient(skeleton.adjacent, triples, constraints)
-        marks: dict[Pair, EdgeMark] = dict.fromkeys(oriented.directed, "->")
-        marks |= dict.fromkeys(oriented.undirected, "--")
-        marks |= dict.fromkeys(oriented.conflicted, "<->")
-        edges = [
-            FoundEdge.of(names, skeleton, ends, mark, by_knowledge=ends in oriented.known)
-            for ends, mark in sorted(marks.items(), key=lambda item: (min(item[0]), max(item[0])))
+        oriented = Orientation(skeleton.adjacent, triples, constraints)
+        links = [(ends, mark, ends in oriented.known) for ends, mark in oriented.marks().items()]
+        budget = self.budget_for(test)
+        notes = []
+        if skeleton.budget_hit:
+            notes.append(Note(code="budget", amount=budget, depth=skeleton.depth_reached + 1))
+        if triples.fell_back:
+            notes.append(Note(code="directions_by_cutting_set", amount=budget - skeleton.tests))
+        notes += [Note(code="conflict", names=(names[i], names[j])) for i, j in sorted(oriented.conflicts)]
+        notes += [
+            Note(code="overruled", names=(names[k], names[i], names[j])) for i, k, j in sorted(oriented.overruled)
         ]
-        return skeleton, triples, edges, _notes(names, skeleton, triples, oriented, self.budget_for(test))
-
-
-def _notes(
-    names: tuple[str, ...], skeleton: Skeleton, triples: Triples, oriented: Orientation, budget: int
-) -> Iterator[Note]:
-    if skeleton.budget_hit:
-        yield Note(code="budget", amount=budget, depth=skeleton.depth_reached + 1)
-    if triples.fell_back:
-        yield Note(code="directions_by_cutting_set", amount=budget - skeleton.tests)
-    for i, j in sorted(oriented.conflicted):
-        yield Note(code="conflict", names=(names[i], names[j]))
-    for i, k, j in sorted(oriented.overruled):
-        yield Note(code="overruled", names=(names[k], names[i], names[j]))
+        return skeleton, triples, links, notes

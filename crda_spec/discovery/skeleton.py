@@ -26,7 +26,6 @@ from crda_spec.discovery.knowledge import BoolArray, Constraints
 from crda_spec.independence.conditional import (
     ConditionalTest,
     PartialCorrelation,
-    Weakest,
     ask_all,
     sizes_and_p_values,
     tidy,
@@ -147,7 +146,14 @@ class LinkSearch:
                 return
             self.tests += cost
             self.depth = depth
-            self._search_depth(depth)
+            # The strongest evidence against each link is found, then all are cut at once, so that no order matters.
+            unions: dict[tuple[int, int], set[int]] = {}
+            if depth == 0:
+                self._cut_marginal()
+            elif isinstance(self.test, PartialCorrelation):
+                self._cut(self._partial(self.test, depth, unions), unions)
+            else:
+                self._cut(self._asked(depth, unions), unions)
 
     def _open_links(self) -> BoolArray:
         """The links that tests may cut."""
@@ -170,16 +176,6 @@ class LinkSearch:
             (b * comb(q - 1, depth) if b else 0) + (m - b) * comb(q, depth)
             for m, q, b in zip(degree, size, both, strict=True)
         )
-
-    def _search_depth(self, depth: int) -> None:
-        """Finds the strongest evidence against each link, then cuts at once, so that no order matters."""
-        unions: dict[tuple[int, int], set[int]] = {}
-        if depth == 0:
-            self._cut_marginal()
-        elif isinstance(self.test, PartialCorrelation):
-            self._cut(self._partial(self.test, depth, unions), unions)
-        else:
-            self._cut(self._asked(depth, unions), unions)
 
     def _cut_marginal(self) -> None:
         """Every open link without a set, each pair once: the step that nearly all links of a sparse graph end in."""
@@ -212,7 +208,9 @@ class LinkSearch:
             found = weakest(test, centre, around, given, depth, self.alpha if self.separator == "union" else None)
             size, p = sizes_and_p_values(found.squares.ravel(), test.n, depth)
             parts.append(_Found(np.repeat(centre, m), around.ravel(), p, size, found.sets.reshape(-1, depth)))
-            _collect(unions, centre, around, given, found)
+            for at, place, member in zip(*np.nonzero(found.union), strict=True) if found.union is not None else ():
+                pair = sorted((int(centre[at]), int(around[at, place])))
+                unions.setdefault((pair[0], pair[1]), set()).add(int(given[at, member]))
         return _Found(*(np.concatenate([getattr(part, name) for part in parts]) for name in _Found.__slots__))
 
     def _asked(self, depth: int, unions: dict[tuple[int, int], set[int]]) -> _Found:
@@ -256,17 +254,6 @@ class LinkSearch:
         pairs = list(zip(np.minimum(i, j).tolist(), np.maximum(i, j).tolist(), strict=True))
         self.separating.update(zip(pairs, map(tuple, sets[cut].tolist()), strict=True))
         self.separating.update((pair, tuple(sorted(unions[pair]))) for pair in pairs if pair in unions)
-
-
-def _collect(
-    unions: dict[tuple[int, int], set[int]], centre: IntArray, around: IntArray, given: IntArray, found: Weakest
-) -> None:
-    """Adds the members of all separating sets, when they were asked for."""
-    if found.union is None:
-        return
-    for at, place, member in zip(*np.nonzero(found.union), strict=True):
-        i, j = int(centre[at]), int(around[at, place])
-        unions.setdefault((min(i, j), max(i, j)), set()).add(int(given[at, member]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -305,7 +305,8 @@ class MixedTest(BatchedTest):
         size, p = np.zeros(len(i)), np.zeros(len(i))
         groups: dict[tuple[int, int, int], list[tuple[int, list[int]]]] = {}
         for q, (a, b, held) in enumerate(zip(i.tolist(), j.tolist(), given.tolist(), strict=True)):
-            first, second, fixed = self.blocks[a], self.blocks[b], self._held(held, a, b)
+            first, second, curved = self.blocks[a], self.blocks[b], self.shares[a] or self.shares[b]
+            fixed = [k for one in held for k in (*self.blocks[one], *(self.curves[one] if curved else ()))]
             shape = (len(first), len(second), len(fixed))
             groups.setdefault(shape, []).append((q, [*first, *second, *fixed]))
         for (width_a, width_b, _), asked in groups.items():
@@ -317,21 +318,14 @@ class MixedTest(BatchedTest):
             size[at], p[at] = _pillai(self.r, columns, (width_a, width_b), self.n)
         return size, p
 
-    def _held(self, given: Sequence[int], i: int, j: int) -> list[int]:
-        """The columns of r that are held fixed when i and j are compared."""
-        curved = self.shares[i] or self.shares[j]
-        return [k for held in given for k in (*self.blocks[held], *(self.curves[held] if curved else ()))]
-
 
 def _block(values: Array, kind: ColumnType) -> Array:
     """The columns of one column: itself, or an indicator for each label but the last; none when it is constant."""
     levels = np.unique(values)
     if len(levels) < 2:
         return np.zeros((len(values), 0))
-    if kind == "category" and len(levels) > 2:
-        return np.asarray(values[:, None] == levels[:-1], dtype=np.float64)
     if kind == "category":
-        return np.asarray(values[:, None] == levels[1:], dtype=np.float64)
+        return np.asarray(values[:, None] == (levels[:-1] if len(levels) > 2 else levels[1:]), dtype=np.float64)
     return values[:, None]
 
 

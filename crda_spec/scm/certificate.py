@@ -32,7 +32,7 @@ from crda_spec.records import (
 )
 from crda_spec.scm.graph import CausalGraph, edge_names
 from crda_spec.scm.remedies import noise_positions, remedies
-from crda_spec.scm.separation import Tie, reached, shortest_walk, shortest_walks, sole_descendants, unmeasured
+from crda_spec.scm.separation import Tie, reached, shortest_walks, sole_descendants, unmeasured
 
 Role = Literal["feature", "target", "latent", "noise", "unused"]
 
@@ -201,10 +201,8 @@ class _Inquiry:
         dag = self.graph.dag
         node = dag.index[name]
         others = self.measured - {node}
-        walk = self.walks.get(node) or shortest_walk(dag, self.sources, [node], others)
-        if walk is None:
-            raise AssertionError("the sweep and the single query disagree")
-        tie = Tie(self.graph, walk, others)
+        walk = self.walks.get(node)
+        tie = Tie(self.graph, walk, others) if walk else Tie.shortest(self.graph, self.sources, node, others)
         effect_too = name in self.effects and not tie.is_effect
         reason = Tied(path=open_path_of(tie), effect_too=effect_too, relief=self._relief(name, tie))
         blockers = tuple(dag.names[node] for node in tie.blockers())
@@ -238,11 +236,11 @@ class _Inquiry:
 def open_path_of(tie: Tie) -> OpenPath:
     """The facts of a tie: which kind of path it is, and the nodes that make it one."""
     graph, names = tie.graph, tie.graph.dag.names
-    told = partial(OpenPath, feature=tie.feature, target=graph.target, from_noise=tie.from_noise)
+    fact = partial(OpenPath, feature=tie.feature, target=graph.target, from_noise=tie.from_noise)
     if tie.colliders:
         openers = tuple(names[node] for node in tie.openers())
         below = graph.dag.descendants([graph.dag.index[graph.target]])
-        return told(
+        return fact(
             kind="held_fixed",
             tokens=(tie.path if tie.from_noise else tie.path.turned()).tokens,
             node=None if tie.from_noise else unmeasured(graph, names[tie.walk[0]]),
@@ -250,15 +248,15 @@ def open_path_of(tie: Tie) -> OpenPath:
             effects=tuple(name for name in openers if below[graph.dag.index[name]]),
         )
     if tie.is_effect:
-        return told(kind="effect", tokens=tie.path.tokens)
+        return fact(kind="effect", tokens=tie.path.tokens)
     top, tokens = tie.top(), tie.path.turned().tokens
     if tie.from_noise and len(tie.walk) == 2:
-        return told(kind="noise_parent", tokens=tokens)
+        return fact(kind="noise_parent", tokens=tokens)
     if top == tie.walk[-1]:
-        return told(kind="acts_through", tokens=tokens, node=unmeasured(graph, names[tie.walk[-2]]))
+        return fact(kind="acts_through", tokens=tokens, node=unmeasured(graph, names[tie.walk[-2]]))
     if set(graph.confounders.get(names[top], ())) == {tie.feature, graph.target}:
-        return told(kind="shared_cause", tokens=tokens)
-    return told(kind="common_cause", tokens=tokens, node=unmeasured(graph, names[top]))
+        return fact(kind="shared_cause", tokens=tokens)
+    return fact(kind="common_cause", tokens=tokens, node=unmeasured(graph, names[top]))
 
 
 def lemma_reasons(graph: CausalGraph, features: Collection[str], moved: Collection[str]) -> dict[str, Lemma]:
@@ -273,39 +271,33 @@ def lemma_reasons(graph: CausalGraph, features: Collection[str], moved: Collecti
     given = sorted(parents.union(features).difference(set(moved) - parents))
     tied = reached(dag, [target], graph.positions(given))
     reasons = {name: Lemma(feature=name, target=graph.target, parent=True) for name in parents}
-    for name in set(moved) - parents:
-        if dag.index[name] not in tied:
-            reasons[name] = Lemma(feature=name, target=graph.target, parent=False, given=tuple(given))
-    return reasons
+    return reasons | {
+        name: Lemma(feature=name, target=graph.target, parent=False, given=tuple(given))
+        for name in set(moved) - parents
+        if dag.index[name] not in tied
+    }
 
 
 def edge_places(graph: CausalGraph) -> dict[str, str]:
     """Where each edge was written, by the edge as it is read; edges that nobody wrote down are not in it.
 
-    Those are the edge from the noise to the target, which is understood, and edges handed over as objects.
+    Those are the edge from the noise to the target, which is understood, and edges handed over as objects. Of the
+    noise's parents a graph does not remember the position; in another tool's language they may stand in its text or in
+    the spec.
     """
     places = {str(edge): edge.where for edge in graph.edges}
-    places |= {f"{name} -> {graph.noise}": _noise_section(graph) for name in graph.noise_parents}
+    section = "causal.graph.noise" if any(edge.path for edge in graph.edges) else ""
+    if any(edge.place is not None for edge in graph.edges):
+        section = "causal.graph"
+    places |= {f"{name} -> {graph.noise}": section for name in graph.noise_parents}
     return {edge: where for edge, where in places.items() if where}
 
 
 def lines_of(witness: Sequence[str], places: Mapping[str, str]) -> tuple[SourceLine, ...]:
     """The edges along a path as it is read, each with where somebody wrote it."""
-    found = []
+    edges = []
     for before, arrow, after in zip(witness[:-2:2], witness[1::2], witness[2::2], strict=True):
         turned = arrow == "<-" or (arrow == "<->" and after < before)
         tail, head = (after, before) if turned else (before, after)
-        edge = f"{tail} {'<->' if arrow == '<->' else '->'} {head}"
-        if edge in places:
-            found.append(SourceLine(edge=edge, where=places[edge]))
-    return tuple(found)
-
-
-def _noise_section(graph: CausalGraph) -> str:
-    """Where the noise's parents are declared, as far as a graph remembers it: not at which position of their list.
-
-    Those of a graph in another tool's language may stand in its text or in the spec.
-    """
-    if any(edge.place is not None for edge in graph.edges):
-        return "causal.graph"
-    return "causal.graph.noise" if any(edge.path for edge in graph.edges) else ""
+        edges.append(f"{tail} {'<->' if arrow == '<->' else '->'} {head}")
+    return tuple(SourceLine(edge=edge, where=places[edge]) for edge in edges if edge in places)

@@ -205,40 +205,6 @@ class Yardstick:
         return self.violations(shuffled, p_values) <= allowed
 
 
-def shuffled(
-    claims: Implications,
-    statements: tuple[Statement, ...],
-    yardstick: Yardstick,
-    *,
-    permutations: int,
-    budget: int,
-    rng: np.random.Generator,
-) -> Baseline:
-    """Each permuted graph against the graph itself, on the same drawn statements.
-
-    What a permuted graph implies is what the graph implies, under the permuted names. The draws of one permutation do
-    not depend on what was found in another. When the budget of tests is spent, the permutations so far must do.
-    """
-    if not permutations or not statements:
-        return Baseline(0)
-    as_good = equal = count = 0
-    limit = len(yardstick.answers.first) + budget
-    for order in _orders(claims.measured, permutations, rng):
-        names = dict(zip(claims.measured, order, strict=True))
-        # In random order, so that a look at the first ones is a fair look.
-        drawn = [statements[position] for position in rng.permutation(len(statements))[:SHUFFLED_STATEMENTS]]
-        count += 1
-        if _equivalent(claims, statements, names):
-            equal += 1
-            as_good += 1
-        elif yardstick.no_worse([each.renamed(names) for each in drawn], drawn):
-            as_good += 1
-        if len(yardstick.answers.first) >= limit:
-            break
-    others = (as_good - equal) / (count - equal) if count > equal else None
-    return Baseline(count, as_good / count, equal / count, others)
-
-
 def _orders(names: tuple[str, ...], most: int, rng: np.random.Generator) -> Iterator[tuple[str, ...]]:
     """All orders of the names but their own when there are at most so many, else that many seeded draws."""
     if len(names) < 9 and math.factorial(len(names)) - 1 <= most:
@@ -302,15 +268,7 @@ class Falsify(Strict):
         chosen = tuple(claims.to_test(budget))
         answers = Answers(Gcm.of_table(rows))
         judgement = judged(chosen, answers, alpha=self.alpha, most_asked=MOST_ASKED)
-        baseline = shuffled(
-            claims,
-            chosen,
-            # Whether the second opinion has freed a statement.
-            Yardstick(answers, self.alpha, ask_again=judgement.asked > len(judgement.violated)),
-            permutations=self.permutations,
-            budget=REFUTED_BUDGET if judgement.violated else SHUFFLED_BUDGET,
-            rng=rng,
-        )
+        baseline = self._baseline(claims, chosen, judgement, answers, rng)
         suggested, explained = _correction(graph, train.names, judgement, answers, alpha=self.alpha, budget=budget)
         return Falsification(
             outcome=_outcome(judgement, baseline, self.alpha),
@@ -327,6 +285,40 @@ class Falsify(Strict):
             explained=explained,
             unasked=judgement.suspects - judgement.asked,
         )
+
+    def _baseline(
+        self,
+        claims: Implications,
+        statements: Sequence[Statement],
+        judgement: Judgement,
+        answers: Answers,
+        rng: np.random.Generator,
+    ) -> Baseline:
+        """Each permuted graph against the graph itself, on the same drawn statements.
+
+        What a permuted graph implies is what the graph implies, under the permuted names. The draws of one permutation
+        do not depend on what was found in another. When the budget of tests is spent, the permutations so far must do.
+        """
+        if not self.permutations or not statements:
+            return Baseline(0)
+        as_good = equal = count = 0
+        limit = len(answers.first) + (REFUTED_BUDGET if judgement.violated else SHUFFLED_BUDGET)
+        # Whether the second opinion has freed a statement.
+        yardstick = Yardstick(answers, self.alpha, ask_again=judgement.asked > len(judgement.violated))
+        for order in _orders(claims.measured, self.permutations, rng):
+            names = dict(zip(claims.measured, order, strict=True))
+            # In random order, so that a look at the first ones is a fair look.
+            drawn = [statements[position] for position in rng.permutation(len(statements))[:SHUFFLED_STATEMENTS]]
+            count += 1
+            if _equivalent(claims, statements, names):
+                equal += 1
+                as_good += 1
+            elif yardstick.no_worse([each.renamed(names) for each in drawn], drawn):
+                as_good += 1
+            if len(answers.first) >= limit:
+                break
+        others = (as_good - equal) / (count - equal) if count > equal else None
+        return Baseline(count, as_good / count, equal / count, others)
 
 
 def _correction(

@@ -40,6 +40,11 @@ class Edge:
         swap = self.mark == "<->" and self.head < self.tail
         return (self.head, self.tail) if swap else (self.tail, self.head)
 
+    def upright(self) -> Edge:
+        """A bidirected edge with its ends in the order of their names; a directed one as it is."""
+        at = self.at if self.ends == (self.tail, self.head) else self.at[::-1]
+        return Edge(*self.ends, self.mark, self.path, at, self.place)
+
     @property
     def where(self) -> str:
         """The place in the graph file, or the path inside the spec."""
@@ -137,26 +142,17 @@ class GraphPieces:
     say_latent: str = "list it under latent"
 
     @classmethod
-    def of(
-        cls,
-        edges: Iterable[Edge],
-        *,
-        columns: Sequence[str],
-        target: str,
-        features: Sequence[str] | None = None,
-        latents: Sequence[str] = (),
-        noise_parents: Sequence[str] = (),
-        path: str = "causal.graph",
-    ) -> GraphPieces:
+    def of(cls, edges: Iterable[Edge], **declared: Unpack[Declared]) -> GraphPieces:
         """The pieces from any sequences; the features are all columns but the target when left out."""
+        columns, target, features = declared["columns"], declared["target"], declared.get("features")
         return cls(
             columns=tuple(columns),
             target=target,
             features=tuple(name for name in columns if name != target) if features is None else tuple(features),
             edges=tuple(edges),
-            latents=tuple(latents),
-            noise_parents=tuple(noise_parents),
-            path=path,
+            latents=tuple(declared.get("latents", ())),
+            noise_parents=tuple(declared.get("noise_parents", ())),
+            path=declared.get("path", "causal.graph"),
         )
 
     def noise_edges(self, noise: str) -> tuple[Edge, ...]:
@@ -429,7 +425,7 @@ class CausalGraph:
         if complaints:
             raise GraphError(complaints)
         noise = pieces.noise_name()
-        edges = tuple(sorted(_upright(edge) for edge in pieces.edges))
+        edges = tuple(sorted(edge.upright() for edge in pieces.edges))
         taken = {*pieces.columns, *pieces.latents, noise}
         confounders: dict[str, tuple[str, str]] = {}
         for edge in edges:
@@ -475,10 +471,3 @@ class CausalGraph:
         if complaints:
             raise GraphError(complaints)
         return [self.dag.index[name] for name in features]
-
-
-def _upright(edge: Edge) -> Edge:
-    """A bidirected edge with its ends in the order of their names; a directed one as it is."""
-    if edge.ends == (edge.tail, edge.head):
-        return edge
-    return Edge(edge.head, edge.tail, edge.mark, edge.path, edge.at[::-1], edge.place)

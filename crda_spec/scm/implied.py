@@ -18,13 +18,12 @@ With unmeasured nodes the list still covers every separable pair, but not constr
 Minimal separators by two sweeps: van der Zander, Liskiewicz and Textor (2014), "Constructing separators and adjustment
 sets in ancestral graphs". If any set of measured nodes separates two nodes, their measured ancestors do.
 
-Edges that would excuse what the data contradict: the smallest corrections to show an expert.
-
-Of the edges that could join two nodes which should be independent and are not, the one that excuses most of what is
-violated is suggested. Among equals, data alone do not tell which way an arrow points, so the suggestion follows what
-the expert has already drawn: from the cause side to the effect side where the graph orders the two nodes, into the
-target where it is one of them, into the node that has causes where the other has none, and a hidden common cause where
-nothing speaks for either way.
+With them, the edges that would excuse what the data contradict: the smallest corrections to show an expert. Of the
+edges that could join two nodes which should be independent and are not, the one that excuses most of what is violated
+is suggested. Among equals, data alone do not tell which way an arrow points, so the suggestion follows what the expert
+has already drawn: from the cause side to the effect side where the graph orders the two nodes, into the target where it
+is one of them, into the node that has causes where the other has none, and a hidden common cause where nothing speaks
+for either way.
 """
 
 from __future__ import annotations

@@ -44,11 +44,6 @@ def write_graph(graph: CausalGraph | ReadGraph, kind: str) -> Written:
 
 def _format(kind: str) -> Format:
     if kind not in FORMATS:
-        raise GraphError(
-            Complaint(
-                code="unknown-format",
-                what=f"there is no graph format {show(kind)}",
-                hint=did_you_mean(kind, list(FORMATS), otherwise="the formats are"),
-            )
-        )
+        hint = did_you_mean(kind, list(FORMATS), otherwise="the formats are")
+        raise GraphError(Complaint(code="unknown-format", what=f"there is no graph format {show(kind)}", hint=hint))
     return FORMATS[kind]

@@ -85,15 +85,14 @@ class Draft:
 
     def node(self, name: str, at: int | None) -> bool:
         """Notes a name; False, with a complaint, for one that is empty or no text."""
+        why = surrogates(name)
         if not name:
             self.source.complain("node-name", at, "a name is empty", "write the node's name")
-            return False
-        if why := surrogates(name):
+        elif why:
             self.source.complain("node-name", at, f"{show(name)} is no name: {why}", "rename the node")
-            return False
-        if name not in self.nodes:
+        elif name not in self.nodes:
             self.nodes[name] = None if at is None else self.source.place(at)
-        return True
+        return bool(name) and not why
 
     def has_room(self, count: int, at: int | None) -> bool:
         """Whether so many edges more are allowed; complains once when they are not."""
@@ -230,26 +229,17 @@ class ReadGraph:
         """Roles that contradict the run, or that a certificate would have to ignore."""
         if target is None and len(self.outcomes) != 1:
             named = ", ".join(show(name) for name in self.outcomes) or "none"
-            yield Complaint(
-                code="outcome-unclear",
-                what=f"the target was left to the graph, which has to name one outcome; it names {named}",
-                hint="mark one node as the outcome, or say which column is the target",
-                place=self.place,
-            )
+            what = f"the target was left to the graph, which has to name one outcome; it names {named}"
+            hint = "mark one node as the outcome, or say which column is the target"
+            yield Complaint(code="outcome-unclear", what=what, hint=hint, place=self.place)
         for name in self.outcomes if target is not None and target not in self.outcomes else ():
-            yield Complaint(
-                code="outcome-is-not-target",
-                what=f"the graph calls {show(name)} the outcome, but the target is {show(target)}",
-                hint="move the role in the graph, or change the target",
-                place=self.nodes.get(name),
-            )
+            what = f"the graph calls {show(name)} the outcome, but the target is {show(target)}"
+            hint = "move the role in the graph, or change the target"
+            yield Complaint(code="outcome-is-not-target", what=what, hint=hint, place=self.nodes.get(name))
         for name in self.having("selected"):
-            yield Complaint(
-                code="selection",
-                what=f"the graph says that rows were selected by {show(name)}, and a certificate knows no selection",
-                hint="remove the role if the rows were not chosen by it; if they were, no certificate can be given",
-                place=self.nodes.get(name),
-            )
+            what = f"the graph says that rows were selected by {show(name)}, and a certificate knows no selection"
+            hint = "remove the role if the rows were not chosen by it; if they were, no certificate can be given"
+            yield Complaint(code="selection", what=what, hint=hint, place=self.nodes.get(name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,43 +262,37 @@ class Format(ABC):
         """Everything that the text says, and every complaint about it. `file` is its name, for the places."""
         draft = Draft(Source(text, file))
         if draft.source.is_readable():
-            self.fill(draft)
+            self._fill(draft)
         return draft.read(say_latent=self.say_latent)
 
     def write(self, graph: ReadGraph) -> str:
         """The graph as text, without what the format loses; GraphError for names that it cannot hold."""
-        unwritable = [(name, why) for name in graph.nodes if (why := self.cannot_hold(name) or surrogates(name))]
+        unwritable = [(name, why) for name in graph.nodes if (why := self._cannot_hold(name) or surrogates(name))]
         if unwritable:
+            cannot, hint = f"cannot be written as {self.title}", "rename the node, or choose another format"
             raise GraphError(
-                Complaint(
-                    code="unwritable-name",
-                    what=f"the name {show(name)} cannot be written as {self.title}: {why}",
-                    hint="rename the node, or choose another format",
-                )
+                Complaint(code="unwritable-name", what=f"the name {show(name)} {cannot}: {why}", hint=hint)
                 for name, why in unwritable
             )
-        return "".join(f"{line}\n" for line in self.lines(graph))
+        return "".join(f"{line}\n" for line in self._lines(graph))
 
     @abstractmethod
-    def fill(self, draft: Draft) -> None:
+    def _fill(self, draft: Draft) -> None:
         """Notes in the draft all that its text says, and every complaint."""
 
     @abstractmethod
-    def lines(self, graph: ReadGraph) -> Iterator[str]:
+    def _lines(self, graph: ReadGraph) -> Iterator[str]:
         """The lines of the text."""
 
-    def cannot_hold(self, name: str) -> str:  # noqa: ARG002 - this one holds any name
+    def _cannot_hold(self, name: str) -> str:  # noqa: ARG002 - this one holds any name
         """Why the format cannot hold a name, or nothing."""
         return ""
 
 
 def described(graph: CausalGraph) -> ReadGraph:
     """A checked graph in the words of the formats."""
-    roles: dict[Role, tuple[str, ...]] = {
-        "latent": graph.latents,
-        "outcome": (graph.target,),
-        "noise": graph.noise_parents,
-    }
+    roles: Mapping[Role, tuple[str, ...]]
+    roles = {"latent": graph.latents, "outcome": (graph.target,), "noise": graph.noise_parents}
     nodes = dict.fromkeys(sorted((*graph.observed, *graph.latents)))
     return ReadGraph(file="", nodes=nodes, edges=graph.edges, roles=roles)
 

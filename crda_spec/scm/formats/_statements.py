@@ -6,7 +6,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Literal, NamedTuple
 
 from crda_spec.errors import did_you_mean, show
@@ -70,15 +70,14 @@ def tokens(source: Source, dialect: Dialect) -> Iterator[Token]:
 
 def _bad(source: Source, text: str, at: int) -> None:
     """What no language has a token for. The pattern of `bad` ends with the line, or with the text."""
-    what, hint = {
-        "'": (f"{show(text)} is in single quotes", "write names in double quotes"),
-        '"': ("a quoted name is not closed", 'end it with "'),
-        "/*": ("a comment is not closed", "end it with */"),
-    }.get(
-        text[: 2 if text[0] == "/" else 1],
-        (f"{show(text)} means nothing here", "a name with signs needs double quotes"),
-    )
-    source.complain("graph-syntax", at, what, hint)
+    if text.startswith("'"):
+        source.complain("graph-syntax", at, f"{show(text)} is in single quotes", "write names in double quotes")
+    elif text.startswith('"'):
+        source.complain("graph-syntax", at, "a quoted name is not closed", 'end it with "')
+    elif text.startswith("/*"):
+        source.complain("graph-syntax", at, "a comment is not closed", "end it with */")
+    else:
+        source.complain("graph-syntax", at, f"{show(text)} means nothing here", "a name with signs needs double quotes")
 
 
 MAX_DEPTH = 20  # braces inside braces
@@ -154,13 +153,16 @@ class _Parser:
         return self.tokens[self.position]
 
     def take(self) -> Token:
-        token = self.tokens[self.position]
-        if token.kind != "end":
-            self.position += 1
+        token = self.now
+        self.position += token.kind != "end"
         return token
 
     def at_sign(self, *signs: str) -> bool:
         return self.now.kind == "sign" and self.now.text in signs
+
+    def accept(self, *signs: str) -> bool:
+        """Takes one of these signs, if it is next."""
+        return self.at_sign(*signs) and bool(self.take())
 
     def complain(self, token: Token, what: str, hint: str) -> None:
         self.source.complain("graph-syntax", token.at, what, hint)
@@ -180,8 +182,7 @@ class _Parser:
             return head, ()
         brace = self.take()
         statements = self.statements(0)
-        if self.at_sign("}"):
-            self.take()
+        if self.accept("}"):
             if self.now.kind != "end":
                 what = f"{self.now} stands after the end of the graph"
                 self.complain(self.now, what, "write one graph, in one pair of braces")
@@ -191,19 +192,18 @@ class _Parser:
 
     def statements(self, depth: int) -> tuple[Statement, ...]:
         """Up to the closing brace, which is left for the caller."""
-        found: list[Statement] = []
+        statements: list[Statement] = []
         while not self.at_sign("}") and self.now.kind != "end" and not self.source.is_hopeless:
-            if self.at_sign(";"):
-                self.take()
+            if self.accept(";"):
                 continue
             start = self.position
             statement = self.statement(depth)
             if statement is None:
                 self.skip(start)
                 continue
-            found.append(statement)
+            statements.append(statement)
             self.check_end(statement, depth)
-        return tuple(found)
+        return tuple(statements)
 
     def skip(self, start: int) -> None:
         """Goes on at the next statement, or the next line, past at least one token."""
@@ -222,9 +222,8 @@ class _Parser:
         bare = isinstance(statement, Chain) and not statement.arrows and not statement.attributes
         if depth and bare and token.names and token.at > before.end:
             return  # names in braces stand side by side
-        if depth and self.at_sign(","):
+        if depth and self.accept(","):
             self.complain(token, "a comma between names in braces", "separate them by spaces, as in {a b}")
-            self.take()
             return
         self.complain(token, f"{token} follows {before} on the same line", BESIDE)
         self.skip(self.position)
@@ -241,8 +240,7 @@ class _Parser:
         first = self.operand(depth)
         if first is None:
             return None
-        if isinstance(first, Token) and self.at_sign("="):
-            self.take()
+        if isinstance(first, Token) and self.accept("="):
             value = self.take() if self.now.names else self.value_missing()
             return None if value is None else Setting(first, value)
         return self.chain(first, depth)
@@ -281,8 +279,7 @@ class _Parser:
     def name(self) -> Token:
         """A name; quoted parts may be joined by plus signs."""
         token = self.take()
-        while token.kind == "quoted" and self.at_sign("+"):
-            self.take()
+        while token.kind == "quoted" and self.accept("+"):
             if self.now.kind != "quoted":
                 self.complain(self.now, f"a quoted text is expected after +, but here is {self.now}", 'write "a" + "b"')
                 break
@@ -298,10 +295,9 @@ class _Parser:
             self.position, self._astray = len(self.tokens) - 1, True
             return None
         members = self.statements(depth + 1)
-        if not self.at_sign("}"):
+        if not self.accept("}"):
             self.unclosed(brace, "end the group with }")
             return None
-        self.take()
         if not members:
             self.complain(brace, "the braces are empty", "name at least one node, as in {a b}")
             return None
@@ -309,24 +305,18 @@ class _Parser:
 
     def attributes(self) -> tuple[Attribute, ...]:
         """One or more lists in brackets."""
-        found: list[Attribute] = []
+        attributes: list[Attribute] = []
         while self.at_sign("["):
             bracket = self.take()
             while self.now.names:
                 key = self.name()
-                value = None
-                if self.at_sign("="):
-                    self.take()
-                    value = self.value()
-                found.append(Attribute(key, value))
-                if self.at_sign(",", ";"):
-                    self.take()
-            if not self.at_sign("]"):
+                attributes.append(Attribute(key, self.value() if self.accept("=") else None))
+                self.accept(",", ";")
+            if not self.accept("]"):
                 what = f"the bracket is not closed before {self.now}"
                 self.complain(bracket, what, 'write attributes as in [latent] or [pos="0,1"]')
-                return tuple(found)
-            self.take()
-        return tuple(found)
+                break
+        return tuple(attributes)
 
     def value(self) -> Token | None:
         if self.now.names:
@@ -361,23 +351,17 @@ class Walker(ABC):
     def setting(self, setting: Setting) -> None:
         """A statement that names no node."""
 
-    def enter(self) -> None:  # noqa: B027 - only DOT has something to do here
-        """Called before a group's statements."""
-
-    def leave(self) -> None:  # noqa: B027
-        """Called after a group's statements."""
-
     def walk(self, statements: tuple[Statement, ...]) -> Names:
         """All statements; returns the names that they mention."""
-        found: Names = {}
+        mentioned: Names = {}
         for statement in statements:
             if isinstance(statement, Setting):
                 self.setting(statement)
             else:
                 for names in self._chain(statement):
                     for name, at in names.items():
-                        found.setdefault(name, at)
-        return found
+                        mentioned.setdefault(name, at)
+        return mentioned
 
     def _chain(self, chain: Chain) -> list[Names]:
         lone = not chain.arrows
@@ -388,10 +372,9 @@ class Walker(ABC):
             if kind is None or not self.draft.has_room(len(left) * len(right), first):
                 continue
             turned, mark = kind
-            for a, a_at in left.items():
-                for b, b_at in right.items():
-                    tail, head = (b, a) if turned else (a, b)
-                    self.draft.edge(tail, head, mark, min(a_at, b_at))
+            for (a, a_at), (b, b_at) in product(left.items(), right.items()):
+                tail, head = (b, a) if turned else (a, b)
+                self.draft.edge(tail, head, mark, min(a_at, b_at))
         return sides
 
     def _side(self, operand: Token | Group, attributes: tuple[Attribute, ...]) -> Names:
@@ -401,10 +384,7 @@ class Walker(ABC):
         for attribute in attributes:
             what = f"{show(attribute.key.text)} is said of a group"
             self.complain(attribute.key, what, "write it after each node, or after an edge")
-        self.enter()
-        names = self.walk(operand.members)
-        self.leave()
-        return names
+        return self.walk(operand.members)
 
     def complain(self, token: Token, what: str, hint: str) -> None:
         """About an attribute."""

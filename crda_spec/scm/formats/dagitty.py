@@ -108,12 +108,10 @@ class Dagitty(Format):
     say_latent = "mark it [latent]"
     loses = frozenset({"noise"})
 
-    def fill(self, draft: Draft) -> None:
-        """See `Format.fill`."""
+    def _fill(self, draft: Draft) -> None:
         _Walker(draft).walk(parse(draft.source, DIALECT))
 
-    def lines(self, graph: ReadGraph) -> Iterator[str]:
-        """See `Format.lines`."""
+    def _lines(self, graph: ReadGraph) -> Iterator[str]:
         yield "dag {"
         for name, roles in graph.roles_by_node().items():
             attributes: list[str] = [role for role in roles if role not in self.loses]
@@ -123,8 +121,7 @@ class Dagitty(Format):
         yield from (f"{_written(edge.tail)} {edge.mark} {_written(edge.head)}" for edge in graph.edges)
         yield "}"
 
-    def cannot_hold(self, name: str) -> str:
-        """See `Format.cannot_hold`."""
+    def _cannot_hold(self, name: str) -> str:
         if _CONTROL.search(name):
             return "it holds a line break or another control character"
         return "it ends with a backslash, which would hide the closing quote" if name.endswith("\\") else ""

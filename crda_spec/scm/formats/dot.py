@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 from crda_spec.errors import show
 from crda_spec.scm.formats._protocol import ROLES, Draft, Format, ReadGraph, Role, as_flag
-from crda_spec.scm.formats._statements import Attribute, Dialect, Setting, Token, Walker, parse
+from crda_spec.scm.formats._statements import Attribute, Dialect, Names, Setting, Statement, Token, Walker, parse
 from crda_spec.scm.graph import Mark
 
 # Graphviz's attributes of looks and layout. The arrows' shapes are not among them: they could contradict `dir`.
@@ -93,11 +93,12 @@ class _Walker(Walker):
         self.dashed: dict[str, int] = {}
         self.unclear: list[tuple[int, int]] = []  # a dashed edge without a direction: its position, its attribute
 
-    def enter(self) -> None:
+    def walk(self, statements: tuple[Statement, ...]) -> Names:
+        """Braces inherit the defaults around them and keep their own to themselves."""
         self.defaults.append(dict(self.defaults[-1]))
-
-    def leave(self) -> None:
+        names = super().walk(statements)
         self.defaults.pop()
+        return names
 
     def node(self, name: Token, attributes: tuple[Attribute, ...]) -> None:
         new = name.text not in self.draft.nodes
@@ -128,11 +129,8 @@ class _Walker(Walker):
         else:
             self.unknown(key, "a node", NODE_WORDS)
 
-    def edge(
-        self,
-        arrow: Token,  # noqa: ARG002 - DOT has only one
-        attributes: tuple[Attribute, ...],
-    ) -> tuple[bool, Mark] | None:
+    def edge(self, arrow: Token, attributes: tuple[Attribute, ...]) -> tuple[bool, Mark] | None:
+        del arrow  # DOT has only one
         direction, dashed = "", None
         for attribute in (*self.defaults[-1]["edge"], *attributes):
             key, word = attribute.key, attribute.key.text.lower()
@@ -163,8 +161,8 @@ class _Walker(Walker):
         if setting.value is None and word in ("node", "edge"):
             self.defaults[-1][word] += setting.attributes
             return
-        said = setting.attributes if setting.value is None else (Attribute(setting.key, setting.value),)
-        for attribute in said:
+        attributes = setting.attributes if setting.value is None else (Attribute(setting.key, setting.value),)
+        for attribute in attributes:
             if self._value(attribute) is None:
                 continue
             if attribute.key.text.lower() in LOOKS | {"style"}:
@@ -210,14 +208,12 @@ class Dot(Format):
     title = "DOT"
     say_latent = "give it latent=true"
 
-    def fill(self, draft: Draft) -> None:
-        """See `Format.fill`."""
+    def _fill(self, draft: Draft) -> None:
         walker = _Walker(draft)
         walker.walk(parse(draft.source, DIALECT))
         walker.finish()
 
-    def lines(self, graph: ReadGraph) -> Iterator[str]:
-        """See `Format.lines`."""
+    def _lines(self, graph: ReadGraph) -> Iterator[str]:
         yield "digraph {"
         for name, roles in graph.roles_by_node().items():
             attributes = [f"{role}=true" for role in roles]
@@ -230,8 +226,7 @@ class Dot(Format):
             yield f"  {_written(edge.tail)} -> {_written(edge.head)}{both};"
         yield "}"
 
-    def cannot_hold(self, name: str) -> str:
-        """See `Format.cannot_hold`."""
+    def _cannot_hold(self, name: str) -> str:
         if _ODD.search(name):
             return "an odd number of backslashes stands before a quote, a line break or its end"
         return (

@@ -153,8 +153,9 @@ class _Reader:
             self._check_side(groups[-1], arrows[-1].at, "after")
         elif not self.complaints:
             pretty = next((sign for sign in _PRETTY_ARROWS if sign in self.text), "")
-            hint = f"write {_PRETTY_ARROWS.get(pretty)} for {pretty}"
-            hint = hint if pretty else "write an edge, such as dose -> recovery"
+            hint = "write an edge, such as dose -> recovery"
+            if pretty:
+                hint = f"write {_PRETTY_ARROWS[pretty]} for {pretty}"
             self.complain(self.text.find(pretty) + 1, f"{show(self.text)} has no arrow", hint)
         return groups, arrows
 

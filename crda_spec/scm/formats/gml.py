@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from crda_spec.errors import did_you_mean, printable, show
 from crda_spec.scm.formats._protocol import ROLES, Draft, Format, ReadGraph
-from crda_spec.scm.formats.objects import AttributeReader, NodeItem, Vocabulary
+from crda_spec.scm.formats.objects import AttributeReader, NodeItem
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -29,7 +29,7 @@ LOOKS = frozenset(
     {"Creator", "Version", "comment", "creator", "version", "name", "label", "id", "key", "value", "weight"}
     | {"graphics", "LabelGraphics", "edgeAnchor"}
 )
-WORDS = Vocabulary(("id", "label", *ROLES, "graphics"), "write {word} 1", LOOKS)
+NODE_WORDS = ("id", "label", *ROLES, "graphics")
 OFFSET = "crdaOffset"
 
 _COMMENT = re.compile(r'("[^"\n]*")|#[^\n]*')
@@ -116,16 +116,11 @@ class _Scan:
 
         try:
             # By lines, because a text as a whole is also split at line separators inside quotes.
-            graph: nx.MultiDiGraph[Any] = nx.parse_gml(text.split("\n"), label=None)  # type: ignore[call-overload]
+            return nx.parse_gml(text.split("\n"), label=None)  # type: ignore[call-overload,no-any-return]
         except Exception as error:  # noqa: BLE001 - whatever networkx trips over stands in the text
             known = isinstance(error, nx.NetworkXError)
-            reason = str(error) if known else "a key has a value of the wrong kind, or several"
-            self._refused(_INSERTED.sub("", reason))
-            return None
-        return graph
-
-    def _refused(self, reason: str) -> None:
-        """Repeats what networkx says: `... at (line, column)`, `node #i ...`, `edge #i ...`, or without a place."""
+            reason = _INSERTED.sub("", str(error)) if known else "a key has a value of the wrong kind, or several"
+        # networkx says `... at (line, column)`, `node #i ...`, `edge #i ...`, or no place.
         at = None
         if place := re.search(r" at \((\d+), \d+\)$", reason):
             reason, at = reason[: place.start()], self.draft.source.offset(int(place.group(1)), 1)
@@ -133,6 +128,7 @@ class _Scan:
             at = self.offsets[item.group(1)][int(item.group(2))]
         hint = 'write keys with their values, as in node [ id 0 label "dose" ]'
         self._complain(at, f"networkx cannot read it: {printable(reason[:200])}", hint)
+        return None
 
     def _complain(self, at: int | None, what: str, hint: str) -> None:
         self.draft.source.complain("graph-syntax", at, what, hint)
@@ -148,23 +144,25 @@ def _meaning(draft: Draft, graph: nx.MultiDiGraph[Any]) -> None:
             draft.source.complain(
                 "graph-attribute", draft.source.text.find(word), f"{show(word)} is no key of a graph", hint
             )
-    edges = ((tail, head, said, said.pop(OFFSET, None)) for tail, head, said in graph.edges(data=True))
-    AttributeReader(draft, WORDS).read_file(_nodes(draft, graph), edges, called="label")
+    edges = (
+        (tail, head, attributes, attributes.pop(OFFSET, None)) for tail, head, attributes in graph.edges(data=True)
+    )
+    AttributeReader(draft, NODE_WORDS, "write {word} 1", LOOKS).read_file(_nodes(draft, graph), edges, called="label")
 
 
 def _nodes(draft: Draft, graph: nx.MultiDiGraph[Any]) -> Iterator[tuple[Hashable, NodeItem]]:
-    for key, said in graph.nodes(data=True):
-        at, label = said.pop(OFFSET, None), said.pop("label", None)
+    for key, attributes in graph.nodes(data=True):
+        at, label = attributes.pop(OFFSET, None), attributes.pop("label", None)
         if not (isinstance(label, str | int | float) or label in ((), [])):
             hint = 'write label "..." inside its brackets'
             draft.source.complain("graph-attribute", at, f"the node {show(key)} needs one label", hint)
             continue
-        graphics = said.get("graphics")
+        graphics = attributes.get("graphics")
         if isinstance(graphics, dict) and {"x", "y"} <= graphics.keys():
-            said["pos"] = (graphics.pop("x"), graphics.pop("y"))
+            attributes["pos"] = (graphics.pop("x"), graphics.pop("y"))
             if not graphics:
-                del said["graphics"]
-        yield key, (str(label), said, at)
+                del attributes["graphics"]
+        yield key, (str(label), attributes, at)
 
 
 class Gml(Format):
@@ -174,14 +172,12 @@ class Gml(Format):
     title = "GML"
     say_latent = "give it latent 1"
 
-    def fill(self, draft: Draft) -> None:
-        """See `Format.fill`."""
+    def _fill(self, draft: Draft) -> None:
         graph = _Scan(draft).graph()
         if graph is not None:
             _meaning(draft, graph)
 
-    def lines(self, graph: ReadGraph) -> Iterator[str]:
-        """See `Format.lines`."""
+    def _lines(self, graph: ReadGraph) -> Iterator[str]:
         ids = {name: position for position, name in enumerate(graph.nodes)}
         yield from ("graph [", "  directed 1")
         if len({(edge.tail, edge.head) for edge in graph.edges}) < len(graph.edges):

@@ -19,7 +19,7 @@ from xml.etree import ElementTree as ET
 
 from crda_spec.errors import did_you_mean, show
 from crda_spec.scm.formats._protocol import ROLES, Draft, Format, ReadGraph, surrogates
-from crda_spec.scm.formats.objects import AttributeReader, NodeItem, Vocabulary
+from crda_spec.scm.formats.objects import AttributeReader, NodeItem
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -33,12 +33,9 @@ INSIDE = {
     "node": ("desc", "data"),
     "edge": ("desc", "data"),
 }
-WORDS = Vocabulary(
-    ("name", "label", *ROLES, "x", "y"),
-    "write true or false",
-    looks=frozenset(
-        {"color", "description", "id", "key", "label", "nodegraphics", "edgegraphics", "shape", "size", "weight"}
-    ),
+NODE_WORDS = ("name", "label", *ROLES, "x", "y")
+LOOKS = frozenset(
+    {"color", "description", "id", "key", "label", "nodegraphics", "edgegraphics", "shape", "size", "weight"}
 )
 _DECLARATION = re.compile(r"<!(?:DOCTYPE|ENTITY)")
 _HIDDEN = re.compile(r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>", re.DOTALL)
@@ -150,11 +147,11 @@ class _Document:
         keys, defaults = reader.find_graphml_keys(self.root)
         graph: nx.MultiDiGraph[Any] = reader.make_graph(self.root.find(_tag("graph")), keys, defaults)
         for kind, items in (("node", graph.nodes), ("edge", graph.edges)):
-            said = {
+            defaulted = {
                 keys[key]["name"]: text for key, text in defaults.items() if keys[key]["for"] in (kind, "all", None)
             }
-            for item in items if said else ():
-                items[item].update({**said, **items[item]})
+            for item in items if defaulted else ():
+                items[item].update({**defaulted, **items[item]})
         return graph
 
     def _complain(self, element: ET.Element, what: str, hint: str) -> None:
@@ -188,14 +185,15 @@ def _document(draft: Draft) -> _Document | None:
 
 
 def _nodes(document: _Document, graph: nx.MultiDiGraph[Any]) -> Iterator[tuple[Hashable, NodeItem]]:
-    for identity, said in graph.nodes(data=True):
+    for identity, attributes in graph.nodes(data=True):
         at = document.nodes[identity]
-        names = {said.pop(word) for word in ("name", "label") if word in said}
+        names = {attributes.pop(word) for word in ("name", "label") if word in attributes}
         if len(names) > 1:
             what = f"the node {show(identity)} has a name and another label"
             document.draft.source.complain("graph-attribute", at, what, "remove one of them")
-        position = [said.pop(axis) for axis in "xy" if axis in said]
-        attributes = {**said, "pos": position} if len(position) == 2 else said
+        position = [attributes.pop(axis) for axis in "xy" if axis in attributes]
+        if len(position) == 2:
+            attributes["pos"] = position
         yield identity, (min(names, default=identity), attributes, at)
 
 
@@ -206,19 +204,18 @@ class GraphMl(Format):
     title = "GraphML"
     say_latent = "give it the data latent, true"
 
-    def fill(self, draft: Draft) -> None:
-        """See `Format.fill`."""
+    def _fill(self, draft: Draft) -> None:
         document = _document(draft)
         if document is None:
             return
         document.check()
         if not draft.source.complaints:
             graph = document.graph()
-            edges = ((tail, head, said, at) for tail, head, at, said in graph.edges(keys=True, data=True))
-            AttributeReader(draft, WORDS).read_file(_nodes(document, graph), edges, called="name")
+            edges = ((tail, head, attributes, at) for tail, head, at, attributes in graph.edges(keys=True, data=True))
+            reader = AttributeReader(draft, NODE_WORDS, "write true or false", LOOKS)
+            reader.read_file(_nodes(document, graph), edges, called="name")
 
-    def lines(self, graph: ReadGraph) -> Iterator[str]:
-        """See `Format.lines`."""
+    def _lines(self, graph: ReadGraph) -> Iterator[str]:
         yield from ('<?xml version="1.0" encoding="UTF-8"?>', f'<graphml xmlns="{NAMESPACE}">')
         yield from (_key(role, "node", "boolean") for role in ROLES if graph.having(role))
         yield from (_key(axis, "node", "double") for axis in "xy" if graph.positions)
@@ -234,8 +231,7 @@ class GraphMl(Format):
             yield _element("edge", {"source": edge.tail, "target": edge.head}, both)
         yield from ("  </graph>", "</graphml>")
 
-    def cannot_hold(self, name: str) -> str:
-        """See `Format.cannot_hold`."""
+    def _cannot_hold(self, name: str) -> str:
         return "XML has no way to write one of its characters" if _FORBIDDEN.search(name) else ""
 
 
