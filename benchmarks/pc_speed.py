@@ -29,12 +29,18 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.neighbors import KNeighborsRegressor
 from threadpoolctl import threadpool_limits
 
-from crda_spec.discovery.skeleton import neighbours, pc_skeleton
+from crda_spec.discovery.skeleton import Skeleton, neighbours, skeleton_of
 from crda_spec.independence import correlation_matrix
+from crda_spec.independence.conditional import PartialCorrelation
 from crda_spec.seeds import stream
 
 ALPHA, DEPTH = 0.05, 3
 Links = set[tuple[int, int]]
+
+
+def pc_skeleton(correlation: np.ndarray, n: int, *, alpha: float, max_depth: int = DEPTH) -> Skeleton:
+    """The skeleton of all columns, from the correlations of n rows."""
+    return skeleton_of(PartialCorrelation.of(correlation, n), len(correlation), alpha=alpha, max_depth=max_depth)
 
 
 def sparse_columns(d: int, n: int, *, causes: float, rng: np.random.Generator) -> np.ndarray:

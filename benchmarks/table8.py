@@ -27,7 +27,7 @@ from xgboost import XGBRegressor
 
 from crda_spec.discovery.skeleton import neighbours
 from crda_spec.independence import Distance, Hsic, JointCheck, Pearson, Screen, Spearman, correlation_matrix
-from crda_spec.independence.mutual_information import nearest_neighbour_information
+from crda_spec.independence.dependence import nearest_neighbour_information
 from crda_spec.records import Array
 from crda_spec.seeds import integer_seed, stream
 

@@ -13,6 +13,7 @@ byte, at any number of workers.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -23,18 +24,8 @@ from pydantic import Field
 
 from crda_spec.discovery.skeleton import Skeleton
 from crda_spec.errors import Complaint, DataError, show
-from crda_spec.records import (
-    Array,
-    Column,
-    EdgeMark,
-    IntArray,
-    Note,
-    SearchTie,
-    SearchUsed,
-    Table,
-    Untested,
-    read_only,
-)
+from crda_spec.records import Array, Column, EdgeMark, IntArray, Note, SearchTie, SearchUsed, Table, Untested, read_only
+from crda_spec.scm.graph import free_name
 from crda_spec.seeds import integer_seed, stream
 from crda_spec.strict import Strict
 
@@ -99,8 +90,7 @@ class DiscoveredGraph:
 
     def neighbours(self, name: str) -> tuple[str, ...]:
         """The columns linked to one column, in their order."""
-        ends = ((edge.first, edge.second) for edge in self.edges)
-        near = {b if a == name else a for a, b in ends if name in (a, b)}
+        near = {end for edge in self.edges if name in (ends := (edge.first, edge.second)) for end in ends} - {name}
         return tuple(other for other in self.names if other in near)
 
     def separating_set(self, a: str, b: str) -> tuple[str, ...] | None:
@@ -116,21 +106,13 @@ class DiscoveredGraph:
             return None
         return float(self.evidence.p_values[self.names.index(a), self.names.index(b)])
 
-    def with_shares(self, shares: Mapping[tuple[str, str], tuple[float, float]]) -> DiscoveredGraph:
-        """The same graph; each edge (first, second) with its frequency and the share of its own mark."""
-        edges = tuple(
-            replace(edge, frequency=shares[edge.first, edge.second][0], same_mark=shares[edge.first, edge.second][1])
-            for edge in self.edges
-        )
-        return replace(self, edges=edges)
-
     def _with(self, mark: EdgeMark) -> tuple[tuple[str, str], ...]:
         return tuple((edge.first, edge.second) for edge in self.edges if edge.mark == mark)
 
 
 def checked_names(names: Sequence[str]) -> tuple[str, ...]:
     """The names as a tuple; a DataError when one occurs twice."""
-    twice = sorted({name for name in names if list(names).count(name) > 1}) if len(set(names)) < len(names) else []
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
         raise DataError(
             Complaint(code="duplicate-column", what=f"two columns are called {show(name)}", hint="rename one")
@@ -192,14 +174,13 @@ class Stability(Strict):
         shares = codes / self.resamples
         linked = shares[:, :, 1:].sum(axis=2)
         place = {name: position for position, name in enumerate(graph.names)}
-        own = {
-            (edge.first, edge.second): (place[edge.first], place[edge.second], _CODES[edge.mark, True])
-            for edge in graph.edges
-        }
+        edges = []
+        for edge in graph.edges:
+            a, b = place[edge.first], place[edge.second]
+            same = float(shares[a, b, _CODES[edge.mark, True]])
+            edges.append(replace(edge, frequency=float(linked[a, b]), same_mark=same))
         return Resampled(
-            graph=graph.with_shares(
-                {pair: (float(linked[a, b]), float(shares[a, b, c])) for pair, (a, b, c) in own.items()}
-            ),
+            graph=replace(graph, edges=tuple(edges)),
             linked=read_only(linked),
             directed=read_only(shares[:, :, _CODES["->", True]]),
             resamples=self.resamples,
@@ -237,7 +218,7 @@ class Search(Strict):
     """A method with its settings: rows in, a graph out."""
 
     if TYPE_CHECKING:  # each method declares them, in the order in which a spec shows its fields
-        kind: str
+        kind: Method
         stability: Stability | None
 
     hidden_causes: ClassVar[HiddenCauses] = "no_hidden_cause"
@@ -276,7 +257,7 @@ class Search(Strict):
         tied = dict.fromkeys(resampled.graph.neighbours(noise), link)
         for pair in resampled.stable(self.stability.threshold):
             if noise in pair:
-                other = pair[0] if pair[1] == noise else pair[1]
+                (other,) = {*pair} - {noise}
                 share = float(resampled.linked[train.names.index(other), -1])
                 tied[other] = replace(link, kind="resampled", share=share)
         return Ties(tied=tied, notes=resampled.graph.notes)
@@ -284,7 +265,4 @@ class Search(Strict):
 
 def noise_name(train: Table) -> str:
     """What the noise is called: Z, unless a column is."""
-    name = "Z"
-    while name in (*train.names, train.target.name):
-        name += "'"
-    return name
+    return free_name("Z", {*train.names, train.target.name})

@@ -12,8 +12,7 @@ from pydantic import Field
 from crda_spec.discovery._protocol import DiscoveredGraph, FoundEdge, HiddenCauses, Ties
 from crda_spec.discovery.fci import Fci
 from crda_spec.discovery.ges import Ges
-from crda_spec.discovery.orient import in_circles
-from crda_spec.discovery.pc import Pc
+from crda_spec.discovery.pc import Pc, in_circles
 from crda_spec.errors import Complaint, GraphError, show
 from crda_spec.records import Array, Column, EdgeMark, Note, SearchTie, SearchUsed, Table
 from crda_spec.strict import Strict
@@ -95,28 +94,23 @@ def _common_names(graphs: Sequence[DiscoveredGraph]) -> tuple[str, ...]:
     if not graphs:
         raise GraphError(Complaint(code="no-graphs", what="there is no graph to agree on", hint="give two or more"))
     names = graphs[0].names
-    odd = [graph for graph in graphs if set(graph.names) != set(names)]
-    if odd:
-        raise GraphError(
-            Complaint(
-                code="other-columns",
-                what=f"the graph found by {graph.method} has other columns than the first: "
-                f"{show(sorted(set(graph.names) ^ set(names)))}",
-                hint="search the same columns with each method",
-            )
-            for graph in odd
-        )
+    hint = "search the same columns with each method"
+    what = "the graph found by {} has other columns than the first: {}"
+    complaints = [
+        Complaint(code="other-columns", what=what.format(graph.method, show(odd)), hint=hint)
+        for graph in graphs
+        if (odd := sorted(set(graph.names) ^ set(names)))
+    ]
+    if complaints:
+        raise GraphError(complaints)
     return names
 
 
 def _votes(graph: DiscoveredGraph) -> dict[tuple[str, str], str]:
     """(a, b), in both orders -> `->` or `<-` when the link claims a direction, else `--`."""
-    votes: dict[tuple[str, str], str] = {}
-    for edge in graph.edges:
-        claims = edge.mark in ("->", "o->")
-        votes[edge.first, edge.second] = "->" if claims else "--"
-        votes[edge.second, edge.first] = "<-" if claims else "--"
-    return votes
+    claims = {(edge.first, edge.second): edge.mark in ("->", "o->") for edge in graph.edges}
+    votes = {ends: "->" if claimed else "--" for ends, claimed in claims.items()}
+    return votes | {(b, a): "<-" if claimed else "--" for (a, b), claimed in claims.items()}
 
 
 def _decide(votes: Counter[str], total: int) -> tuple[EdgeMark, bool, float]:
@@ -134,16 +128,14 @@ def _edge(
     graphs: Sequence[DiscoveredGraph], ends: tuple[str, str], mark: EdgeMark, linked: float, same: float
 ) -> FoundEdge:
     """The link with the weakest evidence that any of the graphs has for it; a search by score tests nothing."""
-    linked_in = [(graph, edge) for graph in graphs if (edge := graph.edge(*ends)) is not None]
-    found = [edge for _, edge in linked_in]
-    tested = [edge for graph, edge in linked_in if graph.alpha is not None]
+    links = [(edge, graph.alpha is not None) for graph in graphs if (edge := graph.edge(*ends)) is not None]
     return FoundEdge(
         first=ends[0],
         second=ends[1],
         mark=mark,
-        p_value=max((edge.p_value for edge in tested), default=0.0),
-        statistic=min((edge.statistic for edge in tested), default=0.0),
-        by_knowledge=any(edge.by_knowledge for edge in found),
+        p_value=max((edge.p_value for edge, tested in links if tested), default=0.0),
+        statistic=min((edge.statistic for edge, tested in links if tested), default=0.0),
+        by_knowledge=any(edge.by_knowledge for edge, _ in links),
         frequency=linked,
         same_mark=same,
     )

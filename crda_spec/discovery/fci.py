@@ -8,7 +8,7 @@ a search without that bound would (anytime FCI, Spirtes 2001).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import combinations, islice, permutations
 from typing import ClassVar, Literal
@@ -17,24 +17,19 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from crda_spec.discovery._protocol import DiscoveredGraph, FoundEdge, HiddenCauses, Ties, checked_names
-from crda_spec.discovery.conditional import ConditionalTest, ask_all
+from crda_spec.discovery._protocol import DiscoveredGraph, HiddenCauses, Ties
 from crda_spec.discovery.knowledge import BoolArray, Constraints
-from crda_spec.discovery.orient import Triple, Triples
-from crda_spec.discovery.pc import ConditionalSearch
-from crda_spec.discovery.skeleton import SeparatingSets, Separator, Skeleton, skeleton_of
-from crda_spec.errors import Complaint, GraphError, did_you_mean, show
+from crda_spec.discovery.pc import ConditionalSearch, Oriented, Triple, Triples
+from crda_spec.discovery.skeleton import QUESTIONS, Question, SeparatingSets, Skeleton, answers
+from crda_spec.errors import Complaint, GraphError
+from crda_spec.independence.conditional import ConditionalTest
 from crda_spec.records import Array, EdgeMark, Note, SearchTie, Table, read_only
+from crda_spec.scm.graph import unknown_node
 from crda_spec.seeds import integer_seed
 
 NONE, CIRCLE, ARROW, TAIL = 0, 1, 2, 3
 Marks = npt.NDArray[np.int8]
 Proposal = tuple[int, int, int]  # marks[i, j] becomes the third
-
-
-def circles(adjacent: BoolArray) -> Marks:
-    """A graph in which nothing is decided."""
-    return adjacent.astype(np.int8) * np.int8(CIRCLE)
 
 
 def mark_known(marks: Marks, constraints: Constraints) -> set[tuple[int, int]]:
@@ -226,35 +221,18 @@ def possibly_confounded_with(graph: DiscoveredGraph, target: str) -> tuple[str, 
     with it directly.
     """
     if graph.kind != "pag":
-        raise GraphError(
-            Complaint(
-                code="not-a-pag",
-                what=f"a graph found by {graph.method} assumes that there are no hidden causes",
-                hint="search with fci",
-            )
-        )
+        what = f"a graph found by {graph.method} assumes that there are no hidden causes"
+        raise GraphError(Complaint(code="not-a-pag", what=what, hint="search with fci"))
     if target not in graph.names:
-        raise GraphError(
-            Complaint(
-                code="unknown-node",
-                what=f"{show(target)} is not a node of the graph",
-                hint=did_you_mean(target, graph.names, otherwise="the nodes are"),
-            )
-        )
-    ends = _ends(graph)
+        raise GraphError(unknown_node(target, graph.names))
+    # (a, b) -> the mark at b of their link: `>`, `-` or `o`.
+    ends = {(edge.first, edge.second): edge.mark[-1] for edge in graph.edges}
+    ends |= {(edge.second, edge.first): edge.mark[0].replace("<", ">") for edge in graph.edges}
     return tuple(
         name
         for name in graph.neighbours(target)
         if not _visible(graph, ends, name, target) and not _visible(graph, ends, target, name)
     )
-
-
-def _ends(graph: DiscoveredGraph) -> dict[tuple[str, str], str]:
-    """(a, b) -> the mark at b of their link: `>`, `-` or `o`."""
-    left = {"->": "-", "--": "-", "<->": ">", "o->": "o", "o-o": "o", "o--": "o"}
-    right = {"->": ">", "--": "-", "<->": ">", "o->": ">", "o-o": "o", "o--": "-"}
-    ends = {(edge.first, edge.second): right[edge.mark] for edge in graph.edges}
-    return ends | {(edge.second, edge.first): left[edge.mark] for edge in graph.edges}
 
 
 def _visible(graph: DiscoveredGraph, ends: dict[tuple[str, str], str], x: str, y: str) -> bool:
@@ -276,10 +254,6 @@ def _visible(graph: DiscoveredGraph, ends: dict[tuple[str, str], str], x: str, y
     return False
 
 
-_QUESTIONS = 20_000  # put to a test at once
-Question = tuple[int, int, tuple[int, ...]]
-
-
 class Fci(ConditionalSearch):
     """FCI: hidden common causes are allowed.
 
@@ -288,6 +262,7 @@ class Fci(ConditionalSearch):
     """
 
     hidden_causes: ClassVar[HiddenCauses] = "hidden_causes_leave_traces"
+    graph_kind = "pag"
 
     kind: Literal["fci"] = Field(
         "fci", description="FCI; a feature that may share a hidden cause with the target stays fixed as well."
@@ -308,80 +283,73 @@ class Fci(ConditionalSearch):
         hidden = dict.fromkeys(possibly_confounded_with(pag, target), tie)
         return Ties(tied=hidden | dict(found.tied), notes=(*found.notes, *pag.notes))
 
-    def search(
-        self,
-        test: ConditionalTest,
-        names: Sequence[str],
-        *,
-        noise: Sequence[str] = (),
-        separator: Separator = "strongest",
-    ) -> DiscoveredGraph:
-        """The PAG of the columns that a test knows by position, in the order of their names."""
-        columns = checked_names(names)
-        constraints = Constraints.of(self.knowledge, columns, noise=noise)
-        loose = constraints.with_hidden_causes()
-        budget = self.budget_for(test)
-        skeleton = skeleton_of(
-            test,
-            len(columns),
-            alpha=self.alpha,
-            max_depth=self.max_depth,
-            budget=budget,
-            separator=separator,
-            constraints=loose,
-        )
-        skeleton, beyond = _search_beyond(test, skeleton, self, loose)
-        triples = self.triples(skeleton, test, loose)
-        marks = circles(skeleton.adjacent)
+    def _limits(self, constraints: Constraints) -> Constraints:
+        return constraints.with_hidden_causes()
+
+    def _orient(
+        self, names: tuple[str, ...], skeleton: Skeleton, test: ConditionalTest, constraints: Constraints
+    ) -> Oriented:
+        limits = self._limits(constraints)
+        skeleton, stopped = _search_beyond(test, skeleton, self, limits)
+        triples = self.triples(skeleton, test, limits)
+        marks = skeleton.adjacent.astype(np.int8) * np.int8(CIRCLE)
         known = mark_known(marks, constraints)
         refuted = mark_colliders(marks, triples.colliders)
         apply_rules(marks, replace(triples, ambiguous=triples.ambiguous | refuted), skeleton.separating)
-        return DiscoveredGraph(
-            method="fci",
-            kind="pag",
-            names=columns,
-            edges=tuple(_edges(columns, marks, skeleton, known)),
-            alpha=self.alpha,
-            tests=skeleton.tests + triples.tests,
-            depth_reached=skeleton.depth_reached,
-            budget_hit=skeleton.budget_hit or triples.fell_back,
-            notes=tuple(_notes(columns, skeleton, triples, refuted, budget, beyond=beyond)),
-            evidence=skeleton,
-        )
+        notes: list[Note] = []
+        if stopped:
+            notes.append(Note(code="budget_beyond", amount=self.budget_for(test)))
+        elif skeleton.budget_hit:
+            notes.append(Note(code="budget", amount=self.budget_for(test), depth=skeleton.depth_reached + 1))
+        if triples.fell_back:
+            notes.append(Note(code="arrowheads_by_cutting_set"))
+        notes += [Note(code="overruled", names=(names[k], names[i], names[j])) for i, k, j in sorted(refuted)]
+        return skeleton, triples, _links(marks, known), notes
 
 
 def _search_beyond(
     test: ConditionalTest, skeleton: Skeleton, settings: Fci, constraints: Constraints
 ) -> tuple[Skeleton, bool]:
     """Cuts links with sets from beyond the neighbours; and whether that search was cut short by the budget."""
-    budget = settings.budget_for(test)
     if skeleton.budget_hit or skeleton.depth_reached < 0:
         return skeleton, False
     reach = _possible_d_sep(test, skeleton, settings, constraints)
     adjacent, p_values, sizes = skeleton.adjacent.copy(), skeleton.p_values.copy(), skeleton.statistics.copy()
     cut: dict[tuple[int, int], tuple[int, ...]] = {}
     tests, depth = skeleton.tests, skeleton.depth_reached
+
+    def searched(*, stopped: bool) -> tuple[Skeleton, bool]:
+        found = replace(
+            skeleton,
+            adjacent=read_only(adjacent),
+            separating=skeleton.separating.with_sets(cut),
+            p_values=read_only(p_values),
+            statistics=read_only(sizes),
+            depth_reached=depth,
+            tests=tests,
+            budget_hit=stopped,
+        )
+        return found, stopped
+
     for size in range(1, settings.max_depth + 1):
         questions = _questions(np.triu(adjacent & ~constraints.always_linked), skeleton, reach, size)
         best: dict[tuple[int, int], tuple[float, float, tuple[int, ...]]] = {}
-        while batch := list(islice(questions, _QUESTIONS)):
-            if tests + len(batch) > budget:
-                return _after(skeleton, (adjacent, p_values, sizes), cut, tests, depth, stopped=True), True
+        while batch := list(islice(questions, QUESTIONS)):
+            if tests + len(batch) > settings.budget_for(test):
+                return searched(stopped=True)
             tests += len(batch)
             depth = max(depth, size)
-            asked = np.array([(i, j, *held) for i, j, held in batch], dtype=np.int64)
-            found, p = ask_all(test, asked[:, 0], asked[:, 1], asked[:, 2:])
-            for (i, j, held), value, statistic in zip(batch, p.tolist(), found.tolist(), strict=True):
-                if (i, j) not in best or value > best[i, j][0]:
-                    best[i, j] = (value, statistic, held)
-        for (i, j), (value, statistic, held) in best.items():
-            if value > p_values[i, j]:
-                p_values[i, j] = p_values[j, i] = value
+            for (i, j, held), p, statistic in answers(test, batch):
+                if (i, j) not in best or p > best[i, j][0]:
+                    best[i, j] = (p, statistic, held)
+        for (i, j), (p, statistic, held) in best.items():
+            if p > p_values[i, j]:
+                p_values[i, j] = p_values[j, i] = p
                 sizes[i, j] = sizes[j, i] = statistic
-            if value > settings.alpha:
+            if p > settings.alpha:
                 adjacent[i, j] = adjacent[j, i] = False
                 cut[i, j] = held
-    return _after(skeleton, (adjacent, p_values, sizes), cut, tests, depth, stopped=False), False
+    return searched(stopped=False)
 
 
 def _possible_d_sep(
@@ -417,44 +385,12 @@ def _questions(links: BoolArray, skeleton: Skeleton, reach: list[list[int]], siz
         yield from ((i, j, held) for held in sorted(sets))
 
 
-def _after(
-    skeleton: Skeleton,
-    matrices: tuple[BoolArray, Array, Array],
-    cut: dict[tuple[int, int], tuple[int, ...]],
-    tests: int,
-    depth: int,
-    *,
-    stopped: bool,
-) -> Skeleton:
-    """The skeleton with the links, p-values and statistics as the second search leaves them."""
-    adjacent, p_values, sizes = matrices
-    empty, sets = skeleton.separating.parts()
-    return Skeleton(
-        adjacent=read_only(adjacent),
-        separating=SeparatingSets(empty, {**sets, **cut}),
-        p_values=read_only(p_values),
-        statistics=read_only(sizes),
-        depth_reached=depth,
-        tests=tests,
-        budget_hit=stopped,
-    )
-
-
-def _edges(
-    names: tuple[str, ...], marks: Marks, skeleton: Skeleton, known: set[tuple[int, int]]
-) -> Iterator[FoundEdge]:
+def _links(marks: Marks, known: set[tuple[int, int]]) -> Iterator[tuple[tuple[int, int], EdgeMark, bool]]:
     for i, j in zip(*(ends.tolist() for ends in np.nonzero(np.triu(marks != NONE))), strict=True):
         # The weaker mark goes to the left: a tail or a circle before an arrowhead, a circle before a tail.
         turned = (marks[j, i] == ARROW and marks[i, j] != ARROW) or (marks[i, j] == CIRCLE and marks[j, i] != CIRCLE)
         a, b = (j, i) if turned else (i, j)
-        yield FoundEdge(
-            first=names[a],
-            second=names[b],
-            mark=_MARKS[int(marks[b, a]), int(marks[a, b])],
-            p_value=float(skeleton.p_values[i, j]),
-            statistic=float(skeleton.statistics[i, j]),
-            by_knowledge=(i, j) in known or (j, i) in known,
-        )
+        yield (a, b), _MARKS[int(marks[b, a]), int(marks[a, b])], (i, j) in known or (j, i) in known
 
 
 _MARKS: dict[tuple[int, int], EdgeMark] = {
@@ -465,16 +401,3 @@ _MARKS: dict[tuple[int, int], EdgeMark] = {
     (3, 2): "->",
     (3, 3): "--",
 }
-
-
-def _notes(
-    names: tuple[str, ...], skeleton: Skeleton, triples: Triples, refuted: set[Triple], budget: int, *, beyond: bool
-) -> Iterator[Note]:
-    if beyond:
-        yield Note(code="budget_beyond", amount=budget)
-    elif skeleton.budget_hit:
-        yield Note(code="budget", amount=budget, depth=skeleton.depth_reached + 1)
-    if triples.fell_back:
-        yield Note(code="arrowheads_by_cutting_set")
-    for i, k, j in sorted(refuted):
-        yield Note(code="overruled", names=(names[k], names[i], names[j]))

@@ -17,17 +17,17 @@ columns, the target last. The arrows never run in a circle.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
 
 from crda_spec.discovery._protocol import DiscoveredGraph, FoundEdge, Stability
 from crda_spec.discovery.fci import possibly_confounded_with
-from crda_spec.discovery.orient import in_circles
+from crda_spec.discovery.pc import in_circles
 from crda_spec.errors import Complaint, GraphError, show
 from crda_spec.records import DrawnGraph, EdgeMark
-from crda_spec.scm.graph import CausalGraph, Edge
+from crda_spec.scm.graph import CanonicalDag, CausalGraph, Edge
 
 Pair = tuple[str, str]
 Agreement = Literal[
@@ -47,25 +47,30 @@ class Comparison:
         return self.found[edge.first, edge.second]
 
 
-def compare(found: DiscoveredGraph, declared: CausalGraph) -> Comparison:
+def compare(search: DiscoveredGraph, declared: CausalGraph) -> Comparison:
     """Compares link by link, over the columns that were searched.
 
     What was not searched (a latent node, a column that is no feature) is projected out of the declared graph: a chain
     through it counts as an arrow, and a common cause among it as a hidden cause.
     """
-    arrows, ties = _projected(declared, found.names)
-    linked = {frozenset((edge.first, edge.second)) for edge in found.edges}
+    dag, place = declared.dag, {name: position for position, name in enumerate(search.names)}
+    ends = {name: sorted(_reached(dag, name, place), key=place.__getitem__) for name in dag.names}
+    arrows = [(name, end) for name in search.names for end in ends.get(name, ())]
+    unsearched = (ends[name] for name in dag.names if name not in place and name != declared.noise)
+    pairs = {pair for caused in unsearched for pair in combinations(caused, 2)}
+    ties = sorted(pairs, key=lambda pair: (place[pair[0]], place[pair[1]]))
+    linked = {frozenset((edge.first, edge.second)) for edge in search.edges}
     unseen = [f"{a} -> {b}" for a, b in arrows if frozenset((a, b)) not in linked]
     unseen += [f"{a} <-> {b}" for a, b in ties if frozenset((a, b)) not in linked]
     known = frozenset(arrows), frozenset(frozenset(pair) for pair in ties)
     return Comparison(
-        found={(edge.first, edge.second): _agreement(found, edge, *known) for edge in found.edges},
+        found={(edge.first, edge.second): _agreement(search, edge, *known) for edge in search.edges},
         unseen=tuple(unseen),
     )
 
 
 def _agreement(
-    found: DiscoveredGraph, edge: FoundEdge, arrows: frozenset[Pair], ties: frozenset[frozenset[str]]
+    search: DiscoveredGraph, edge: FoundEdge, arrows: frozenset[Pair], ties: frozenset[frozenset[str]]
 ) -> Agreement:
     forward, back = (edge.first, edge.second) in arrows, (edge.second, edge.first) in arrows
     hidden = frozenset((edge.first, edge.second)) in ties
@@ -75,37 +80,19 @@ def _agreement(
         if forward or (hidden and edge.mark == "o->"):
             return "same"
         return "other direction" if back else "as a hidden cause"
-    if edge.mark == "<->" and found.kind == "pag":
+    if edge.mark == "<->" and search.kind == "pag":
         return "same" if hidden else "as an arrow"
     return "direction open" if forward or back else "as a hidden cause"
 
 
-def _projected(graph: CausalGraph, names: Sequence[str]) -> tuple[list[Pair], list[Pair]]:
-    """The arrows and the hidden common causes among some columns, in the order of the columns."""
-    dag, place = graph.dag, {name: position for position, name in enumerate(names)}
-    arrows = [(name, end) for name in names for end in _reached(graph, name, place) if name in dag.index]
-    ties: set[Pair] = set()
-    for name in dag.names:
-        if name not in place and name != graph.noise:
-            ends = sorted(_reached(graph, name, place), key=place.__getitem__)
-            ties.update(combinations(ends, 2))
-    arrows.sort(key=lambda pair: (place[pair[0]], place[pair[1]]))
-    return arrows, sorted(ties, key=lambda pair: (place[pair[0]], place[pair[1]]))
-
-
-def _reached(graph: CausalGraph, start: str, searched: Mapping[str, int]) -> set[str]:
+def _reached(dag: CanonicalDag, start: str, searched: Collection[str]) -> set[str]:
     """The searched columns that a node causes directly or through nodes that were not searched."""
-    dag = graph.dag
-    found, seen, todo = set[str](), {start}, [start]
-    while todo:
-        for child in dag.children[dag.index[todo.pop()]]:
-            name = dag.names[child]
-            if name in searched:
-                found.add(name)
-            elif name not in seen:
-                seen.add(name)
-                todo.append(name)
-    return found - {start}
+    caused, queue = set[str](), [start]
+    for node in queue:  # grows while it is read
+        new = {dag.names[child] for child in dag.children[dag.index[node]]} - caused
+        caused |= new
+        queue += [name for name in new if name not in searched]
+    return {name for name in caused if name in searched}
 
 
 # Why the direction of an edge is a guess.
@@ -156,37 +143,38 @@ class _Links:
 
     @classmethod
     def of(cls, found: DiscoveredGraph) -> _Links:
-        arrows: list[Pair] = []
-        doubts: dict[Pair, Guess] = {}
         undecided: dict[Pair, Guess] = {}
+        arrows: dict[Pair, Guess | None] = {}
         for edge in found.edges:
             pair = (edge.first, edge.second)
             if edge.mark in ("->", "o->"):
-                arrows.append(pair)
-                why = _doubt(found, edge)
-                if why:
-                    doubts[pair] = why
+                arrows[pair] = _doubt(found, edge)
             elif edge.mark != "<->":
-                undecided[pair] = _why_open(found, edge)
+                in_pag: Guess = "open_or_hidden" if edge.mark == "o-o" else "selected"
+                undecided[pair] = "open" if found.kind == "cpdag" else in_pag
         conflicts: dict[Pair, Guess] = dict.fromkeys(found.conflicted, "conflict")
-        for pair in _circular(arrows, found.names):
-            arrows.remove(pair)
-            doubts.pop(pair, None)
-            conflicts[pair] = "circle"
+        # `o->` of a noisy search can bring about arrows in a directed circle.
+        place = {name: position for position, name in enumerate(found.names)}
+        circular = in_circles([(place[a], place[b]) for a, b in arrows], len(place))
+        conflicts |= {(a, b): "circle" for a, b in arrows if (place[a], place[b]) in circular}
         return cls(
-            arrows=tuple(arrows), hidden=found.confounded, undecided=undecided, conflicts=conflicts, doubts=doubts
+            arrows=tuple(pair for pair in arrows if pair not in conflicts),
+            hidden=found.confounded,
+            undecided=undecided,
+            conflicts=conflicts,
+            doubts={pair: why for pair, why in arrows.items() if why and pair not in conflicts},
         )
 
     def ordered(self, names: Sequence[str], target: str) -> tuple[dict[str, int], bool]:
         """Where each column stands, causes first, and whether only the order of the columns could tell."""
         wish = [target, *(name for name in reversed(names) if name != target)]  # effects first
         order = _effects_first(wish, self.arrows, tuple(self.undecided), self.hidden)
-        if order is not None:
-            return _places(order), False
-        order = _effects_first(wish, self.arrows, (), ())
+        by_order = order is None
+        if order is None:
+            order = _effects_first(wish, self.arrows, (), ())
         if order is None:  # pragma: no cover - arrows in a circle were taken out
             raise AssertionError("the arrows run in a circle")
-        return _places(order), True
+        return {name: place for place, name in enumerate(reversed(order))}, by_order
 
 
 def _doubt(found: DiscoveredGraph, edge: FoundEdge) -> Guess | None:
@@ -196,23 +184,6 @@ def _doubt(found: DiscoveredGraph, edge: FoundEdge) -> Guess | None:
     if found.kind == "pag" and edge.first in possibly_confounded_with(found, edge.second):
         return "hidden_too"
     return None
-
-
-def _why_open(found: DiscoveredGraph, edge: FoundEdge) -> Guess:
-    if found.kind == "cpdag":
-        return "open"
-    return "open_or_hidden" if edge.mark == "o-o" else "selected"
-
-
-def _circular(arrows: Sequence[Pair], names: Sequence[str]) -> list[Pair]:
-    """The arrows in a directed circle, which `o->` of a noisy search can bring about."""
-    place = {name: position for position, name in enumerate(names)}
-    found = in_circles([(place[a], place[b]) for a, b in arrows], len(names))
-    return [(a, b) for a, b in arrows if (place[a], place[b]) in found]
-
-
-def _places(effects_first: Sequence[str]) -> dict[str, int]:
-    return {name: place for place, name in enumerate(reversed(effects_first))}
 
 
 def _effects_first(
@@ -269,14 +240,12 @@ class Findings:
     def drawn(self) -> DrawnGraph:
         """The picture: a conflict is drawn as a link whose direction nobody knows."""
         names = [name for name in self.graph.names if name != self.target]
+        shown: dict[EdgeMark, EdgeMark] = {"<->": "--"} if self.graph.kind == "cpdag" else {}
         return DrawnGraph(
             nodes=(*((name, "feature") for name in names), (self.target, "target")),
-            edges=tuple((edge.first, edge.second, self._mark(edge.mark)) for edge in self.graph.edges),
+            edges=tuple((edge.first, edge.second, shown.get(edge.mark, edge.mark)) for edge in self.graph.edges),
         )
 
     def draft(self) -> GraphDraft:
         """The graph with every link directed, to be checked by an expert and declared."""
         return declarable(self.graph, target=self.target)
-
-    def _mark(self, mark: EdgeMark) -> EdgeMark:
-        return "--" if mark == "<->" and self.graph.kind == "cpdag" else mark

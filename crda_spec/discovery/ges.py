@@ -10,8 +10,8 @@ import numpy as np
 from pydantic import Field
 
 from crda_spec.discovery._protocol import DiscoveredGraph, FoundEdge, Search, Stability, checked_names
-from crda_spec.discovery.conditional import tidy
 from crda_spec.errors import Complaint, DataError
+from crda_spec.independence.conditional import tidy
 from crda_spec.independence.correlation import correlation_matrix
 from crda_spec.records import Array, Column, ColumnType, EdgeMark, IntArray, Note
 
@@ -67,7 +67,9 @@ def _independent(x: Array, types: Sequence[ColumnType]) -> IntArray:
         values = x[:, place]
         constant = len(np.unique(values)) < 2
         if kind == "category":
-            copied = any(types[k] == "category" and _same_groups(values, x[:, k]) for k in kept)
+            # A copy divides the rows in the same way.
+            pairs = (np.unique(x[:, [place, k]], axis=0) for k in kept if types[k] == "category")
+            copied = any(len(both) == len(np.unique(values)) == len(np.unique(both[:, 1])) for both in pairs)
         else:
             copied = left[place, place] <= _DETERMINED
         if constant or copied:
@@ -76,12 +78,6 @@ def _independent(x: Array, types: Sequence[ColumnType]) -> IntArray:
         if kind != "category":
             left = left - np.outer(left[:, place], left[place]) / left[place, place]
     return np.array(kept, dtype=np.int64)
-
-
-def _same_groups(a: Array, b: Array) -> bool:
-    """Whether two categories divide the rows in the same way."""
-    groups = len(np.unique(np.column_stack([a, b]), axis=0))
-    return groups == len(np.unique(a)) == len(np.unique(b))
 
 
 def _search(x: Array, types: Sequence[ColumnType]) -> dict[tuple[int, int], EdgeMark]:

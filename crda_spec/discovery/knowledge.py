@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -11,8 +12,9 @@ import numpy.typing as npt
 from pydantic import Field
 
 from crda_spec.errors import Complaint, SpecError, did_you_mean, show
+from crda_spec.records import read_only
 from crda_spec.scm.formats import parse_edges
-from crda_spec.scm.graph import Edge
+from crda_spec.scm.graph import Edge, shortest_route
 from crda_spec.strict import ColumnName, EdgeText, Strict
 
 BoolArray = npt.NDArray[np.bool_]
@@ -101,12 +103,9 @@ def _unknown_names(knowledge: Knowledge, names: Sequence[str]) -> Iterator[Compl
     known = set(names)
     for name, place in _written(knowledge):
         if name not in known:
-            yield Complaint(
-                code="unknown-column",
-                what=f"{show(name)} is not among the columns that are searched",
-                hint=did_you_mean(name, names, otherwise="the columns are"),
-                path=place,
-            )
+            what = f"{show(name)} is not among the columns that are searched"
+            hint = did_you_mean(name, names, otherwise="the columns are")
+            yield Complaint(code="unknown-column", what=what, hint=hint, path=place)
 
 
 def _tier_complaints(knowledge: Knowledge) -> Iterator[Complaint]:
@@ -115,12 +114,8 @@ def _tier_complaints(knowledge: Knowledge) -> Iterator[Complaint]:
     for level, members in enumerate(knowledge.tiers):
         for place, name in enumerate(members):
             if name in first:
-                yield Complaint(
-                    code="two-tiers",
-                    what=f"{show(name)} is already in tier {first[name]}",
-                    hint="keep it in one tier",
-                    path=f"{PATH}.tiers.{level}.{place}",
-                )
+                what, path = f"{show(name)} is already in tier {first[name]}", f"{PATH}.tiers.{level}.{place}"
+                yield Complaint(code="two-tiers", what=what, hint="keep it in one tier", path=path)
             first.setdefault(name, level)
 
 
@@ -153,39 +148,17 @@ def _clash(edge: Edge, against: str, hint: str) -> Complaint:
 
 def _circle_complaints(knowledge: Knowledge) -> Iterator[Complaint]:
     """Required edges hold no circle: one complaint for each edge that closes one over earlier edges."""
-    kept: list[tuple[str, str]] = []
+    effects: defaultdict[str, list[str]] = defaultdict(list)
     for edge in knowledge.edges.required:
-        tail, head = edge.tail, edge.head
-        if tail == head:
+        if edge.tail == edge.head:
             continue
-        back = _way(kept, head, tail)
+        back = shortest_route(effects.__getitem__, edge.head, edge.tail)
         if back:
-            circle = " -> ".join((tail, *back))
-            yield Complaint(
-                code="knowledge-circle",
-                what=f"the required edges run in a circle: {circle}",
-                hint="remove or turn round one of them",
-                path=edge.path,
-            )
+            what = f"the required edges run in a circle: {' -> '.join((edge.tail, *back))}"
+            hint = "remove or turn round one of them"
+            yield Complaint(code="knowledge-circle", what=what, hint=hint, path=edge.path)
         else:
-            kept.append((tail, head))
-
-
-def _way(edges: Iterable[tuple[str, str]], start: str, end: str) -> tuple[str, ...]:
-    """A shortest way along the edges, both ends included; empty when there is none."""
-    children: dict[str, list[str]] = {}
-    for tail, head in edges:
-        children.setdefault(tail, []).append(head)
-    ways: list[tuple[str, ...]] = [(start,)]
-    seen = {start}
-    for way in ways:  # grows while it is read: breadth first
-        if way[-1] == end:
-            return way
-        for child in children.get(way[-1], ()):
-            if child not in seen:
-                seen.add(child)
-                ways.append((*way, child))
-    return ()
+            effects[edge.tail].append(edge.head)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -228,7 +201,7 @@ class Constraints:
                 may[here[head], here[tail]] = False
         np.fill_diagonal(may, val=False)
         severed |= ~(may | may.T) & (exogenous[:, None] | exogenous[None, :])
-        return cls(*(read_only_mask(mask) for mask in (may, required, exogenous, severed)))
+        return cls(*(read_only(mask) for mask in (may, required, exogenous, severed)))
 
     @property
     def never_linked(self) -> BoolArray:
@@ -248,14 +221,4 @@ class Constraints:
         """
         free = ~self.severed
         np.fill_diagonal(free, val=False)
-        return Constraints(read_only_mask(free), self.required, self.exogenous, self.severed)
-
-    def one_way(self, i: int, j: int) -> bool:
-        """Whether knowledge alone decides that a link of the two reads i -> j."""
-        return bool(self.may_cause[i, j] and not self.may_cause[j, i])
-
-
-def read_only_mask(mask: BoolArray) -> BoolArray:
-    """The same mask, closed for writing."""
-    mask.setflags(write=False)
-    return mask
+        return Constraints(read_only(free), self.required, self.exogenous, self.severed)

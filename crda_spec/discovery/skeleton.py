@@ -22,24 +22,31 @@ from typing import Literal
 
 import numpy as np
 
-from crda_spec.discovery.conditional import (
+from crda_spec.discovery.knowledge import BoolArray, Constraints
+from crda_spec.independence.conditional import (
     ConditionalTest,
     PartialCorrelation,
-    Weakest,
     ask_all,
     sizes_and_p_values,
     tidy,
     weakest,
 )
-from crda_spec.discovery.knowledge import BoolArray, Constraints
 from crda_spec.independence.correlation import fisher_z
 from crda_spec.records import Array, IntArray, read_only
 
 DEFAULT_DEPTH = 3
 DEFAULT_BUDGET = 50_000_000  # tests: about a second or two of partial correlations
-_QUESTIONS = 20_000  # put to a batched test at once
+QUESTIONS = 20_000  # put to a test at once
 
 Separator = Literal["strongest", "union"]
+Question = tuple[int, int, tuple[int, ...]]  # columns i and j, and the columns that are held fixed
+
+
+def answers(test: ConditionalTest, batch: Sequence[Question]) -> Iterator[tuple[Question, float, float]]:
+    """Each question, its p-value and its statistic; all questions hold equally many columns fixed."""
+    asked = np.array([(i, j, *held) for i, j, held in batch], dtype=np.int64)
+    sizes, p_values = ask_all(test, asked[:, 0], asked[:, 1], asked[:, 2:])
+    return zip(batch, p_values.tolist(), sizes.tolist(), strict=True)
 
 
 class SeparatingSets(Mapping[tuple[int, int], tuple[int, ...]]):
@@ -72,9 +79,9 @@ class SeparatingSets(Mapping[tuple[int, int], tuple[int, ...]]):
     def __len__(self) -> int:
         return int(np.count_nonzero(self._empty)) + len(self._sets)
 
-    def parts(self) -> tuple[BoolArray, dict[tuple[int, int], tuple[int, ...]]]:
-        """The matrix and the other pairs, for whoever adds to them."""
-        return self._empty, dict(self._sets)
+    def with_sets(self, sets: Mapping[tuple[int, int], tuple[int, ...]]) -> SeparatingSets:
+        """These, and more pairs."""
+        return SeparatingSets(self._empty, {**self._sets, **sets})
 
     def of(self, i: int, j: int) -> tuple[int, ...] | None:
         """The set that cut the link of two columns in either order; None when no test did."""
@@ -139,7 +146,14 @@ class LinkSearch:
                 return
             self.tests += cost
             self.depth = depth
-            self._search_depth(depth)
+            # The strongest evidence against each link is found, then all are cut at once, so that no order matters.
+            unions: dict[tuple[int, int], set[int]] = {}
+            if depth == 0:
+                self._cut_marginal()
+            elif isinstance(self.test, PartialCorrelation):
+                self._cut(self._partial(self.test, depth, unions), unions)
+            else:
+                self._cut(self._asked(depth, unions), unions)
 
     def _open_links(self) -> BoolArray:
         """The links that tests may cut."""
@@ -162,17 +176,6 @@ class LinkSearch:
             (b * comb(q - 1, depth) if b else 0) + (m - b) * comb(q, depth)
             for m, q, b in zip(degree, size, both, strict=True)
         )
-
-    def _search_depth(self, depth: int) -> None:
-        """Finds the strongest evidence against each link, then cuts at once, so that no order matters."""
-        if depth == 0:
-            self._cut_marginal()
-            return
-        unions: dict[tuple[int, int], set[int]] = {}
-        if isinstance(self.test, PartialCorrelation):
-            self._cut(self._partial(self.test, depth, unions), unions)
-        else:
-            self._cut(self._asked(depth, unions), unions)
 
     def _cut_marginal(self) -> None:
         """Every open link without a set, each pair once: the step that nearly all links of a sparse graph end in."""
@@ -205,17 +208,17 @@ class LinkSearch:
             found = weakest(test, centre, around, given, depth, self.alpha if self.separator == "union" else None)
             size, p = sizes_and_p_values(found.squares.ravel(), test.n, depth)
             parts.append(_Found(np.repeat(centre, m), around.ravel(), p, size, found.sets.reshape(-1, depth)))
-            _collect(unions, centre, around, given, found)
+            for at, place, member in zip(*np.nonzero(found.union), strict=True) if found.union is not None else ():
+                pair = sorted((int(centre[at]), int(around[at, place])))
+                unions.setdefault((pair[0], pair[1]), set()).add(int(given[at, member]))
         return _Found(*(np.concatenate([getattr(part, name) for part in parts]) for name in _Found.__slots__))
 
     def _asked(self, depth: int, unions: dict[tuple[int, int], set[int]]) -> _Found:
         """The path for any test: each set of either end once, in lexicographic order, a link's first best set kept."""
         best: dict[tuple[int, int], tuple[float, float, tuple[int, ...]]] = {}
         questions = self._questions(depth)
-        while batch := list(islice(questions, _QUESTIONS)):
-            asked = np.array([(i, j, *held) for i, j, held in batch], dtype=np.int64)
-            sizes, p_values = ask_all(self.test, asked[:, 0], asked[:, 1], asked[:, 2:])
-            for (i, j, held), p, size in zip(batch, p_values.tolist(), sizes.tolist(), strict=True):
+        while batch := list(islice(questions, QUESTIONS)):
+            for (i, j, held), p, size in answers(self.test, batch):
                 if p > self.alpha and self.separator == "union":
                     unions.setdefault((i, j), set()).update(held)
                 if (i, j) not in best or p > best[i, j][0]:
@@ -225,7 +228,7 @@ class LinkSearch:
         sets = np.array([held for _, _, held in best.values()], dtype=np.int64).reshape(-1, depth)
         return _Found(pairs[:, 0], pairs[:, 1], numbers[:, 0], numbers[:, 1], sets)
 
-    def _questions(self, depth: int) -> Iterator[tuple[int, int, tuple[int, ...]]]:
+    def _questions(self, depth: int) -> Iterator[Question]:
         """Every pair i < j with an open link and every set that one of its ends allows."""
         made_of = self._candidates()
         centres = set(self.centres)
@@ -251,17 +254,6 @@ class LinkSearch:
         pairs = list(zip(np.minimum(i, j).tolist(), np.maximum(i, j).tolist(), strict=True))
         self.separating.update(zip(pairs, map(tuple, sets[cut].tolist()), strict=True))
         self.separating.update((pair, tuple(sorted(unions[pair]))) for pair in pairs if pair in unions)
-
-
-def _collect(
-    unions: dict[tuple[int, int], set[int]], centre: IntArray, around: IntArray, given: IntArray, found: Weakest
-) -> None:
-    """Adds the members of all separating sets, when they were asked for."""
-    if found.union is None:
-        return
-    for at, place, member in zip(*np.nonzero(found.union), strict=True):
-        i, j = int(centre[at]), int(around[at, place])
-        unions.setdefault((min(i, j), max(i, j)), set()).add(int(given[at, member]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -290,32 +282,6 @@ class Neighbours:
     budget_hit: bool
 
 
-def pc_skeleton(
-    correlation: Array,
-    n: int,
-    *,
-    alpha: float,
-    max_depth: int = DEFAULT_DEPTH,
-    budget: int = DEFAULT_BUDGET,
-    separator: Separator = "strongest",
-    constraints: Constraints | None = None,
-) -> Skeleton:
-    """The skeleton of all columns.
-
-    correlation: (d, d).  n: the rows it was computed from.  alpha: links with a p-value above it are cut.
-    max_depth: the largest set that a test conditions on.  budget: the number of tests that may be spent.
-    """
-    return skeleton_of(
-        PartialCorrelation.of(correlation, n),
-        len(correlation),
-        alpha=alpha,
-        max_depth=max_depth,
-        budget=budget,
-        separator=separator,
-        constraints=constraints,
-    )
-
-
 def skeleton_of(
     test: ConditionalTest,
     d: int,
@@ -326,7 +292,11 @@ def skeleton_of(
     separator: Separator = "strongest",
     constraints: Constraints | None = None,
 ) -> Skeleton:
-    """The skeleton of d columns by any test; see `pc_skeleton` for the arguments."""
+    """The skeleton of d columns.
+
+    alpha: links with a p-value above it are cut.  max_depth: the largest set that a test conditions on.
+    budget: the number of tests that may be spent.
+    """
     search = LinkSearch(test, d, alpha=alpha, separator=separator, constraints=constraints)
     search.run(max_depth, budget)
     return Skeleton(
@@ -352,13 +322,21 @@ def neighbours(
     """The neighbours of one column, without the skeleton of the rest.
 
     Only sets among the column's own current neighbours are tried, where the full search also tries those of the
-    other end: a few links more may stay. See `pc_skeleton` for the arguments.
+    other end: a few links more may stay. See `skeleton_of` for the arguments.
     """
     d = len(correlation)
     target = range(d)[target_index]
     others = np.delete(np.arange(d), target)
     if not len(others) or n <= 3 or max_depth < 0 or len(others) > budget:
-        return _untested(target, others, budget_hit=len(others) > budget and n > 3)
+        return Neighbours(  # every link stays, because nothing could be tested
+            target=target,
+            linked=tuple(others.tolist()),
+            separating=MappingProxyType({}),
+            p_values=read_only(np.zeros(d)),
+            depth_reached=-1,
+            tests=0,
+            budget_hit=len(others) > budget and n > 3,
+        )
     p_values = np.zeros(d)
     # Without sets only one row of the matrix counts; with them, only columns that still have a link.
     row = (np.asarray(correlation[target], dtype=np.float64) + np.asarray(correlation)[:, target]) / 2.0
@@ -379,17 +357,4 @@ def neighbours(
         depth_reached=search.depth,
         tests=search.tests,
         budget_hit=search.budget_hit,
-    )
-
-
-def _untested(target: int, others: IntArray, *, budget_hit: bool) -> Neighbours:
-    """Every link stays, because nothing could be tested."""
-    return Neighbours(
-        target=target,
-        linked=tuple(others.tolist()),
-        separating=MappingProxyType({}),
-        p_values=read_only(np.zeros(len(others) + 1)),
-        depth_reached=-1,
-        tests=0,
-        budget_hit=budget_hit,
     )

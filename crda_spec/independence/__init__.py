@@ -14,11 +14,9 @@ from crda_spec.independence._protocol import (
     numbers,
 )
 from crda_spec.independence.correlation import Pearson, Spearman, correlation_matrix, fisher_z
-from crda_spec.independence.distance import Distance
+from crda_spec.independence.dependence import Distance, Hsic, MutualInformation
 from crda_spec.independence.gcm import Gcm, GcmResult
-from crda_spec.independence.hsic import Hsic
 from crda_spec.independence.joint import JointCheck, JointResult
-from crda_spec.independence.mutual_information import MutualInformation
 
 __all__ = [
     "ADJUSTMENTS",

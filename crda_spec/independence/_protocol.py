@@ -7,7 +7,7 @@ of many tests adjusted so that one threshold serves them all.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
@@ -64,7 +64,9 @@ def screened(x: Array, z: Array, test: Callable[[Array, Array], Evidence]) -> Sc
     d = x.shape[1]
     statistic, p_value = np.zeros(d), np.ones(d)
     rows, permutations = np.zeros(d, dtype=np.int64), np.zeros(d, dtype=np.int64)
-    for columns, present in _patterns(np.isfinite(x) & np.isfinite(z)[:, None]):
+    masks, pattern = np.unique(np.isfinite(x) & np.isfinite(z)[:, None], axis=1, return_inverse=True)
+    for number, present in enumerate(masks.T):  # nearly always one pattern for all
+        columns = np.flatnonzero(pattern.reshape(-1) == number)
         rows[columns] = present.sum()
         if present.sum() < LEAST_ROWS:
             continue
@@ -76,15 +78,6 @@ def screened(x: Array, z: Array, test: Callable[[Array, Array], Evidence]) -> Sc
             asked = columns[varies]
             statistic[asked], p_value[asked], permutations[asked] = test(np.ascontiguousarray(a[:, varies]), b)
     return ScreenResult(statistic, p_value, rows, permutations)
-
-
-def _patterns(present: BoolArray) -> Iterator[tuple[IntArray, BoolArray]]:
-    """Columns that miss the same rows, with the rows that they have: nearly always one pattern for all."""
-    if not present.shape[1]:
-        return
-    masks, pattern = np.unique(present, axis=1, return_inverse=True)
-    for number in range(masks.shape[1]):
-        yield np.flatnonzero(pattern.reshape(-1) == number), masks[:, number]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -186,16 +179,6 @@ _FIRST_ROUND = 4  # shuffles before the first look; each later round doubles wha
 _ROUNDING = 1e-9  # a shuffled statistic this close to the observed one (relatively) counts as equal to it
 
 
-def drawn_seed(rng: np.random.Generator) -> int:
-    """One seed for a whole table, so that each feature meets the same shuffles whatever stands beside it."""
-    return int(rng.integers(2**62))
-
-
-def near(p_value: Array, alpha: float, *, factor: float = 2.0) -> IntArray:
-    """Positions of the p-values that an approximation leaves too close to alpha to decide on."""
-    return np.flatnonzero((p_value >= alpha / factor) & (p_value <= alpha * factor))
-
-
 def shuffled_p_value(
     observed: Array,
     null: Callable[[IntArray, IntArray], Array],
@@ -262,15 +245,13 @@ def adjust(p_values: Array, method: Adjustment) -> Array:
         # m / k is one division, so that the largest p-value, times m / m, stays itself to the last digit.
         ranked = np.minimum.accumulate((ranked * (m / np.arange(1.0, m + 1)))[::-1])[::-1]
     else:
-        raise SpecError(_unknown(method))
+        raise SpecError(
+            Complaint(
+                code="unknown-adjustment",
+                what=f"{show(method)} is no way to adjust p-values",
+                hint=did_you_mean(str(method), ADJUSTMENTS),
+            )
+        )
     adjusted = np.empty(m)
     adjusted[order] = np.minimum(ranked, 1.0)
     return adjusted
-
-
-def _unknown(method: object) -> Complaint:
-    return Complaint(
-        code="unknown-adjustment",
-        what=f"{show(method)} is no way to adjust p-values",
-        hint=did_you_mean(str(method), ADJUSTMENTS),
-    )

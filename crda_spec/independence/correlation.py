@@ -75,15 +75,14 @@ class Spearman(BaseScreen):
     def __call__(self, x: Array, z: Array, *, rng: np.random.Generator | None = None) -> ScreenResult:
         """x: (n, d) features.  z: (n,) residuals.  rng: not used.  Returns d rank correlations and d p-values."""
         del rng
-        return screened(x, z, _rank_correlation)
 
+        def evidence(x: Array, z: Array) -> Evidence:
+            a, b = (standardized(ranks(one), np.ones(one.shape, dtype=np.bool_)) for one in (x, z[:, None]))
+            r = np.clip(a.T @ b[:, 0], -1.0, 1.0)
+            freedom = np.full(len(r), len(x) - 2, dtype=np.int64)
+            return r, correlation_p_value(r, freedom), np.zeros(len(r), dtype=np.int64)
 
-def _rank_correlation(x: Array, z: Array) -> Evidence:
-    a, b = ranks(x), ranks(z[:, None])
-    r = standardized(a, np.ones(a.shape, dtype=np.bool_)).T @ standardized(b, np.ones(b.shape, dtype=np.bool_))[:, 0]
-    r = np.clip(r, -1.0, 1.0)
-    freedom = np.full(len(r), len(x) - 2, dtype=np.int64)
-    return r, correlation_p_value(r, freedom), np.zeros(len(r), dtype=np.int64)
+        return screened(x, z, evidence)
 
 
 def correlation_p_value(r: Array, freedom: IntArray) -> Array:

@@ -5,7 +5,7 @@ mean 0, and the studentised mean of the products is about standard normal (Shah 
 conditional independence testing and the generalised covariance measure"). It suffices that the product of the two
 regressions' errors vanishes faster than 1 / sqrt(n), so one good regression makes up for a poor one.
 
-What is ours. The regressions are ridge regressions on a fixed basis of the given columns (`_gcm_basis`), their strength
+What is ours. The regressions are ridge regressions on a fixed basis of the given columns (`design`), their strength
 chosen by generalised cross-validation. A number's residual enters by its normal score and by the size of that score,
 each made free of the given columns once more: light tails whatever the noise, and a curve (x^2) or a change of spread
 shows in the size where the score itself is blind. A category enters by one column per label. The largest studentised
@@ -20,34 +20,15 @@ columns drive as well, goes unseen.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
-from typing import Protocol
+from functools import cached_property
+from itertools import combinations, product
 
 import numpy as np
 import numpy.typing as npt
 
 from crda_spec.records import Array, Column, IntArray, Table
-
-__all__ = [
-    "Ends",
-    "Gcm",
-    "GcmResult",
-    "Mask",
-    "Query",
-    "Regression",
-    "Residuals",
-    "Ridge",
-    "Scores",
-    "Terms",
-    "design",
-    "normal_scores",
-    "scores_of",
-    "studentised",
-    "terms_of",
-]
-
 
 _KNOTS = (6, 4)  # of the richer and of the plainer spline: 5 and 3 columns
 _MOST_LABELS = 8
@@ -74,19 +55,15 @@ def terms_of(values: Array, *, is_numeric: bool) -> Terms:
         labels = _labels(values)
         return Terms(is_numeric=False, values=values, ends=labels, bases=(labels,), pairings=(labels,))
     linear = _standardized(values)[:, None]
-    ends = np.column_stack([linear, _present_scores(values)])
-    splines = [_spline(linear[:, 0], knots) for knots in _KNOTS]
-    if len(np.unique(values[np.isfinite(values)])) <= _FEW_VALUES:  # a count: each common value may have its own mean
-        splines[0] = np.column_stack([linear, _labels(values)])
-    pairing = np.column_stack([linear, (np.square(ends[:, 1]) - 1.0) / np.sqrt(2.0)])
-    return Terms(is_numeric=True, values=values, ends=ends, bases=(*splines, linear), pairings=(pairing, linear))
-
-
-def _present_scores(values: Array) -> Array:
     known = np.isfinite(values)
     scores = np.full(len(values), np.nan)
     scores[known] = normal_scores(values[known])
-    return scores
+    ends = np.column_stack([linear, scores])
+    splines = [_spline(linear[:, 0], knots) for knots in _KNOTS]
+    if len(np.unique(values[known])) <= _FEW_VALUES:  # a count: each common value may have its own mean
+        splines[0] = np.column_stack([linear, _labels(values)])
+    pairing = np.column_stack([linear, (np.square(ends[:, 1]) - 1.0) / np.sqrt(2.0)])
+    return Terms(is_numeric=True, values=values, ends=ends, bases=(*splines, linear), pairings=(pairing, linear))
 
 
 def design(given: Sequence[Terms], rows: IntArray | None, count: int) -> Array:
@@ -100,27 +77,19 @@ def design(given: Sequence[Terms], rows: IntArray | None, count: int) -> Array:
     room = count / _ROWS_A_TERM
     levels = [[_at(terms.bases, level) for terms in given] for level in range(len(_KNOTS) + 1)]
     pairings = [list(combinations([_at(terms.pairings, level) for terms in given], 2)) for level in range(2)]
-    for blocks in levels:
-        for pairs in pairings:
-            products = sum(a.shape[1] * b.shape[1] for a, b in pairs)
-            if products <= _MOST_PRODUCTS and _width(blocks) + products <= room:
-                return _joined(
-                    [*blocks, *((a[:, :, None] * b[:, None, :]).reshape(len(a), -1) for a, b in pairs)], rows
-                )
-    return _joined(next((blocks for blocks in levels if _width(blocks) <= room), levels[-1]), rows)
+    widths = [sum(block.shape[1] for block in blocks) for blocks in levels]
+    blocks = next((blocks for blocks, width in zip(levels, widths, strict=True) if width <= room), levels[-1])
+    for (simple, width), pairs in product(zip(levels, widths, strict=True), pairings):
+        products = sum(a.shape[1] * b.shape[1] for a, b in pairs)
+        if products <= _MOST_PRODUCTS and width + products <= room:
+            blocks = [*simple, *((a[:, :, None] * b[:, None, :]).reshape(len(a), -1) for a, b in pairs)]
+            break
+    basis = np.concatenate(blocks, axis=1)
+    return basis if rows is None else basis[rows]
 
 
 def _at(choices: tuple[Array, ...], level: int) -> Array:
     return choices[min(level, len(choices) - 1)]
-
-
-def _width(blocks: Sequence[Array]) -> int:
-    return sum(block.shape[1] for block in blocks)
-
-
-def _joined(blocks: Sequence[Array], rows: IntArray | None) -> Array:
-    basis = np.concatenate(blocks, axis=1)
-    return basis if rows is None else basis[rows]
 
 
 def _standardized(values: Array) -> Array:
@@ -234,12 +203,8 @@ class Residuals:
     alive: Mask  # (m,) whether more is left than rounding errors
 
 
-class Regression(Protocol):
-    """Whatever takes out of a column what the given columns explain."""
-
-    def residuals(self, targets: Array) -> Residuals:
-        """targets: (n, m), each taken by itself."""
-        ...
+# Takes out of columns (n, m), each by itself, what the given columns explain.
+Regression = Callable[[Array], Residuals]
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,6 +220,10 @@ class Scores:
         """The degrees of freedom that the most flexible regression used."""
         return float((1.0 - self.left).sum(axis=1).max())
 
+    def guise(self, which: int) -> Array:
+        """One of its guises, (n,)."""
+        return np.asarray(self.values[:, self.guises.index(which)], dtype=np.float64)
+
 
 def scores_of(terms: Terms, rows: IntArray | None, regression: Regression) -> Scores | None:
     """The guises of a column, or None when the given columns leave nothing of it.
@@ -262,16 +231,12 @@ def scores_of(terms: Terms, rows: IntArray | None, regression: Regression) -> Sc
     A number has two ends, itself and its normal score; the one that the given columns explain better is taken, as
     products of causes become sums on the right scale. The choice looks at one end of the test only.
     """
-    residuals = regression.residuals(terms.ends if rows is None else terms.ends[rows])
-    if not terms.is_numeric:
-        return _alive(residuals)
-    if not residuals.alive.all():
-        return None
-    score = normal_scores(residuals.values[:, int(np.argmin(residuals.unexplained))])
-    return _alive(regression.residuals(np.column_stack([score, np.abs(score)])))
-
-
-def _alive(residuals: Residuals) -> Scores | None:
+    residuals = regression(terms.ends if rows is None else terms.ends[rows])
+    if terms.is_numeric:
+        if not residuals.alive.all():
+            return None
+        score = normal_scores(residuals.values[:, int(np.argmin(residuals.unexplained))])
+        residuals = regression(np.column_stack([score, np.abs(score)]))
     kept = np.flatnonzero(residuals.alive)
     return Scores(residuals.values[:, kept], residuals.left[kept], tuple(kept.tolist())) if len(kept) else None
 
@@ -296,18 +261,13 @@ def studentised(a: Scores, b: Scores, groups: IntArray | None) -> tuple[Array, i
     if groups is None:
         squares = np.square(a.values).T @ np.square(b.values)
     else:
-        sums = _sums_by_group(a.values[:, :, None] * b.values[:, None, :], groups)
+        order = np.argsort(groups, kind="stable")
+        starts = np.flatnonzero(np.diff(groups[order], prepend=groups[order][:1] - 1))
+        products = a.values[order][:, :, None] * b.values[order][:, None, :]
+        sums = np.add.reduceat(products, starts, axis=0)
         units, squares = len(sums), np.square(sums).sum(axis=0)
     spread = np.sqrt(squares * np.maximum(true / expected, 1.0))
     return (a.values.T @ b.values) / np.where(spread > 0, spread, 1.0), units
-
-
-def _sums_by_group(products: Array, groups: IntArray) -> Array:
-    """(n, m, k) -> (g, m, k)."""
-    order = np.argsort(groups, kind="stable")
-    ordered = groups[order]
-    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
-    return np.asarray(np.add.reduceat(products[order], starts, axis=0), dtype=np.float64)
 
 
 Query = tuple[int, int, tuple[int, ...]]  # columns i and j, and the columns that are given
@@ -379,28 +339,19 @@ class Gcm:
     def ends(self, query: Query) -> Ends:
         """What the test of a query compares, on the rows in which none of its columns has a missing cell."""
         i, j, given = query
-        gaps = sorted(column for column in {i, j, *given} if self.present[column] is not None)
-        return Ends(self, tuple(sorted(given)), self._complete(tuple(gaps)))
-
-    def _complete(self, gaps: tuple[int, ...]) -> IntArray | None:
-        """The rows in which all these columns have a value; None stands for all rows.
-
-        Rows are left out, not filled: a given column that is filled up no longer holds fixed what it should.
-        """
-        if not gaps:
-            return None
-        masks = [mask for mask in (self.present[column] for column in gaps) if mask is not None]
-        return np.flatnonzero(np.logical_and.reduce(masks))
+        # Rows are left out, not filled: a given column that is filled up no longer holds fixed what it should.
+        masks = [mask for mask in (self.present[column] for column in sorted({i, j, *given})) if mask is not None]
+        rows = np.flatnonzero(np.logical_and.reduce(masks)) if masks else None  # None stands for all rows
+        return Ends(self, tuple(sorted(given)), rows)
 
 
-@dataclass(slots=True)
+@dataclass  # without slots, which cached_property cannot have
 class Ends:
     """The ends of tests that hold the same columns fixed, on the same rows."""
 
     gcm: Gcm
     given: tuple[int, ...]
     rows: IntArray | None
-    _ridge: Ridge | None = None
     _scores: dict[int, Scores | None] = field(default_factory=dict)
 
     @property
@@ -413,20 +364,16 @@ class Ends:
         """The rows' groups, if they have any."""
         return self.gcm.groups if self.rows is None or self.gcm.groups is None else self.gcm.groups[self.rows]
 
-    @property
+    @cached_property
     def ridge(self) -> Ridge:
         """The regression on splines of the given columns."""
-        if self._ridge is None:
-            self._ridge = Ridge.of(design([self.gcm.terms[held] for held in self.given], self.rows, self.count))
-        return self._ridge
+        return Ridge.of(design([self.gcm.terms[held] for held in self.given], self.rows, self.count))
 
     def compare(self, i: int, j: int) -> GcmResult:
         """The test of columns i and j."""
         from scipy import special
 
-        if self.count < _FEWEST_ROWS:
-            return GcmResult(0.0, 1.0, self.count)
-        a, b = self.score(i), self.score(j)
+        a, b = (self.score(i), self.score(j)) if self.count >= _FEWEST_ROWS else (None, None)
         if a is None or b is None:
             return GcmResult(0.0, 1.0, self.count)
         t, units = studentised(a, b, self.groups)
@@ -438,5 +385,5 @@ class Ends:
     def score(self, column: int) -> Scores | None:
         """What the given columns leave of a column; None when that is nothing."""
         if column not in self._scores:
-            self._scores[column] = scores_of(self.gcm.terms[column], self.rows, self.ridge)
+            self._scores[column] = scores_of(self.gcm.terms[column], self.rows, self.ridge.residuals)
         return self._scores[column]

@@ -40,17 +40,18 @@ class Basis:
         centre, spread = x.mean(axis=0), x.std(axis=0)
         varies = spread > 1e-9 * np.abs(x).max(axis=0, initial=0.0)
         spread = np.where(varies, spread, np.inf)
-        return cls(centre, spread, tuple(_knots(column, quantiles) for column in ((x - centre) / spread).T))
+        knots = [np.unique(np.quantile(column, quantiles)) for column in ((x - centre) / spread).T]
+        return cls(centre, spread, tuple(places if len(places) >= 3 else np.empty(0) for places in knots))
 
     def unit(self, x: Array) -> Array:
         """The columns with mean 0 and spread 1 in the training rows, and none far beyond them.  x, result: (m, d)."""
         return np.clip((x - self.centre) / self.spread, -_BORDER, _BORDER)
 
-    def bent(self, x: Array) -> Array:
-        """Each column and its bends, side by side.  x: (m, d).  Returns (m, q)."""
+    def columns(self, x: Array, beside: Array) -> Array:
+        """Each column, its bends, and its products with the others and those beside it.  x: (m, d).  Returns (m, q)."""
         unit = self.unit(x)
         bends = [_bends(column, knots) for column, knots in zip(unit.T, self.knots, strict=True) if len(knots)]
-        return np.concatenate([unit, *bends], axis=1)
+        return np.concatenate([unit, *bends, products(unit, beside)], axis=1)
 
 
 def products(first: Array, second: Array) -> Array:
@@ -64,11 +65,6 @@ def products(first: Array, second: Array) -> Array:
     i, j = np.triu_indices(p, 1)
     across = (first[:, :, None] * second[:, None, :]).reshape(len(first), p * r)
     return np.concatenate([first[:, i] * first[:, j], across], axis=1)
-
-
-def _knots(unit: Array, quantiles: tuple[float, ...]) -> Array:
-    knots = np.unique(np.quantile(unit, quantiles))
-    return knots if len(knots) >= 3 else np.empty(0)
 
 
 def _bends(unit: Array, knots: Array) -> Array:
@@ -225,16 +221,12 @@ def _tamed(values: Array) -> Array:
 def _held_out(x_p: Array, x_r: Array, targets: Array, train: IntArray, test: IntArray) -> tuple[Array, Array]:
     """For the test rows: what X_R leaves of the targets, and what X_P adds to the prediction; each (m, 2)."""
     of_r, of_p = Basis.of(x_r[train], FINE), Basis.of(x_p[train], COARSE)
-    rich = [_columns(of_r, x_r[rows], np.empty((len(rows), 0))) for rows in (train, test)]
-    plain = [_columns(of_p, x_p[rows], of_r.unit(x_r[rows])) for rows in (train, test)]
+    rich = [of_r.columns(x_r[rows], np.empty((len(rows), 0))) for rows in (train, test)]
+    plain = [of_p.columns(x_p[rows], of_r.unit(x_r[rows])) for rows in (train, test)]
     kept = Ridge.of(rich[0])
     fitted, predicted = kept.predict(targets[train], rich[1])
     added, added_out = Ridge.of(plain[0]).predict(targets[train] - fitted, plain[1])
     return targets[test] - predicted, added_out - kept.predict(added, rich[1])[1]
-
-
-def _columns(basis: Basis, x: Array, beside: Array) -> Array:
-    return np.concatenate([basis.bent(x), products(basis.unit(x), beside)], axis=1)
 
 
 def _compare(left: Array, added: Array) -> tuple[Array, Array]:

@@ -35,7 +35,6 @@ from crda_spec.independence.gcm import (
     Regression,
     Residuals,
     Ridge,
-    Scores,
     Terms,
     normal_scores,
     scores_of,
@@ -43,9 +42,6 @@ from crda_spec.independence.gcm import (
 )
 from crda_spec.records import Array, IntArray
 from crda_spec.seeds import stream
-
-__all__ = ["Matching", "matching", "second_opinion"]
-
 
 _APART = 1e4  # between rows with different labels: farther than any two normal scores can be
 _TIE_BREAK = 1e-7  # rows that are exactly alike are paired at random, not all with the same few
@@ -72,7 +68,8 @@ def matching(numbers: Array, labels: Array, *, rng: np.random.Generator) -> Matc
     a partner of equal labels stays alone. Then the same once more with pairs that are new, since one difference a row
     uses only half of what its rows know, two use two thirds.
     """
-    points = _points(numbers, labels, rng)
+    kind = np.unique(labels, axis=0, return_inverse=True)[1].reshape(-1) if labels.shape[1] else np.zeros(len(numbers))
+    points = np.column_stack([numbers, kind * _APART, rng.permutation(len(numbers)) * _TIE_BREAK])
     closest = _disjoint(points, np.empty((0, 2), dtype=np.intp))
     again = _disjoint(points, closest)
     far, _ = _neighbours(points, [_FAR_NEIGHBOUR + 1])
@@ -88,10 +85,11 @@ def _disjoint(points: Array, excluded: IntArray) -> IntArray:
     size = len(points)
     free = np.arange(size, dtype=np.intp)
     pairs, distances = [np.empty((0, 2), dtype=np.intp)], [np.empty(0)]
-    known = _key(excluded, size)
     for _ in range(_MOST_ROUNDS):
         candidates, apart = _neighbours(points[free], range(2, _NEIGHBOURS + 2))
-        new = ~np.isin(_key(free[candidates], size), known)
+        # One number for each two rows, in whichever order.
+        keys = (pairs.min(axis=1) * size + pairs.max(axis=1) for pairs in (free[candidates], excluded))
+        new = ~np.isin(*keys)
         candidates, apart = candidates[new], apart[new]
         taken = _nearest_first(candidates, apart, len(free))
         if not len(taken):
@@ -100,11 +98,6 @@ def _disjoint(points: Array, excluded: IntArray) -> IntArray:
         distances.append(apart[taken])
         free = np.delete(free, candidates[taken].ravel())
     return np.concatenate(pairs)[np.argsort(np.concatenate(distances), kind="stable")]
-
-
-def _key(pairs: IntArray, size: int) -> IntArray:
-    """(m, 2) -> (m,): one number for each two rows, in whichever order."""
-    return np.asarray(pairs.min(axis=1) * size + pairs.max(axis=1), dtype=np.intp)
 
 
 def _neighbours(points: Array, ranks: Sequence[int]) -> tuple[IntArray, Array]:
@@ -133,11 +126,6 @@ def _nearest_first(candidates: IntArray, distances: Array, count: int) -> IntArr
             used[a] = used[b] = 1
             taken.append(position)
     return np.array(taken, dtype=np.intp)
-
-
-def _points(numbers: Array, labels: Array, rng: np.random.Generator) -> Array:
-    kind = np.unique(labels, axis=0, return_inverse=True)[1].reshape(-1) if labels.shape[1] else np.zeros(len(numbers))
-    return np.column_stack([numbers, kind * _APART, rng.permutation(len(numbers)) * _TIE_BREAK])
 
 
 _FEWEST_PAIRS = 10
@@ -173,43 +161,20 @@ def second_opinion(gcm: Gcm, query: Query) -> float:
     plain = ends.score(i), ends.score(j)
     if ends.count < 2 * _FEWEST_PAIRS or plain[0] is None or plain[1] is None:
         return 1.0
-    direction = _strongest(plain[0], plain[1], ends.groups)
-    held = _Held.of([gcm.terms[column] for column in ends.given], ends.rows)
-    flexible = _Best([ends.ridge, *held.kernel_ridges()])
-    richer = [scores_of(gcm.terms[column], ends.rows, flexible) for column in (i, j)]
-    views = [
-        (direction.first_of(a), direction.second_of(b))
-        for a, b in (plain, richer)
-        if a is not None and b is not None and direction.seen_in(a, b)
-    ]
-    if len(views) < 2:
-        return 1.0  # the kernels leave nothing of an end: the given columns determine it
-    numeric = gcm.terms[i].is_numeric, gcm.terms[j].is_numeric
-    return max(_looks(held, views, numeric, direction.sign, ends.groups))
-
-
-@dataclass(frozen=True, slots=True)
-class _Direction:
-    """Where the measure saw most: the guise of either end, and the sign of their product."""
-
-    first: int
-    second: int
-    sign: float
-
-    def seen_in(self, a: Scores, b: Scores) -> bool:
-        return self.first in a.guises and self.second in b.guises
-
-    def first_of(self, a: Scores) -> Array:
-        return np.asarray(a.values[:, a.guises.index(self.first)], dtype=np.float64)
-
-    def second_of(self, b: Scores) -> Array:
-        return np.asarray(b.values[:, b.guises.index(self.second)], dtype=np.float64)
-
-
-def _strongest(a: Scores, b: Scores, groups: IntArray | None) -> _Direction:
-    t, _ = studentised(a, b, groups)
+    # Where the measure saw most: the guise of either end, and the sign of their product.
+    t, _ = studentised(plain[0], plain[1], ends.groups)
     row, column = np.unravel_index(int(np.abs(t).argmax()), t.shape)
-    return _Direction(a.guises[int(row)], b.guises[int(column)], float(np.sign(t[row, column])))
+    guises = plain[0].guises[int(row)], plain[1].guises[int(column)]
+    held = _Held.of([gcm.terms[column] for column in ends.given], ends.rows)
+    flexible = _best_of([ends.ridge.residuals, *(ridge.residuals for ridge in held.kernel_ridges())])
+    richer = [scores_of(gcm.terms[column], ends.rows, flexible) for column in (i, j)]
+    views = []
+    for a, b in (plain, richer):
+        if a is None or b is None or guises[0] not in a.guises or guises[1] not in b.guises:
+            return 1.0  # the kernels leave nothing of an end: the given columns determine it
+        views.append((a.guise(guises[0]), b.guise(guises[1])))
+    numeric = gcm.terms[i].is_numeric, gcm.terms[j].is_numeric
+    return max(_looks(held, views, numeric, float(np.sign(t[row, column])), ends.groups))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -222,13 +187,14 @@ class _Held:
 
     @classmethod
     def of(cls, given: Sequence[Terms], rows: IntArray | None) -> _Held:
-        numbers = [terms.ends if rows is None else terms.ends[rows] for terms in given if terms.is_numeric]
-        codes = [terms.values if rows is None else terms.values[rows] for terms in given if not terms.is_numeric]
-        count = len((numbers or codes)[0])
+        at = slice(None) if rows is None else rows
+        numbers = [terms.ends[at, 0] for terms in given if terms.is_numeric]
+        codes = [terms.values[at] for terms in given if not terms.is_numeric]
+        nothing = np.empty((len((numbers or codes)[0]), 0))
         return cls(
-            _side_by_side([normal_scores(each[:, 0]) for each in numbers], count),
-            _side_by_side([_in_spreads(each[:, 0]) for each in numbers], count),
-            _side_by_side(codes, count),
+            np.column_stack([nothing, *map(normal_scores, numbers)]),
+            np.column_stack([nothing, *map(_in_spreads, numbers)]),
+            np.column_stack([nothing, *codes]),
         )
 
     def kernel_ridges(self) -> Iterator[Ridge]:
@@ -246,10 +212,6 @@ class _Held:
             weights, axes = np.linalg.eigh(across[chosen])
             kept = weights > weights[-1] * 1e-7
             yield Ridge.of(across @ (axes[:, kept] / np.sqrt(weights[kept])))
-
-
-def _side_by_side(columns: Sequence[Array], count: int) -> Array:
-    return np.column_stack(columns) if columns else np.empty((count, 0))
 
 
 def _in_spreads(values: Array) -> Array:
@@ -271,21 +233,20 @@ def _kernel(numbers: Array, at: Array, labels: Array, labels_at: Array, *, rough
     return product
 
 
-@dataclass(frozen=True, slots=True)
-class _Best:
+def _best_of(choices: Sequence[Regression]) -> Regression:
     """Of several regressions, for each target the one that generalised cross-validation expects most of."""
 
-    choices: Sequence[Regression]
-
-    def residuals(self, targets: Array) -> Residuals:
-        found = [choice.residuals(targets) for choice in self.choices]
-        best = np.argmin([each.unexplained for each in found], axis=0)
+    def residuals(targets: Array) -> Residuals:
+        fits = [choice(targets) for choice in choices]
+        best = np.argmin([fit.unexplained for fit in fits], axis=0)
         return Residuals(
-            np.column_stack([found[k].values[:, m] for m, k in enumerate(best)]),
+            np.column_stack([fits[k].values[:, m] for m, k in enumerate(best)]),
             np.ones((len(best), 0)),  # of no use across bases, and a test by pairs needs none
-            np.array([found[k].unexplained[m] for m, k in enumerate(best)]),
-            np.array([found[k].alive[m] for m, k in enumerate(best)]),
+            np.array([fits[k].unexplained[m] for m, k in enumerate(best)]),
+            np.array([fits[k].alive[m] for m, k in enumerate(best)]),
         )
+
+    return residuals
 
 
 def _looks(

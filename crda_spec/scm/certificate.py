@@ -15,13 +15,24 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Literal
 
-from crda_spec.records import Assumption, Certificate, DrawnGraph, FeatureVerdict, Relief, Stated, Tied
-from crda_spec.scm.graph import CausalGraph
-from crda_spec.scm.reasons import Tie, edge_places, lemma_reasons, lines_of, open_path_of
+from crda_spec.records import (
+    Assumption,
+    Certificate,
+    DrawnGraph,
+    FeatureVerdict,
+    Lemma,
+    OpenPath,
+    Relief,
+    SourceLine,
+    Stated,
+    Tied,
+)
+from crda_spec.scm.graph import CausalGraph, edge_names
 from crda_spec.scm.remedies import noise_positions, remedies
-from crda_spec.scm.separation import reached, shortest_walk, shortest_walks, sole_descendants
+from crda_spec.scm.separation import Tie, reached, shortest_walks, sole_descendants, unmeasured
 
 Role = Literal["feature", "target", "latent", "noise", "unused"]
 
@@ -65,7 +76,7 @@ def certify_named(graph: CausalGraph, features: Sequence[str]) -> tuple[FeatureV
     expert's graph it is far more often a column that was forgotten, and a forgotten column must not be the one that
     moves.
     """
-    named = {name for edge in graph.edges for name in (edge.tail, edge.head)} | set(graph.noise_parents)
+    named = edge_names(graph.edges).union(graph.noise_parents)
     places = edge_places(graph)
     return tuple(
         replace(verdict, lines=lines_of(verdict.witness, places))
@@ -122,8 +133,7 @@ def undrawn_assumption(verdicts: Sequence[FeatureVerdict], target: str) -> tuple
 def drawn(graph: CausalGraph, features: Sequence[str]) -> DrawnGraph:
     """The graph as it is shown: all features, the target, its noise, and whatever else an edge names."""
     graph.measured(features)
-    named = {name for edge in graph.edges for name in (edge.tail, edge.head)}
-    unused = [name for name in graph.observed if name in named and name != graph.target and name not in set(features)]
+    unused = sorted(edge_names(graph.edges).intersection(graph.observed).difference(features, [graph.target]))
     roles: tuple[tuple[Sequence[str], Role], ...] = (
         (features, "feature"),
         ([graph.target], "target"),
@@ -191,10 +201,8 @@ class _Inquiry:
         dag = self.graph.dag
         node = dag.index[name]
         others = self.measured - {node}
-        walk = self.walks.get(node) or shortest_walk(dag, self.sources, [node], others)
-        if walk is None:
-            raise AssertionError("the sweep and the single query disagree")
-        tie = Tie(self.graph, walk, others)
+        walk = self.walks.get(node)
+        tie = Tie(self.graph, walk, others) if walk else Tie.shortest(self.graph, self.sources, node, others)
         effect_too = name in self.effects and not tie.is_effect
         reason = Tied(path=open_path_of(tie), effect_too=effect_too, relief=self._relief(name, tie))
         blockers = tuple(dag.names[node] for node in tie.blockers())
@@ -223,3 +231,73 @@ class _Inquiry:
             return Relief(kind="leave_it_out", names=(name,), frees=tuple(freed))
         freed = sorted(self.free(without=self.effects) - self.free())
         return Relief(kind="leave_out_effects", names=self.effects, frees=tuple(freed)) if freed else None
+
+
+def open_path_of(tie: Tie) -> OpenPath:
+    """The facts of a tie: which kind of path it is, and the nodes that make it one."""
+    graph, names = tie.graph, tie.graph.dag.names
+    fact = partial(OpenPath, feature=tie.feature, target=graph.target, from_noise=tie.from_noise)
+    if tie.colliders:
+        openers = tuple(names[node] for node in tie.openers())
+        below = graph.dag.descendants([graph.dag.index[graph.target]])
+        return fact(
+            kind="held_fixed",
+            tokens=(tie.path if tie.from_noise else tie.path.turned()).tokens,
+            node=None if tie.from_noise else unmeasured(graph, names[tie.walk[0]]),
+            openers=openers,
+            effects=tuple(name for name in openers if below[graph.dag.index[name]]),
+        )
+    if tie.is_effect:
+        return fact(kind="effect", tokens=tie.path.tokens)
+    top, tokens = tie.top(), tie.path.turned().tokens
+    if tie.from_noise and len(tie.walk) == 2:
+        return fact(kind="noise_parent", tokens=tokens)
+    if top == tie.walk[-1]:
+        return fact(kind="acts_through", tokens=tokens, node=unmeasured(graph, names[tie.walk[-2]]))
+    if set(graph.confounders.get(names[top], ())) == {tie.feature, graph.target}:
+        return fact(kind="shared_cause", tokens=tokens)
+    return fact(kind="common_cause", tokens=tokens, node=unmeasured(graph, names[top]))
+
+
+def lemma_reasons(graph: CausalGraph, features: Collection[str], moved: Collection[str]) -> dict[str, Lemma]:
+    """For each moved feature why the lemma of the paper's appendix holds for it; one for which it fails is left out.
+
+    The lemma: with X_P = `moved` valid and X_R the other features, each x in X_P is a parent of the target Y, or
+    d-separated from Y given (PA(Y) & X_P) | X_R. One sweep from Y decides the second case for all of them. It never
+    looks at the noise side, so that it checks the certificate by another way than the one that made it.
+    """
+    dag, target = graph.dag, graph.dag.index[graph.target]
+    parents = {name for name in moved if target in dag.children[dag.index[name]]}
+    given = sorted(parents.union(features).difference(set(moved) - parents))
+    tied = reached(dag, [target], graph.positions(given))
+    reasons = {name: Lemma(feature=name, target=graph.target, parent=True) for name in parents}
+    return reasons | {
+        name: Lemma(feature=name, target=graph.target, parent=False, given=tuple(given))
+        for name in set(moved) - parents
+        if dag.index[name] not in tied
+    }
+
+
+def edge_places(graph: CausalGraph) -> dict[str, str]:
+    """Where each edge was written, by the edge as it is read; edges that nobody wrote down are not in it.
+
+    Those are the edge from the noise to the target, which is understood, and edges handed over as objects. Of the
+    noise's parents a graph does not remember the position; in another tool's language they may stand in its text or in
+    the spec.
+    """
+    places = {str(edge): edge.where for edge in graph.edges}
+    section = "causal.graph.noise" if any(edge.path for edge in graph.edges) else ""
+    if any(edge.place is not None for edge in graph.edges):
+        section = "causal.graph"
+    places |= {f"{name} -> {graph.noise}": section for name in graph.noise_parents}
+    return {edge: where for edge, where in places.items() if where}
+
+
+def lines_of(witness: Sequence[str], places: Mapping[str, str]) -> tuple[SourceLine, ...]:
+    """The edges along a path as it is read, each with where somebody wrote it."""
+    edges = []
+    for before, arrow, after in zip(witness[:-2:2], witness[1::2], witness[2::2], strict=True):
+        turned = arrow == "<-" or (arrow == "<->" and after < before)
+        tail, head = (after, before) if turned else (before, after)
+        edges.append(f"{tail} {'<->' if arrow == '<->' else '->'} {head}")
+    return tuple(SourceLine(edge=edge, where=places[edge]) for edge in edges if edge in places)

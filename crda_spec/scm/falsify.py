@@ -3,7 +3,7 @@
 Every independence that the graph implies (`implied`) is tested on the rows by the generalised covariance measure, and
 Holm's correction keeps the chance of refuting a right graph at alpha, however many statements there are. What that test
 calls violated counts only when a second opinion, which thresholds, waves and interactions disturb little, agrees
-(`falsify_statements`).
+(`judged`).
 
 - **falsified**: at least one statement is violated after the correction. The edges that would excuse the violated
   statements are suggested, and the graph with them is tested again.
@@ -27,6 +27,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from itertools import permutations as all_orders
 
 import numpy as np
@@ -35,28 +36,20 @@ from pydantic import Field
 from crda_spec.independence import adjust
 from crda_spec.independence.gcm import Gcm, GcmResult, Query
 from crda_spec.independence.second_opinion import second_opinion
-from crda_spec.records import Falsification, FalsificationOutcome, OnFalsified, Table, TestedStatement
-from crda_spec.scm.excuses import MOST_SUGGESTED, as_written, excusing_edges, with_edges
+from crda_spec.records import Array, Falsification, FalsificationOutcome, OnFalsified, Table, TestedStatement
 from crda_spec.scm.graph import CausalGraph, Edge
-from crda_spec.scm.implied import BUDGET, Implications, Statement, implications
-from crda_spec.scm.separation import shortest_walk
+from crda_spec.scm.implied import (
+    BUDGET,
+    MOST_SUGGESTED,
+    Implications,
+    Statement,
+    as_written,
+    excusing_edges,
+    implications,
+    is_implied,
+    with_edges,
+)
 from crda_spec.strict import Fraction, Strict
-
-__all__ = [
-    "MAX_ROWS",
-    "MOST_ASKED",
-    "REFUTED_BUDGET",
-    "SHUFFLED_BUDGET",
-    "SHUFFLED_STATEMENTS",
-    "Answers",
-    "Baseline",
-    "Falsify",
-    "Judgement",
-    "Yardstick",
-    "judged",
-    "shuffled",
-]
-
 
 _MOST_BATCHES = 4  # of second opinions, when all before were in the statements' favour
 
@@ -66,37 +59,28 @@ class Answers:
     """The tests' answers, each asked for once: permuted and corrected graphs often repeat a statement."""
 
     gcm: Gcm
-    _known: dict[Statement, GcmResult] = field(default_factory=dict)
-    _second: dict[Statement, float] = field(default_factory=dict)
+    first: dict[Statement, GcmResult] = field(default_factory=dict)
+    second: dict[Statement, float] = field(default_factory=dict)
     _index: dict[str, int] = field(init=False)
 
     def __post_init__(self) -> None:
         self._index = {name: position for position, name in enumerate(self.gcm.names)}
 
-    def __len__(self) -> int:
-        """How many statements have been tested."""
-        return len(self._known)
-
-    @property
-    def second_opinions(self) -> int:
-        """For how many of them a second opinion was asked."""
-        return len(self._second)
-
     def to(self, statements: Sequence[Statement]) -> list[GcmResult]:
         """The answers, in the order of the statements."""
-        new = list(dict.fromkeys(each for each in statements if each not in self._known))
-        self._known.update(zip(new, self.gcm.tests([self._query(each) for each in new]), strict=True))
-        return [self._known[each] for each in statements]
+        new = list(dict.fromkeys(each for each in statements if each not in self.first))
+        self.first.update(zip(new, self.gcm.tests([self._query(each) for each in new]), strict=True))
+        return [self.first[each] for each in statements]
 
     def p_values(self, statements: Sequence[Statement]) -> list[float]:
         """Only the p-values."""
         return [result.p_value for result in self.to(statements)]
 
-    def second(self, statement: Statement) -> float:
+    def second_opinion(self, statement: Statement) -> float:
         """The p-value of the second opinion."""
-        if statement not in self._second:
-            self._second[statement] = second_opinion(self.gcm, self._query(statement))
-        return self._second[statement]
+        if statement not in self.second:
+            self.second[statement] = second_opinion(self.gcm, self._query(statement))
+        return self.second[statement]
 
     def _query(self, statement: Statement) -> Query:
         given = tuple(self._index[name] for name in statement.given)
@@ -108,23 +92,9 @@ class Judgement:
     """What the rows say of each statement."""
 
     tested: tuple[TestedStatement, ...]  # the violated first, the worst of them first
+    violated: tuple[Statement, ...]  # the worst first
     suspects: int  # statements that the first test calls violated
     asked: int  # those of them for which a second opinion was asked, the worst
-
-    @property
-    def violated(self) -> list[Statement]:
-        """The worst first."""
-        return [Statement(each.first, each.second, each.given) for each in self.tested if each.violated]
-
-    @property
-    def overruled(self) -> bool:
-        """Whether the second opinion has freed a statement."""
-        return self.asked > len(self.violated)
-
-    @property
-    def unasked(self) -> int:
-        """Suspects that were left out, since enough others had been asked."""
-        return self.suspects - self.asked
 
 
 def judged(statements: Sequence[Statement], answers: Answers, *, alpha: float, most_asked: int) -> Judgement:
@@ -142,10 +112,10 @@ def judged(statements: Sequence[Statement], answers: Answers, *, alpha: float, m
     suspects = sorted(
         np.flatnonzero(adjusted <= alpha).tolist(), key=lambda k: (p[k], -results[k].statistic, statements[k])
     )
-    second = _second_opinions([statements[k] for k in suspects], answers, alpha, most_asked)
-    asked = suspects[: len(second)]
-    p[asked] = np.maximum(p[asked], [each.p_value for each in second])
-    adjusted[asked] = np.maximum(adjusted[asked], [each.adjusted for each in second])
+    second_p, second_adjusted = _second_opinions([statements[k] for k in suspects], answers, alpha, most_asked)
+    asked = suspects[: len(second_p)]
+    p[asked] = np.maximum(p[asked], second_p)
+    adjusted[asked] = np.maximum(adjusted[asked], second_adjusted)
     confirmed = {k for k in asked if adjusted[k] <= alpha}
     tested = [
         TestedStatement(
@@ -160,30 +130,22 @@ def judged(statements: Sequence[Statement], answers: Answers, *, alpha: float, m
         for k, (statement, result) in enumerate(zip(statements, results, strict=True))
     ]
     tested.sort(key=lambda each: (not each.violated, each.p_value, -each.statistic, each.first, each.second))
-    return Judgement(tuple(tested), len(suspects), len(asked))
+    violated = tuple(Statement(each.first, each.second, each.given) for each in tested if each.violated)
+    return Judgement(tuple(tested), violated, len(suspects), len(asked))
 
 
-@dataclass(frozen=True, slots=True)
-class _Opinion:
-    p_value: float
-    adjusted: float
-
-
-def _second_opinions(suspects: Sequence[Statement], answers: Answers, alpha: float, batch: int) -> list[_Opinion]:
-    """The opinions on the worst suspects: a batch of them, and further ones as long as none is confirmed.
+def _second_opinions(suspects: Sequence[Statement], answers: Answers, alpha: float, batch: int) -> tuple[Array, Array]:
+    """The p-values of the worst suspects, plain and adjusted: a batch, and further ones as long as none is confirmed.
 
     Holm's correction is for all that might have been asked, so that stopping early costs nothing of its promise.
     """
     p = np.ones(min(len(suspects), _MOST_BATCHES * batch))
-    done = 0
-    while done < len(p):
-        for k in range(done, min(done + batch, len(p))):
-            p[k] = answers.second(suspects[k])
-            done = k + 1
-        if (adjust(p, "holm") <= alpha).any():
-            break
-    adjusted = adjust(p, "holm")
-    return [_Opinion(float(p[k]), float(adjusted[k])) for k in range(done)]
+    adjusted, done = p, 0
+    while done < len(p) and not (adjusted <= alpha).any():
+        asked = suspects[done : min(done + batch, len(p))]
+        p[done : done + batch] = [answers.second_opinion(each) for each in asked]
+        adjusted, done = adjust(p, "holm"), done + len(asked)
+    return p[:done], adjusted[:done]
 
 
 SHUFFLED_STATEMENTS = 60  # of each permuted graph, drawn at random when it has more
@@ -218,51 +180,29 @@ class Yardstick:
     def violations(self, statements: Sequence[Statement], p_values: Sequence[float]) -> int:
         """How many fail after Holm's correction."""
         adjusted = adjust(np.array(p_values, dtype=np.float64), "holm")
-        return sum(self._fails(each, p) for each, p in zip(statements, adjusted, strict=True))
+        return sum(self.fails(each, p) for each, p in zip(statements, adjusted, strict=True))
 
-    def sure_violations(self, statements: Sequence[Statement], p_values: Sequence[float], of: int) -> int:
-        """How many of these fail whatever the rest of `of` statements are: those of p-value at most alpha / of."""
-        return sum(self._fails(each, p * of) for each, p in zip(statements, p_values, strict=False))
-
-    def _fails(self, statement: Statement, adjusted: float) -> bool:
+    def fails(self, statement: Statement, adjusted: float) -> bool:
+        """Whether a statement with this p-value does."""
         if adjusted > self.alpha:
             return False
-        if not self.ask_again or self.answers.second_opinions >= _SECOND_BUDGET:
+        if not self.ask_again or len(self.answers.second) >= _SECOND_BUDGET:
             return True
-        return self.answers.second(statement) <= self.alpha
+        return self.answers.second_opinion(statement) <= self.alpha
 
+    def no_worse(self, shuffled: Sequence[Statement], original: Sequence[Statement]) -> bool:
+        """Whether a permuted graph violates no more of its statements than the graph of its own (Holm in each).
 
-def shuffled(
-    claims: Implications,
-    statements: tuple[Statement, ...],
-    yardstick: Yardstick,
-    *,
-    permutations: int,
-    budget: int,
-    rng: np.random.Generator,
-) -> Baseline:
-    """Each permuted graph against the graph itself, on the same drawn statements.
-
-    What a permuted graph implies is what the graph implies, under the permuted names. The draws of one permutation do
-    not depend on what was found in another. When the budget of tests is spent, the permutations so far must do.
-    """
-    if not permutations or not statements:
-        return Baseline(0)
-    as_good = equal = count = 0
-    limit = len(yardstick.answers) + budget
-    for order in _orders(claims.measured, permutations, rng):
-        names = dict(zip(claims.measured, order, strict=True))
-        drawn = _drawn(statements, rng)
-        count += 1
-        if _equivalent(claims, statements, names):
-            equal += 1
-            as_good += 1
-        elif _no_worse([each.renamed(names) for each in drawn], drawn, yardstick):
-            as_good += 1
-        if len(yardstick.answers) >= limit:
-            break
-    others = (as_good - equal) / (count - equal) if count > equal else None
-    return Baseline(count, as_good / count, equal / count, others)
+        A p-value of at most alpha / m is a violation whatever the others are, so testing stops once there are enough.
+        """
+        allowed = self.violations(original, self.answers.p_values(original))
+        m = len(shuffled)
+        p_values: list[float] = []
+        while len(p_values) < m:
+            p_values += self.answers.p_values(shuffled[len(p_values) : len(p_values) + _CHUNK])
+            if sum(self.fails(each, p * m) for each, p in zip(shuffled, p_values, strict=False)) > allowed:
+                return False
+        return self.violations(shuffled, p_values) <= allowed
 
 
 def _orders(names: tuple[str, ...], most: int, rng: np.random.Generator) -> Iterator[tuple[str, ...]]:
@@ -272,12 +212,6 @@ def _orders(names: tuple[str, ...], most: int, rng: np.random.Generator) -> Iter
         return
     for _ in range(most):
         yield tuple(names[position] for position in rng.permutation(len(names)))
-
-
-def _drawn(statements: tuple[Statement, ...], rng: np.random.Generator) -> list[Statement]:
-    """At most SHUFFLED_STATEMENTS of them, in random order, so that a look at the first ones is a fair look."""
-    order = rng.permutation(len(statements))[:SHUFFLED_STATEMENTS]
-    return [statements[position] for position in order]
 
 
 def _equivalent(claims: Implications, statements: Sequence[Statement], names: dict[str, str]) -> bool:
@@ -290,31 +224,8 @@ def _equivalent(claims: Implications, statements: Sequence[Statement], names: di
     if any((each.first, each.second) not in pairs for each in renamed):
         return False
     back = {new: old for old, new in names.items()}
-    return all(_holds(claims, each) for each in renamed) and all(
-        _holds(claims, each.renamed(back)) for each in statements
-    )
-
-
-def _holds(claims: Implications, statement: Statement) -> bool:
-    dag = claims.graph.dag
-    first, second, *given = (dag.index[name] for name in (statement.first, statement.second, *statement.given))
-    return shortest_walk(dag, [first], [second], given) is None
-
-
-def _no_worse(shuffled: Sequence[Statement], own: Sequence[Statement], yardstick: Yardstick) -> bool:
-    """Whether the permuted graph violates no more of its statements than the graph of its own (Holm in each).
-
-    A p-value of at most alpha / m is a violation whatever the others are, so testing stops once there are enough.
-    """
-    answers = yardstick.answers
-    allowed = yardstick.violations(own, answers.p_values(own))
-    m = len(shuffled)
-    found: list[float] = []
-    while len(found) < m:
-        found += answers.p_values(shuffled[len(found) : len(found) + _CHUNK])
-        if yardstick.sure_violations(shuffled, found, m) > allowed:
-            return False
-    return yardstick.violations(shuffled, found) <= allowed
+    queries = chain(renamed, (each.renamed(back) for each in statements))
+    return all(is_implied(claims.graph.dag, each) for each in queries)
 
 
 MAX_ROWS = 5_000  # more rows make every wrong curve significant and every test slow
@@ -350,46 +261,68 @@ class Falsify(Strict):
         many there are. With `permutations` 0 only the statements decide; once they refute the graph, fewer permutations
         are looked at. The answer does not depend on the order of columns or edges.
         """
-        rows = _some_rows(train, rng)
+        rows = train
+        if len(train) > MAX_ROWS:
+            rows = train.take(np.sort(rng.choice(len(train), size=MAX_ROWS, replace=False)))
         claims = implications(graph, train.names)
         chosen = tuple(claims.to_test(budget))
         answers = Answers(Gcm.of_table(rows))
-        found = judged(chosen, answers, alpha=self.alpha, most_asked=MOST_ASKED)
-        baseline = shuffled(
-            claims,
-            chosen,
-            Yardstick(answers, self.alpha, ask_again=found.overruled),
-            permutations=self.permutations,
-            budget=REFUTED_BUDGET if found.violated else SHUFFLED_BUDGET,
-            rng=rng,
-        )
-        outcome = _outcome(found.tested, baseline, self.alpha)
-        suggested, explained = _correction(graph, train.names, found, answers, alpha=self.alpha, budget=budget)
+        judgement = judged(chosen, answers, alpha=self.alpha, most_asked=MOST_ASKED)
+        baseline = self._baseline(claims, chosen, judgement, answers, rng)
+        suggested, explained = _correction(graph, train.names, judgement, answers, alpha=self.alpha, budget=budget)
         return Falsification(
-            outcome=outcome,
+            outcome=_outcome(judgement, baseline, self.alpha),
             on_falsified=self.on_falsified,
             alpha=self.alpha,
             rows=len(rows),
             implied=len(claims),
-            statements=found.tested,
+            statements=judgement.tested,
             suggested=suggested,
             permutations=baseline.count,
             as_good=baseline.as_good,
             equivalent=baseline.equivalent,
             others_as_good=baseline.others_as_good,
             explained=explained,
-            unasked=found.unasked,
+            unasked=judgement.suspects - judgement.asked,
         )
 
+    def _baseline(
+        self,
+        claims: Implications,
+        statements: Sequence[Statement],
+        judgement: Judgement,
+        answers: Answers,
+        rng: np.random.Generator,
+    ) -> Baseline:
+        """Each permuted graph against the graph itself, on the same drawn statements.
 
-def _some_rows(train: Table, rng: np.random.Generator) -> Table:
-    if len(train) <= MAX_ROWS:
-        return train
-    return train.take(np.sort(rng.choice(len(train), size=MAX_ROWS, replace=False)))
+        What a permuted graph implies is what the graph implies, under the permuted names. The draws of one permutation
+        do not depend on what was found in another. When the budget of tests is spent, the permutations so far must do.
+        """
+        if not self.permutations or not statements:
+            return Baseline(0)
+        as_good = equal = count = 0
+        limit = len(answers.first) + (REFUTED_BUDGET if judgement.violated else SHUFFLED_BUDGET)
+        # Whether the second opinion has freed a statement.
+        yardstick = Yardstick(answers, self.alpha, ask_again=judgement.asked > len(judgement.violated))
+        for order in _orders(claims.measured, self.permutations, rng):
+            names = dict(zip(claims.measured, order, strict=True))
+            # In random order, so that a look at the first ones is a fair look.
+            drawn = [statements[position] for position in rng.permutation(len(statements))[:SHUFFLED_STATEMENTS]]
+            count += 1
+            if _equivalent(claims, statements, names):
+                equal += 1
+                as_good += 1
+            elif yardstick.no_worse([each.renamed(names) for each in drawn], drawn):
+                as_good += 1
+            if len(answers.first) >= limit:
+                break
+        others = (as_good - equal) / (count - equal) if count > equal else None
+        return Baseline(count, as_good / count, equal / count, others)
 
 
 def _correction(
-    graph: CausalGraph, features: Sequence[str], found: Judgement, answers: Answers, *, alpha: float, budget: int
+    graph: CausalGraph, features: Sequence[str], judgement: Judgement, answers: Answers, *, alpha: float, budget: int
 ) -> tuple[tuple[str, ...], bool]:
     """The suggested edges, and whether the graph with them is no longer contradicted.
 
@@ -398,20 +331,17 @@ def _correction(
     edges: list[Edge] = []
     grown = graph
     for _ in range(_ROUNDS):
-        if not found.violated or len(edges) == MOST_SUGGESTED:
+        if not judgement.violated or len(edges) == MOST_SUGGESTED:
             break
-        edges += excusing_edges(grown, found.violated, most=MOST_SUGGESTED - len(edges))
+        edges += excusing_edges(grown, judgement.violated, most=MOST_SUGGESTED - len(edges))
         grown = with_edges(graph, edges)
         statements = tuple(implications(grown, features).to_test(budget))
-        found = judged(statements, answers, alpha=alpha, most_asked=_ASKED_OF_A_CORRECTION)
-    return tuple(as_written(edge) for edge in edges), not found.violated
+        judgement = judged(statements, answers, alpha=alpha, most_asked=_ASKED_OF_A_CORRECTION)
+    return tuple(as_written(edge) for edge in edges), not judgement.violated
 
 
-def _outcome(tested: Sequence[TestedStatement], baseline: Baseline, alpha: float) -> FalsificationOutcome:
-    if any(each.violated for each in tested):
+def _outcome(judgement: Judgement, baseline: Baseline, alpha: float) -> FalsificationOutcome:
+    if judgement.violated:
         return "falsified"
-    if not tested:
-        return "not_informative"
-    if baseline.count and (baseline.others_as_good is None or baseline.others_as_good > alpha):
-        return "not_informative"
-    return "not_falsified"
+    beaten = baseline.others_as_good is not None and baseline.others_as_good <= alpha
+    return "not_informative" if not judgement.tested or (baseline.count and not beaten) else "not_falsified"

@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict, deque
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from graphlib import CycleError, TopologicalSorter
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, Required, TypedDict, TypeVar, Unpack
 
 from crda_spec.errors import Complaint, GraphError, Place, did_you_mean, show
-
-__all__ = [
-    "MAX_EDGES",
-    "MAX_NODES",
-    "CanonicalDag",
-    "CausalGraph",
-    "Edge",
-    "GraphPieces",
-    "complaints_about",
-    "free_name",
-]
-
 
 Mark = Literal["->", "<->"]
 
@@ -50,6 +40,11 @@ class Edge:
         swap = self.mark == "<->" and self.head < self.tail
         return (self.head, self.tail) if swap else (self.tail, self.head)
 
+    def upright(self) -> Edge:
+        """A bidirected edge with its ends in the order of their names; a directed one as it is."""
+        at = self.at if self.ends == (self.tail, self.head) else self.at[::-1]
+        return Edge(*self.ends, self.mark, self.path, at, self.place)
+
     @property
     def where(self) -> str:
         """The place in the graph file, or the path inside the spec."""
@@ -59,6 +54,7 @@ class Edge:
 MAX_CYCLES = 10  # enough to repair a graph; a tangle of thousands helps nobody
 
 Pair = tuple[str, str]
+Node = TypeVar("Node", bound=Hashable)
 
 
 def find_cycles(edges: Sequence[Pair]) -> Iterator[tuple[int, tuple[str, ...]]]:
@@ -71,50 +67,40 @@ def find_cycles(edges: Sequence[Pair]) -> Iterator[tuple[int, tuple[str, ...]]]:
     for _ in range(MAX_CYCLES):
         if _is_acyclic([edges[i] for i in kept]):
             return
-        low, high = 1, len(kept)  # the shortest cyclic prefix has more than `low - 1` and at most `high` edges
-        while low < high:
-            middle = (low + high) // 2
-            if _is_acyclic([edges[i] for i in kept[:middle]]):
-                low = middle + 1
-            else:
-                high = middle
-        closing = kept.pop(low - 1)
+        shortest = bisect_left(  # the number of edges in the shortest cyclic prefix
+            range(len(kept)), x=True, lo=1, key=lambda count: not _is_acyclic([edges[i] for i in kept[:count]])
+        )
+        closing = kept.pop(shortest - 1)
         tail, head = edges[closing]
-        yield closing, (*_shortest_route([edges[i] for i in kept[: low - 1]], head, tail), head)
+        children: defaultdict[str, list[str]] = defaultdict(list)
+        for i in kept[: shortest - 1]:
+            children[edges[i][0]].append(edges[i][1])
+        yield closing, (*shortest_route(children.__getitem__, head, tail), head)
 
 
 def _is_acyclic(edges: Sequence[Pair]) -> bool:
-    """Kahn's algorithm: remove nodes without a parent until none is left, or none can be removed."""
-    waiting: dict[str, int] = {}
-    children: defaultdict[str, list[str]] = defaultdict(list)
+    causes: defaultdict[str, list[str]] = defaultdict(list)
     for tail, head in edges:
-        waiting.setdefault(tail, 0)
-        waiting[head] = waiting.get(head, 0) + 1
-        children[tail].append(head)
-    ready = [node for node, parents in waiting.items() if not parents]
-    removed = 0
-    while ready:
-        removed += 1
-        for child in children[ready.pop()]:
-            waiting[child] -= 1
-            if not waiting[child]:
-                ready.append(child)
-    return removed == len(waiting)
+        causes[head].append(tail)
+    try:
+        TopologicalSorter(causes).prepare()
+    except CycleError:
+        return False
+    return True
 
 
-def _shortest_route(edges: Sequence[Pair], start: str, end: str) -> tuple[str, ...]:
-    """The nodes of a shortest directed route, which the caller knows to exist; `(start,)` when that is the end."""
-    children: defaultdict[str, list[str]] = defaultdict(list)
-    for tail, head in edges:
-        children[tail].append(head)
-    came_from = {start: start}
-    queue = deque([start])
-    while end not in came_from:
-        node = queue.popleft()
-        for child in children[node]:
+def shortest_route(children: Callable[[Node], Iterable[Node]], start: Node, end: Node) -> tuple[Node, ...]:
+    """The nodes of a shortest directed route, both ends included; empty when there is none."""
+    came_from, queue = {start: start}, [start]
+    for node in queue:  # grows while it is read
+        if node == end:
+            break
+        for child in children(node):
             if child not in came_from:
                 came_from[child] = node
                 queue.append(child)
+    else:
+        return ()
     route = [end]
     while route[-1] != start:
         route.append(came_from[route[-1]])
@@ -123,6 +109,17 @@ def _shortest_route(edges: Sequence[Pair], start: str, end: str) -> tuple[str, .
 
 MAX_NODES = 10_000  # nodes that edges may name; columns without an edge do not count
 MAX_EDGES = 100_000
+
+
+class Declared(TypedDict, total=False):
+    """What is said beside the edges."""
+
+    columns: Required[Sequence[str]]  # all columns of the data
+    target: Required[str]
+    features: Sequence[str] | None  # those the model sees; all but the target when left out
+    latents: Sequence[str]
+    noise_parents: Sequence[str]
+    path: str  # the graph's place inside the spec, for complaints that no single edge causes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,26 +142,17 @@ class GraphPieces:
     say_latent: str = "list it under latent"
 
     @classmethod
-    def of(
-        cls,
-        edges: Iterable[Edge],
-        *,
-        columns: Sequence[str],
-        target: str,
-        features: Sequence[str] | None = None,
-        latents: Sequence[str] = (),
-        noise_parents: Sequence[str] = (),
-        path: str = "causal.graph",
-    ) -> GraphPieces:
+    def of(cls, edges: Iterable[Edge], **declared: Unpack[Declared]) -> GraphPieces:
         """The pieces from any sequences; the features are all columns but the target when left out."""
+        columns, target, features = declared["columns"], declared["target"], declared.get("features")
         return cls(
             columns=tuple(columns),
             target=target,
             features=tuple(name for name in columns if name != target) if features is None else tuple(features),
             edges=tuple(edges),
-            latents=tuple(latents),
-            noise_parents=tuple(noise_parents),
-            path=path,
+            latents=tuple(declared.get("latents", ())),
+            noise_parents=tuple(declared.get("noise_parents", ())),
+            path=declared.get("path", "causal.graph"),
         )
 
     def noise_edges(self, noise: str) -> tuple[Edge, ...]:
@@ -193,76 +181,75 @@ def complaints_about(pieces: GraphPieces, *, complete: bool = True) -> tuple[Com
 
     complete: False when some edges could not be read, so that what is absent may be among those.
     """
-    found = list(_size(pieces)) or _all(pieces, complete=complete)
+    found = list(_size(pieces))
+    if not found:
+        clean, wrong = _clean_edges(pieces)
+        found = [*_columns(pieces), *_latents(pieces), *_unknown_nodes(pieces), *wrong]
+        found += [*_noise(pieces), *_cycles(pieces, clean), *(_absent(pieces) if complete else ())]
     # What stands in a graph file stands nowhere in the spec.
     return tuple(replace(one, path="") if one.place is not None else one for one in found)
 
 
-def _all(pieces: GraphPieces, *, complete: bool) -> list[Complaint]:
-    found = [*_roles(pieces), *_latents(pieces), *_unknown_nodes(pieces)]
-    clean, wrong = _clean_edges(pieces)
-    found += [*wrong, *_noise(pieces), *_cycles(pieces, clean)]
-    if complete:
-        found += _absent(pieces)
-    return found
+def _complaint(code: str, what: str, hint: str, path: str = "", place: Place | None = None) -> Complaint:
+    return Complaint(code=code, what=what, hint=hint, path=path, place=place)
+
+
+def unknown_node(name: str, nodes: Sequence[str]) -> Complaint:
+    """Somebody asks about a node that the graph does not have."""
+    hint = did_you_mean(name, nodes, otherwise="the nodes are")
+    return _complaint("unknown-node", f"{show(name)} is not a node of the graph", hint)
 
 
 def _size(pieces: GraphPieces) -> Iterator[Complaint]:
-    nodes = {name for edge in pieces.edges for name in (edge.tail, edge.head)} | set(pieces.latents)
-    for count, limit, what in ((len(nodes), MAX_NODES, "nodes"), (len(pieces.edges), MAX_EDGES, "edges")):
+    for count, limit, items in (
+        (len(edge_names(pieces.edges).union(pieces.latents)), MAX_NODES, "nodes"),
+        (len(pieces.edges), MAX_EDGES, "edges"),
+    ):
         if count > limit:
-            yield Complaint(
-                code="graph-too-large",
-                what=f"the graph has {count} {what}, and at most {limit} are allowed",
-                hint="leave out what is not tied to the target",
-                path=pieces.path,
-                place=pieces.place,
-            )
+            what = f"the graph has {count} {items}, and at most {limit} are allowed"
+            hint = "leave out what is not tied to the target"
+            yield _complaint("graph-too-large", what, hint, pieces.path, pieces.place)
 
 
-def _roles(pieces: GraphPieces) -> Iterator[Complaint]:
-    columns = set(pieces.columns)
-    if pieces.target not in columns:
-        yield Complaint(
-            code="unknown-column",
-            what=f"the target {show(pieces.target)} is not a column of the data",
-            hint=did_you_mean(pieces.target, pieces.columns, otherwise="the columns are"),
-            path="dataset.target",
-        )
-    for position, name in enumerate(pieces.features):
-        path = f"dataset.features.{position}"
-        if name == pieces.target:
-            yield Complaint(
-                code="target-is-feature",
-                what=f"the target {show(name)} is also a feature",
-                hint="remove it from the features",
-                path=path,
-            )
-        elif name not in columns:
-            yield Complaint(
-                code="unknown-column",
-                what=f"the feature {show(name)} is not a column of the data",
-                hint=did_you_mean(name, pieces.columns, otherwise="the columns are"),
-                path=path,
-            )
+def edge_names(edges: Iterable[Edge]) -> set[str]:
+    """Every name that an edge names."""
+    return {name for edge in edges for name in (edge.tail, edge.head)}
+
+
+def _columns(pieces: GraphPieces) -> Iterator[Complaint]:
+    if pieces.target not in pieces.columns:
+        what = f"the target {show(pieces.target)} is not a column of the data"
+        hint = did_you_mean(pieces.target, pieces.columns, otherwise="the columns are")
+        yield _complaint("unknown-column", what, hint, "dataset.target")
+    yield from _features(pieces.features, pieces.columns, pieces.target, "dataset.features")
+
+
+def _features(features: Iterable[str], columns: Sequence[str], target: str, path: str = "") -> Iterator[Complaint]:
+    """path: where a spec lists them, if it does; what is listed twice there is found when it is read."""
+    known, seen = set(columns), set[str]()
+    for position, name in enumerate(features):
+        at = f"{path}.{position}" if path else ""
+        if name == target:
+            what = f"the target {show(name)} is also a feature"
+            yield _complaint("target-is-feature", what, "remove it from the features", at)
+        elif name not in known:
+            hint = did_you_mean(name, columns, otherwise="the columns are")
+            yield _complaint("unknown-column", f"the feature {show(name)} is not a column of the data", hint, at)
+        elif name in seen and not path:
+            yield _complaint("duplicate-feature", f"the feature {show(name)} is listed twice", "remove one")
+        seen.add(name)
 
 
 def _latents(pieces: GraphPieces) -> Iterator[Complaint]:
     columns, seen = set(pieces.columns), set[str]()
     for position, name in enumerate(pieces.latents):
-        path, place = f"{pieces.path}.latent.{position}", pieces.declared.get(name)
+        path = f"{pieces.path}.latent.{position}"
         if name in columns:
-            yield Complaint(
-                code="latent-is-column",
-                what=f"{show(name)} is declared latent, but it is a column of the data",
-                hint="remove it from the latent nodes; a column that is no feature counts as unmeasured anyway",
-                path=path,
-                place=place,
-            )
+            what = f"{show(name)} is declared latent, but it is a column of the data"
+            hint = "remove it from the latent nodes; a column that is no feature counts as unmeasured anyway"
+            yield _complaint("latent-is-column", what, hint, path, pieces.declared.get(name))
         if name in seen:
-            yield Complaint(
-                code="duplicate-latent", what=f"{show(name)} is declared latent twice", hint="remove one", path=path
-            )
+            yield _complaint("duplicate-latent", f"{show(name)} is declared latent twice", "remove one", path)
         seen.add(name)
 
 
@@ -271,33 +258,24 @@ def _unknown_nodes(pieces: GraphPieces) -> Iterator[Complaint]:
     nodes = (*pieces.columns, *(name for name in pieces.latents if name not in pieces.columns))
     known = set(nodes)
     uses = Counter(name for edge in pieces.edges for name in {edge.tail, edge.head} if name not in known)
+
+    def unknown(name: str, path: str, where: str, more: str) -> Complaint:
+        hint = did_you_mean(name, nodes, otherwise="the nodes are")
+        hint = f"{hint}{'' if hint.endswith('?') else ';'} if nobody measured it, {pieces.say_latent}"
+        if name == "Z":
+            hint = f"Z, the noise of {pieces.target}, is added for you: remove it; what it depends on goes under noise"
+        what = f"{where}{show(name)} is neither a column of the data nor a latent node{more}"
+        return _complaint("unknown-node", what, hint, path, pieces.declared.get(name))
+
     for edge in pieces.edges:
         for name, at in sorted(((edge.tail, edge.at[0]), (edge.head, edge.at[1])), key=lambda end: end[1]):
-            count = uses.pop(name, 0)
-            if count:
-                where = f"character {at}: " if at else ""
+            if count := uses.pop(name, 0):
                 more = "" if count == 1 else f" ({count} edges name it)"
-                yield _unknown(pieces, nodes, name, where=where, more=more, path=edge.path)
+                yield unknown(name, edge.path, f"character {at}: " if at else "", more)
                 known.add(name)
     for name in pieces.declared:
         if name not in known:
-            yield _unknown(pieces, nodes, name, more=" (no edge names it)", path=pieces.path)
-
-
-def _unknown(
-    pieces: GraphPieces, nodes: Sequence[str], name: str, *, path: str, where: str = "", more: str = ""
-) -> Complaint:
-    hint = did_you_mean(name, nodes, otherwise="the nodes are")
-    hint = f"{hint}{'' if hint.endswith('?') else ';'} if nobody measured it, {pieces.say_latent}"
-    if name == "Z":
-        hint = f"Z, the noise of {pieces.target}, is added for you: remove it; what it depends on goes under noise"
-    return Complaint(
-        code="unknown-node",
-        what=f"{where}{show(name)} is neither a column of the data nor a latent node{more}",
-        hint=hint,
-        path=path,
-        place=pieces.declared.get(name),
-    )
+            yield unknown(name, pieces.path, "", " (no edge names it)")
 
 
 def _clean_edges(pieces: GraphPieces) -> tuple[list[Edge], list[Complaint]]:
@@ -305,71 +283,45 @@ def _clean_edges(pieces: GraphPieces) -> tuple[list[Edge], list[Complaint]]:
     first: dict[tuple[str, str, str], Edge] = {}
     clean, wrong = [], []
     for edge in pieces.edges:
-        key = (*edge.ends, edge.mark)
-        opposite = first.get((edge.head, edge.tail, edge.mark)) if edge.mark == "->" else None
-        if edge.tail == edge.head:
-            wrong.append(_self_edge(edge))
-        elif key in first:
-            wrong.append(_again(edge, first[key]))
-        elif opposite is not None:
-            wrong.append(_contradiction(edge, opposite))
+        problem = _problem(edge, first)
+        if problem is not None:
+            wrong.append(_complaint(*problem, edge.path, edge.place))
         elif edge.mark == "->":
             clean.append(edge)
-        first.setdefault(key, edge)
+        first.setdefault((*edge.ends, edge.mark), edge)
     return clean, wrong
 
 
-def _self_edge(edge: Edge) -> Complaint:
-    if edge.mark == "<->":
-        return Complaint(
-            code="bidirected-self",
-            what=f"{edge} gives {show(edge.tail)} a hidden cause in common with itself",
-            hint="a <-> ties two different nodes",
-            path=edge.path,
-            place=edge.place,
-        )
-    return Complaint(
-        code="self-loop",
-        what=f"{edge} makes {show(edge.tail)} its own cause",
-        hint="remove the edge; an earlier value of the same quantity is another node",
-        path=edge.path,
-        place=edge.place,
-    )
-
-
-def _again(edge: Edge, first: Edge) -> Complaint:
-    where = f", first at {first.where}" if first.where and first.where != edge.where else ""
-    what = f"{edge} is written twice{where}"
-    return Complaint(code="duplicate-edge", what=what, hint="remove one", path=edge.path, place=edge.place)
-
-
-def _contradiction(edge: Edge, opposite: Edge) -> Complaint:
-    where = f" at {opposite.where}" if opposite.where and opposite.where != edge.where else ""
-    return Complaint(
-        code="contradictory-edges",
-        what=f"{edge} contradicts {opposite}{where}: together they are the cycle {opposite} -> {edge.head}",
-        hint=f"keep one; for a hidden common cause write {edge.tail} <-> {edge.head}",
-        path=edge.path,
-        place=edge.place,
-    )
+def _problem(edge: Edge, first: Mapping[tuple[str, str, str], Edge]) -> tuple[str, str, str] | None:
+    """What is wrong with an edge, given those before it: code, what and hint."""
+    if edge.tail == edge.head:
+        if edge.mark == "<->":
+            what = f"{edge} gives {show(edge.tail)} a hidden cause in common with itself"
+            return "bidirected-self", what, "a <-> ties two different nodes"
+        hint = "remove the edge; an earlier value of the same quantity is another node"
+        return "self-loop", f"{edge} makes {show(edge.tail)} its own cause", hint
+    same = first.get((*edge.ends, edge.mark))
+    if same is not None:
+        where = f", first at {same.where}" if same.where not in ("", edge.where) else ""
+        return "duplicate-edge", f"{edge} is written twice{where}", "remove one"
+    opposite = first.get((edge.head, edge.tail, "->")) if edge.mark == "->" else None
+    if opposite is not None:
+        where = f" at {opposite.where}" if opposite.where not in ("", edge.where) else ""
+        what = f"{edge} contradicts {opposite}{where}: together they are the cycle {opposite} -> {edge.head}"
+        return "contradictory-edges", what, f"keep one; for a hidden common cause write {edge.tail} <-> {edge.head}"
+    return None
 
 
 def _noise(pieces: GraphPieces) -> Iterator[Complaint]:
     features, seen = set(pieces.features), set[str]()
     for position, name in enumerate(pieces.noise_parents):
-        path, place = f"{pieces.path}.noise.{position}", pieces.declared.get(name)
+        path = f"{pieces.path}.noise.{position}"
         if name not in features:
-            yield Complaint(
-                code="noise-parent-not-feature",
-                what=f"the noise of {pieces.target} is said to depend on {show(name)}, which is not a feature",
-                hint=did_you_mean(name, pieces.features, otherwise="the features are"),
-                path=path,
-                place=place,
-            )
+            what = f"the noise of {pieces.target} is said to depend on {show(name)}, which is not a feature"
+            hint = did_you_mean(name, pieces.features, otherwise="the features are")
+            yield _complaint("noise-parent-not-feature", what, hint, path, pieces.declared.get(name))
         if name in seen:
-            yield Complaint(
-                code="duplicate-noise-parent", what=f"{show(name)} is listed twice", hint="remove one", path=path
-            )
+            yield _complaint("duplicate-noise-parent", f"{show(name)} is listed twice", "remove one", path)
         seen.add(name)
 
 
@@ -381,34 +333,23 @@ def _cycles(pieces: GraphPieces, clean: list[Edge]) -> Iterator[Complaint]:
     edges = [out, *clean, *(edge for edge in into if edge.tail in pieces.features)]
     for closing, nodes in find_cycles([(edge.tail, edge.head) for edge in edges]):
         through = f" ({noise} is the noise of {pieces.target})" if noise in nodes else ""
-        yield Complaint(
-            code="cycle",
-            what=f"the edges form a cycle: {' -> '.join(nodes)}{through}",
-            hint=f"remove or turn one of them; {edges[closing]} closes it",
-            path=edges[closing].path,
-            place=edges[closing].place,
-        )
+        what = f"the edges form a cycle: {' -> '.join(nodes)}{through}"
+        hint = f"remove or turn one of them; {edges[closing]} closes it"
+        yield _complaint("cycle", what, hint, edges[closing].path, edges[closing].place)
 
 
 def _absent(pieces: GraphPieces) -> Iterator[Complaint]:
-    named = {name for edge in pieces.edges for name in (edge.tail, edge.head)}
-    if pieces.target not in named and pieces.target in pieces.columns:
-        yield Complaint(
-            code="target-missing",
-            what=f"no edge names the target {show(pieces.target)}",
-            hint=f"write what causes it, such as {next(iter(pieces.features), 'x')} -> {pieces.target}",
-            path=f"{pieces.path}.edges",
-            place=pieces.place,
-        )
+    names = edge_names(pieces.edges)
+    if pieces.target not in names and pieces.target in pieces.columns:
+        hint = f"write what causes it, such as {next(iter(pieces.features), 'x')} -> {pieces.target}"
+        what = f"no edge names the target {show(pieces.target)}"
+        yield _complaint("target-missing", what, hint, f"{pieces.path}.edges", pieces.place)
     for position, name in enumerate(pieces.latents):
-        if name not in named:
-            yield Complaint(
-                code="latent-without-edges",
-                what=f"no edge names the latent {show(name)}",
-                hint=did_you_mean(name, sorted(named), otherwise="the edges name") or "write what it causes",
-                path=f"{pieces.path}.latent.{position}",
-                place=pieces.declared.get(name),
-            )
+        if name not in names:
+            hint = did_you_mean(name, sorted(names), otherwise="the edges name") or "write what it causes"
+            path = f"{pieces.path}.latent.{position}"
+            what = f"no edge names the latent {show(name)}"
+            yield _complaint("latent-without-edges", what, hint, path, pieces.declared.get(name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -473,33 +414,9 @@ class CausalGraph:
     dag: CanonicalDag = field(compare=False, repr=False)
 
     @classmethod
-    def build(
-        cls,
-        edges: Iterable[Edge],
-        *,
-        columns: Sequence[str],
-        target: str,
-        features: Sequence[str] | None = None,
-        latents: Sequence[str] = (),
-        noise_parents: Sequence[str] = (),
-        path: str = "causal.graph",
-    ) -> CausalGraph:
-        """The graph of these edges, or a GraphError with everything that is wrong with them.
-
-        columns: all columns of the data. features: those the model sees; all but the target when left out.
-        path: the graph's place inside the spec, for complaints that no single edge causes.
-        """
-        return cls.from_pieces(
-            GraphPieces.of(
-                edges,
-                columns=columns,
-                target=target,
-                features=features,
-                latents=latents,
-                noise_parents=noise_parents,
-                path=path,
-            )
-        )
+    def build(cls, edges: Iterable[Edge], **declared: Unpack[Declared]) -> CausalGraph:
+        """The graph of these edges, or a GraphError with everything that is wrong with them."""
+        return cls.from_pieces(GraphPieces.of(edges, **declared))
 
     @classmethod
     def from_pieces(cls, pieces: GraphPieces) -> CausalGraph:
@@ -508,7 +425,7 @@ class CausalGraph:
         if complaints:
             raise GraphError(complaints)
         noise = pieces.noise_name()
-        edges = tuple(sorted(_upright(edge) for edge in pieces.edges))
+        edges = tuple(sorted(edge.upright() for edge in pieces.edges))
         taken = {*pieces.columns, *pieces.latents, noise}
         confounders: dict[str, tuple[str, str]] = {}
         for edge in edges:
@@ -545,48 +462,12 @@ class CausalGraph:
         index = self.dag.index
         unknown = [name for name in wanted if name not in index]
         if unknown:
-            raise GraphError(
-                Complaint(
-                    code="unknown-node",
-                    what=f"{show(name)} is not a node of the graph",
-                    hint=did_you_mean(name, self.dag.names, otherwise="the nodes are"),
-                )
-                for name in unknown
-            )
+            raise GraphError(unknown_node(name, self.dag.names) for name in unknown)
         return [index[name] for name in wanted]
 
     def measured(self, features: Collection[str]) -> list[int]:
         """The positions of the features, checked: each a column, none the target, none twice."""
-        complaints = list(_feature_complaints(self, features))
+        complaints = list(_features(features, self.observed, self.target))
         if complaints:
             raise GraphError(complaints)
         return [self.dag.index[name] for name in features]
-
-
-def _upright(edge: Edge) -> Edge:
-    """A bidirected edge with its ends in the order of their names; a directed one as it is."""
-    if edge.ends == (edge.tail, edge.head):
-        return edge
-    return Edge(edge.head, edge.tail, edge.mark, edge.path, edge.at[::-1], edge.place)
-
-
-def _feature_complaints(graph: CausalGraph, features: Collection[str]) -> Iterable[Complaint]:
-    columns, seen = set(graph.observed), set[str]()
-    for name in features:
-        if name == graph.target:
-            yield Complaint(
-                code="target-is-feature",
-                what=f"the target {show(name)} is also a feature",
-                hint="remove it from the features",
-            )
-        elif name not in columns:
-            yield Complaint(
-                code="unknown-column",
-                what=f"the feature {show(name)} is not a column of the data",
-                hint=did_you_mean(name, graph.observed, otherwise="the columns are"),
-            )
-        elif name in seen:
-            yield Complaint(
-                code="duplicate-feature", what=f"the feature {show(name)} is listed twice", hint="remove one"
-            )
-        seen.add(name)

@@ -17,6 +17,13 @@ With unmeasured nodes the list still covers every separable pair, but not constr
 
 Minimal separators by two sweeps: van der Zander, Liskiewicz and Textor (2014), "Constructing separators and adjustment
 sets in ancestral graphs". If any set of measured nodes separates two nodes, their measured ancestors do.
+
+With them, the edges that would excuse what the data contradict: the smallest corrections to show an expert. Of the
+edges that could join two nodes which should be independent and are not, the one that excuses most of what is violated
+is suggested. Among equals, data alone do not tell which way an arrow points, so the suggestion follows what the expert
+has already drawn: from the cause side to the effect side where the graph orders the two nodes, into the target where it
+is one of them, into the node that has causes where the other has none, and a hidden common cause where nothing speaks
+for either way.
 """
 
 from __future__ import annotations
@@ -24,8 +31,10 @@ from __future__ import annotations
 import heapq
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
-from crda_spec.scm.graph import CanonicalDag, CausalGraph
+from crda_spec.scm.formats.edges import to_edges
+from crda_spec.scm.graph import CanonicalDag, CausalGraph, Edge, edge_names, free_name
 from crda_spec.scm.separation import reached, shortest_walk
 
 Pair = tuple[str, str]
@@ -51,7 +60,7 @@ class Statement:
         return Statement(first, second, tuple(sorted(names[name] for name in self.given)))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots, which cached_property cannot have
 class Implications:
     """The statements of one graph: which pairs have one, and a way to make it, since making all may be dear."""
 
@@ -63,14 +72,15 @@ class Implications:
         """How many statements there are. None is made for it."""
         return len(self.pairs)
 
+    @cached_property
+    def _ranks(self) -> list[int]:
+        return causal_ranks(self.graph.dag)
+
     def statement(self, pair: Pair) -> Statement:
         """The statement about a separable pair."""
-        return self._made(pair, causal_ranks(self.graph.dag))
-
-    def _made(self, pair: Pair, ranks: Sequence[int]) -> Statement:
         dag = self.graph.dag
         nodes = frozenset(dag.index[name] for name in self.measured)
-        early, late = sorted((dag.index[name] for name in pair), key=ranks.__getitem__)
+        early, late = sorted((dag.index[name] for name in pair), key=self._ranks.__getitem__)
         given = minimal_separator(dag, early, late, nodes)
         if given is None:
             raise AssertionError("a pair that was found separable is not")
@@ -79,15 +89,14 @@ class Implications:
 
     def statements(self) -> tuple[Statement, ...]:
         """All of them, in the order of their pairs."""
-        return tuple(self.to_test(len(self)))
+        return tuple(map(self.statement, self.pairs))
 
     def to_test(self, budget: int = BUDGET) -> Iterator[Statement]:
         """The statements that a test with this budget looks at, in the order of their pairs, made one by one.
 
         When there are more than `budget`, those about the target are kept first, then those about its neighbours.
         """
-        ranks = causal_ranks(self.graph.dag)
-        return (self._made(pair, ranks) for pair in self._most_relevant(budget))
+        return map(self.statement, self._most_relevant(budget))
 
     def _most_relevant(self, budget: int) -> list[Pair]:
         target = self.graph.target
@@ -106,8 +115,7 @@ def implications(graph: CausalGraph, features: Collection[str]) -> Implications:
     linear in the graph.
     """
     graph.measured(features)
-    named = {name for edge in graph.edges for name in (edge.tail, edge.head)} | set(graph.noise_parents)
-    measured = tuple(sorted(name for name in {*features, graph.target} if name in named))
+    measured = tuple(sorted({*features, graph.target} & {*edge_names(graph.edges), *graph.noise_parents}))
     return Implications(graph, measured, tuple(_separable(graph.dag, measured)))
 
 
@@ -169,14 +177,13 @@ def minimal_separator(dag: CanonicalDag, early: int, late: int, measured: frozen
     whole = _ancestral_separator(dag, early, late, measured)
     if whole is None:
         return None
-    near = [_shrunk(dag, a, b, whole) for a, b in ((early, late), (late, early))]
-    return min(near, key=len)
+    return min((_shrunk(dag, a, b, whole) for a, b in ((early, late), (late, early))), key=len)
 
 
 def _ancestral_separator(dag: CanonicalDag, a: int, b: int, measured: frozenset[int]) -> frozenset[int] | None:
     """All measured ancestors of the two, when they separate them: if these do not, nothing measured does."""
     above = dag.ancestors([a, b])
-    whole = frozenset(node for node in measured if above[node] and node not in (a, b))
+    whole = frozenset(node for node in measured if above[node]) - {a, b}
     return whole if shortest_walk(dag, [a], [b], whole) is None else None
 
 
@@ -189,4 +196,74 @@ def _shrunk(dag: CanonicalDag, a: int, b: int, separator: frozenset[int]) -> fro
     return near & reached(dag, [b], near)
 
 
-__all__ = ["BUDGET", "Implications", "Pair", "Statement", "causal_ranks", "implications", "minimal_separator"]
+MOST_SUGGESTED = 5
+_WEIGHED = 50  # violations, the worst, by which candidates are compared
+
+
+def excusing_edges(
+    graph: CausalGraph, violated: Sequence[Statement], *, most: int = MOST_SUGGESTED
+) -> tuple[Edge, ...]:
+    """At most so many edges, for the worst violations first.
+
+    violated: the worst first. Each edge is added to the graph before the next violation is looked at, and what no
+    longer follows from the graph with the edges so far needs none of its own: one missing edge often violates many.
+    """
+    dag = graph.dag
+    found: list[Edge] = []
+    open_cases = list(violated)
+    while open_cases and len(found) < most:
+        trials = [(edge, _with(dag, edge)) for edge in _excuses(graph, dag, open_cases[0])]
+        left = [[case for case in open_cases[:_WEIGHED] if is_implied(trial, case)] for _, trial in trials]
+        best = min(range(len(trials)), key=lambda position: len(left[position]))
+        edge, dag = trials[best]
+        found.append(edge)
+        open_cases = [*left[best], *(case for case in open_cases[_WEIGHED:] if is_implied(dag, case))]
+    return tuple(found)
+
+
+def with_edges(graph: CausalGraph, edges: Sequence[Edge]) -> CausalGraph:
+    """The graph and these edges, which close no cycle."""
+    return CausalGraph.build(
+        [*graph.edges, *edges],
+        columns=graph.observed,
+        target=graph.target,
+        latents=graph.latents,
+        noise_parents=graph.noise_parents,
+    )
+
+
+def as_written(edge: Edge) -> str:
+    """The edge as an entry of a spec, its names quoted where they must be."""
+    return to_edges(CausalGraph.build([edge], columns=edge.ends, target=edge.head))[0]
+
+
+def is_implied(dag: CanonicalDag, statement: Statement) -> bool:
+    """Whether the statement follows from the graph."""
+    first, second, *given = (dag.index[name] for name in (statement.first, statement.second, *statement.given))
+    return shortest_walk(dag, [first], [second], given) is None
+
+
+def _excuses(graph: CausalGraph, dag: CanonicalDag, statement: Statement) -> list[Edge]:
+    """The edges between the two ends that close no cycle, the likeliest first. Each makes the statement untenable."""
+    first, second = statement.first, statement.second
+    a, b = dag.index[first], dag.index[second]
+    forward, backward, hidden = Edge(first, second), Edge(second, first), Edge(first, second, "<->")
+    if dag.ancestors([b])[a]:
+        return [forward, hidden]
+    if dag.ancestors([a])[b]:
+        return [backward, hidden]
+    if graph.target in (first, second):
+        return [forward, hidden, backward] if second == graph.target else [backward, hidden, forward]
+    caused = [bool(dag.parents[node]) for node in (a, b)]
+    if caused[0] == caused[1]:
+        return [hidden, forward, backward]
+    return [forward, hidden, backward] if caused[1] else [backward, hidden, forward]
+
+
+def _with(dag: CanonicalDag, edge: Edge) -> CanonicalDag:
+    """The DAG and one more edge, which closes no cycle."""
+    arrows = [(dag.names[tail], dag.names[head]) for head, tails in enumerate(dag.parents) for tail in tails]
+    if edge.mark == "->":
+        return CanonicalDag.of(dag.names, [*arrows, (edge.tail, edge.head)])
+    hidden = free_name(f"({edge})", set(dag.names))
+    return CanonicalDag.of([*dag.names, hidden], [*arrows, (hidden, edge.tail), (hidden, edge.head)])

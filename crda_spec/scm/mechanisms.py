@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -170,7 +170,7 @@ def fit_label_shares(inputs: Inputs, rows: Array, values: Array) -> LabelShares:
     """rows: (n, k); values: (n,) codes, none missing."""
     codes = np.unique(values)
     most = 15 + int(np.sqrt(len(values)))
-    best: tuple[float, LabelShares] | None = None
+    fits: list[tuple[float, LabelShares]] = []
     for basis in _bases(inputs, rows, most):
         columns = basis.columns(rows)
         answers = [_logit(columns[values >= code], values[values >= code] == code) for code in codes[:-1]]
@@ -180,12 +180,8 @@ def fit_label_shares(inputs: Inputs, rows: Array, values: Array) -> LabelShares:
             np.array([constant for _, constant, _ in answers]),
             np.array([slopes for _, _, slopes in answers]).reshape(len(answers), columns.shape[1]),
         )
-        score = sum(score for score, _, _ in answers)
-        if best is None or score < best[0]:
-            best = (score, shares)
-    if best is None:
-        raise AssertionError("there is always a width")
-    return best[1]
+        fits.append((sum(score for score, _, _ in answers), shares))
+    return min(fits, key=lambda fit: fit[0])[1]
 
 
 def _logit(columns: Array, yes: Array) -> tuple[float, float, Array]:
@@ -240,22 +236,6 @@ Settle = Callable[[Array, Column], tuple[Array, int]]
 Draws = Callable[[str], np.random.Generator]
 
 
-class Equation(Protocol):
-    """One follower's fitted equation."""
-
-    @property
-    def kind(self) -> Literal["additive", "rounded", "uniform"]:
-        """How the noise enters, and what was fitted."""
-        ...
-
-    def follow(self, value: Array, before: Array, after: Array, uniform: Array) -> Array:
-        """The new values (m,), not yet inside the column's contract.
-
-        value: (m,) none missing. before, after: (m, k) the inputs. uniform: (m,) numbers in [0, 1), one for each row.
-        """
-        ...
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class AdditiveNoise:
     """f' = f + m(after) - m(before)."""
@@ -269,7 +249,10 @@ class AdditiveNoise:
         return "rounded" if self.whole else "additive"
 
     def follow(self, value: Array, before: Array, after: Array, uniform: Array) -> Array:
-        """See `Equation.follow`."""
+        """The new values (m,), not yet inside the column's contract.
+
+        value: (m,) none missing. before, after: (m, k) the inputs. uniform: (m,) numbers in [0, 1), one for each row.
+        """
         hidden = uniform - 0.5 if self.whole else 0.0
         moved: Array = value + hidden + (self.mean.predict(after) - self.mean.predict(before))
         return moved
@@ -279,15 +262,12 @@ class AdditiveNoise:
 class AbductedUniform:
     """The label at the same place of the distribution function, the inputs changed."""
 
+    kind: ClassVar[Literal["uniform"]] = "uniform"  # by kernel logistic regression
+
     shares: LabelShares
 
-    @property
-    def kind(self) -> Literal["uniform"]:
-        """By kernel logistic regression."""
-        return "uniform"
-
     def follow(self, value: Array, before: Array, after: Array, uniform: Array) -> Array:
-        """See `Equation.follow`."""
+        """See `AdditiveNoise.follow`."""
         codes, rows = self.shares.codes, np.arange(len(value))
         seen = np.searchsorted(codes, value)
         ends = np.column_stack([np.zeros(len(value)), np.cumsum(self.shares.predict(before), axis=1)])
@@ -298,6 +278,9 @@ class AbductedUniform:
         beyond = np.cumsum(self.shares.predict(after), axis=1)[:, :-1]
         labels: Array = codes[(place[:, None] >= beyond).sum(axis=1)]
         return labels
+
+
+Equation = AdditiveNoise | AbductedUniform  # of one follower, fitted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -42,14 +42,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import chain, pairwise
 from typing import Literal
 
 from crda_spec.errors import Complaint, GraphError
 from crda_spec.records import Obstacle
-from crda_spec.scm.certificate import noise_side, perturbable
-from crda_spec.scm.graph import CausalGraph
-from crda_spec.scm.reasons import Tie, open_path_of, unmeasured
-from crda_spec.scm.separation import path_along, shortest_walk
+from crda_spec.scm.certificate import noise_side, open_path_of, perturbable
+from crda_spec.scm.graph import CausalGraph, shortest_route
+from crda_spec.scm.separation import Tie, path_along, shortest_walk, unmeasured
 
 ObstacleKind = Literal["not_certified", "held_fixed", "not_computable", "noise_tied"]
 
@@ -157,23 +157,20 @@ class _Effects:
 
     def followers(self, moved: Collection[str]) -> tuple[str, ...]:
         """F(M)."""
-        measured, names = self.measured, self.graph.dag.names
-        start = frozenset(self.graph.positions(moved))
-        if not start <= measured:
-            self.graph.measured([names[node] for node in start])  # the target or a latent: complains
-        changed = self.graph.dag.descendants(start)
-        return tuple(names[node] for node in self.order if changed[node] and node not in start)
+        dag, start = self.graph.dag, frozenset(self.graph.positions(moved))
+        if not start <= self.measured:
+            self.graph.measured([dag.names[node] for node in start])  # the target or a latent: complains
+        changed = dag.descendants(start)
+        return tuple(dag.names[node] for node in self.order if changed[node] and node not in start)
 
     @cached_property
     def doubtful(self) -> tuple[int, ...]:
         """The features that might not follow, causes before effects; the others follow whatever moves them."""
-        dag = self.graph.dag
+        dag, sure = self.graph.dag, self.certified - self.keep
         return tuple(
             node
             for node in self.order
-            if dag.names[node] not in self.certified
-            or dag.names[node] in self.keep
-            or not self.measured.issuperset(dag.parents[node])
+            if dag.names[node] not in sure or not self.measured.issuperset(dag.parents[node])
         )
 
     def failing(self, name: str) -> tuple[str, ...]:
@@ -194,15 +191,15 @@ class _Effects:
     def inputs(self, name: str, changed: bytearray) -> FollowerInputs:
         """The parents, and of the other unchanged ancestors what its noise cannot do without."""
         node, names = self.graph.dag.index[name], self.graph.dag.names
-        adjusted: list[int] = []
-        if self._tied(node, changed, self._kept_parents(node, changed)) is not None:
-            adjusted = sorted(self._kept_ancestors(node, changed).difference(self.graph.dag.parents[node]))
+        kept = self._kept_ancestors(node, changed)
+        parents = kept.intersection(self.graph.dag.parents[node])
+        adjusted = [] if self._tied(node, changed, parents) is None else sorted(kept - parents)
         for one in tuple(adjusted):
             rest = [other for other in adjusted if other != one]
-            if self._tied(node, changed, self._kept_parents(node, changed).union(rest)) is None:
+            if self._tied(node, changed, parents.union(rest)) is None:
                 adjusted = rest
-        parents = (names[parent] for parent in self.graph.dag.parents[node] if parent in self.measured)
-        return FollowerInputs(name=name, parents=tuple(parents), adjusted=tuple(names[one] for one in adjusted))
+        causes = tuple(names[parent] for parent in self.graph.dag.parents[node] if parent in self.measured)
+        return FollowerInputs(name=name, parents=causes, adjusted=tuple(names[one] for one in adjusted))
 
     def obstacle(self, name: str, follower: str) -> Obstacle:
         """Why this follower cannot follow this feature, moved alone."""
@@ -213,7 +210,9 @@ class _Effects:
             raise AssertionError("asked only of a follower that fails")
         fails = partial(Obstacle, kind=kind, feature=name, follower=follower)
         unknown = self._unknown_parents(node, changed)[:1] if kind == "not_computable" else []
-        way = path_along(self.graph, self._way(dag.index[name], [*unknown, node])).tokens
+        stations = [dag.index[name], *unknown, node]
+        legs = (shortest_route(dag.children.__getitem__, *ends)[1:] for ends in pairwise(stations))
+        way = path_along(self.graph, [stations[0], *chain.from_iterable(legs)]).tokens
         match kind:
             case "not_certified":
                 tie = self._tie(follower)
@@ -241,10 +240,6 @@ class _Effects:
         """The parents that change and are no features."""
         return [one for one in self.graph.dag.parents[node] if changed[one] and one not in self.measured]
 
-    def _kept_parents(self, node: int, changed: bytearray) -> frozenset[int]:
-        parents = self.graph.dag.parents[node]
-        return frozenset(parent for parent in parents if parent in self.measured and not changed[parent])
-
     def _kept_ancestors(self, node: int, changed: bytearray) -> frozenset[int]:
         above = self.graph.dag.ancestors([node])
         return frozenset(one for one in self.measured if above[one] and not changed[one])
@@ -260,20 +255,4 @@ class _Effects:
         """Why a feature outside X_P* is outside: an open path from the noise side."""
         others = frozenset(self.graph.positions(other for other in self.features if other != name))
         sources = self.graph.positions(noise_side(self.graph, self.features))
-        walk = shortest_walk(self.graph.dag, sources, [self.graph.dag.index[name]], others)
-        if walk is None:
-            raise AssertionError("the sweep and the single query disagree")
-        return Tie(self.graph, walk, others)
-
-    def _way(self, start: int, stations: Sequence[int]) -> tuple[int, ...]:
-        """The nodes of a shortest directed way from the start over all stations, each caused by the one before."""
-        if not stations:
-            return (start,)
-        came_from, queue = {start: start}, [start]
-        for node in queue:
-            children = self.graph.dag.children[node]
-            queue += [child for child in children if came_from.setdefault(child, node) == node]
-        leg = [came_from[stations[0]]]
-        while leg[-1] != start:
-            leg.append(came_from[leg[-1]])
-        return (*reversed(leg), *self._way(stations[0], stations[1:]))
+        return Tie.shortest(self.graph, sources, self.graph.dag.index[name], others)

@@ -29,8 +29,7 @@ from itertools import islice
 
 from crda_spec.records import FeatureVerdict, Remedy, RemedyKind
 from crda_spec.scm.graph import CausalGraph
-from crda_spec.scm.reasons import Tie, unmeasured
-from crda_spec.scm.separation import reached, shortest_walk
+from crda_spec.scm.separation import Tie, reached, unmeasured
 
 KINDS: tuple[RemedyKind, ...] = ("leave_out", "add", "measure")
 MOST = 10  # remedies shown
@@ -139,8 +138,13 @@ class _Search:
     def _by_size(self, minimal: dict[int, _Minimal], most: int) -> None:
         """Tries sets in the order of their size and adds to each feature's minimal sets."""
         waiting: dict[int, dict[Names, set[int]]] = {}
+
+        def queue(x: int, options: Iterable[Names]) -> None:
+            for chosen in options:
+                waiting.setdefault(len(chosen), {}).setdefault(chosen, set()).add(x)
+
         for x, options in self._first.items():
-            self._queue(waiting, x, options)
+            queue(x, options)
         while waiting and self.left > 0:
             size = min(waiting)
             if len({one for sets in minimal.values() for one in sets.all if len(one) < size}) >= most:
@@ -153,14 +157,9 @@ class _Search:
                     if x in self.free(chosen):
                         minimal[x].add(chosen)
                     elif self.left > 0:
-                        self._queue(waiting, x, self._next(chosen, x, self.tie(chosen, x)))
+                        queue(x, self._next(chosen, x, self.tie(chosen, x)))
                 if self.left <= 0:
                     return
-
-    @staticmethod
-    def _queue(waiting: dict[int, dict[Names, set[int]]], x: int, options: Iterable[Names]) -> None:
-        for chosen in options:
-            waiting.setdefault(len(chosen), {}).setdefault(chosen, set()).add(x)
 
     def _forced(self) -> Iterator[tuple[int, Names]]:
         """Features and the sets that free them where each walk on the way leaves one choice, the most shared first."""
@@ -184,17 +183,15 @@ class _Search:
             stay = {x, *self.graph.positions(self.graph.noise_parents)}
             larger = (chosen | block if chosen else block for block in blocks if stay.isdisjoint(block))  # no vain copy
         else:
-            larger = (chosen | {node} for node in tie.blockers() if self._offered(node))
-        found: dict[Names, None] = {}
+            # An unused column may be added, anything else measured.
+            offered = (node for node in tie.blockers() if (node in self._columns) == (self.kind == "add"))
+            larger = (chosen | {node} for node in offered)
+        options: dict[Names, None] = {}
         for one in larger:
-            if len(found) == self._options:
+            if len(options) == self._options:
                 break
-            found[one] = None
-        return list(found)
-
-    def _offered(self, node: int) -> bool:
-        """Whether this kind may take an unmeasured node: an unused column to add, anything else to measure."""
-        return (node in self._columns) == (self.kind == "add")
+            options[one] = None
+        return list(options)
 
     def _features_below(self, node: int) -> Names:
         if node not in self._below:
@@ -218,10 +215,7 @@ class _Search:
         """A shortest open walk to a feature that is still blocked after the change."""
         self.left -= 1
         measured = self._measured(chosen)
-        walk = shortest_walk(self.graph.dag, noise_positions(self.graph, measured), [x], measured - {x})
-        if walk is None:
-            raise AssertionError("the sweep and the single query disagree")
-        return Tie(self.graph, walk, measured - {x})
+        return Tie.shortest(self.graph, noise_positions(self.graph, measured), x, measured - {x})
 
     def _remedy(self, chosen: Names) -> Remedy:
         freed = self.free(chosen) - self.free(frozenset())

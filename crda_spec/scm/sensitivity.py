@@ -18,7 +18,7 @@ and with both partial R^2 equal to r at r^2 / (1 - r) = k^2. The derivation and 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -121,28 +121,20 @@ class _Ties:
     spread: Array  # (p + 1,) standard deviations; 1 for a constant
     inflation: tuple[float, float]  # what degrees of freedom add to the variance of a feature, and of the target
 
-    def remaining_share(self, column: int) -> float:
-        """The share of a feature's variance that the other features leave."""
-        share = float(self.inflation[0] / self.features_inverse[column, column])
-        return share if share > _DETERMINED else 0.0
+    def remaining_sd(self, column: int) -> float:
+        """What the features leave of the target, the last column, or the other features of a feature."""
+        target = column == -1
+        inverse = self.all_inverse if target else self.features_inverse
+        share = float(self.inflation[target] / inverse[column, column])
+        return float(self.spread[column] * math.sqrt(share if share > _DETERMINED else 0.0))
 
-    def target_share(self) -> float:
-        """The share of the target's variance that all features leave."""
-        share = float(self.inflation[1] / self.all_inverse[-1, -1])
-        return share if share > _DETERMINED else 0.0
-
-    def yardsticks(self, name: str) -> tuple[tuple[str, float, float], ...]:
+    def yardsticks(self, name: str) -> Iterator[tuple[str, float, float]]:
         """Each other feature with its partial R^2 with this feature and with the target, all else held fixed."""
-        own = int(self.blocks[name][0])
-        return tuple(
-            (
-                other,
-                _partial_r2(self.features_inverse, own, columns),
-                _partial_r2(self.all_inverse, -1, columns),
-            )
-            for other, columns in self.blocks.items()
-            if other != name
-        )
+        column = int(self.blocks[name][0])
+        for other, block in self.blocks.items():
+            if other != name:
+                of_feature = _partial_r2(self.features_inverse, column, block)
+                yield other, of_feature, _partial_r2(self.all_inverse, -1, block)
 
 
 def _partial_r2(inverse: Array, one: int, block: IntArray) -> float:
@@ -216,13 +208,11 @@ def _of_feature(
 ) -> FeatureSensitivity:
     """One moved feature's limit and robustness, and the observed feature to measure them by."""
     name = train.names[position]
-    own = int(ties.blocks[name][0])
     action = counterfactuals.action
     change = action.x[:, position] - train.x[action.source, position]
     moved_sd = math.sqrt(float(np.nan_to_num(change) @ np.nan_to_num(change)) / max(1, len(change)))  # missing: unmoved
-    remaining_sd = float(ties.spread[own] * math.sqrt(ties.remaining_share(own)))
-    target_sd = float(ties.spread[-1] * math.sqrt(ties.target_share()))
-    limit = _limit(gain, counterfactuals.retention, moved_sd, remaining_sd, target_sd)
+    remaining_sd = ties.remaining_sd(int(ties.blocks[name][0]))
+    limit = _limit(gain, counterfactuals.retention, moved_sd, remaining_sd, ties.remaining_sd(-1))
     others = ties.yardsticks(name)
     observed, with_feature, with_target = max(others, key=lambda other: min(other[1:]), default=("", 0.0, 0.0))
     return FeatureSensitivity(

@@ -9,12 +9,15 @@ So the walk that a breadth-first search finds first is a shortest open *path*.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Literal
 
 from crda_spec.errors import Complaint, GraphError, show
+from crda_spec.records import Unmeasured
 from crda_spec.scm.graph import CanonicalDag, CausalGraph
 
 Arrow = Literal["->", "<-", "<->"]
@@ -51,7 +54,14 @@ def open_path(
     source wins, then the names' order. An unknown name, or one that stands in two of the three sets, is a GraphError.
     """
     positions = [graph.positions(group) for group in (sources, targets, given)]
-    _check_disjoint(graph.dag, positions)
+    uses = Counter(node for group in positions for node in set(group))
+    twice = [graph.dag.names[node] for node in sorted(uses) if uses[node] > 1]
+    if twice:  # separation of a node from itself, or from what is given, has no meaning worth guessing
+        what = "stands in two of the sets sources, targets and given"
+        raise GraphError(
+            Complaint(code="overlapping-sets", what=f"{show(name)} {what}", hint="name each node once")
+            for name in twice
+        )
     walk = shortest_walk(graph.dag, *positions)
     return None if walk is None else path_along(graph, walk)
 
@@ -77,12 +87,90 @@ def path_along(graph: CausalGraph, walk: Sequence[int]) -> Path:
     return Path(tuple(nodes), tuple(arrows))
 
 
+@dataclass(frozen=True)
+class Tie:
+    """An open path between what is unmeasured about the target and one feature, given all other features."""
+
+    graph: CausalGraph
+    walk: tuple[int, ...]  # positions, from the noise or an unmeasured parent of the target to the feature
+    measured: frozenset[int]  # the other features
+
+    @classmethod
+    def shortest(cls, graph: CausalGraph, sources: Iterable[int], node: int, others: frozenset[int]) -> Tie:
+        """Along a shortest open walk from the sources to a feature that a sweep has found tied to them."""
+        walk = shortest_walk(graph.dag, sources, [node], others)
+        if walk is None:
+            raise AssertionError("the sweep and the single query disagree")
+        return cls(graph, walk, others)
+
+    @property
+    def feature(self) -> str:
+        """The feature at the end of the walk."""
+        return self.graph.dag.names[self.walk[-1]]
+
+    @property
+    def from_noise(self) -> bool:
+        """Whether the walk starts at the noise and not at an unmeasured parent of the target."""
+        return self.graph.dag.names[self.walk[0]] == self.graph.noise
+
+    @property
+    def is_effect(self) -> bool:
+        """Whether the walk runs from the noise over the target straight down to the feature."""
+        return self.from_noise and not self.colliders and self.top() == self.walk[0]
+
+    @cached_property
+    def path(self) -> Path:
+        """The walk as it is read; one from an unmeasured parent starts with the target that it drives."""
+        start = () if self.from_noise else (self.graph.dag.index[self.graph.target],)
+        return path_along(self.graph, (*start, *self.walk))
+
+    @cached_property
+    def colliders(self) -> list[int]:
+        """The nodes on the walk at which two arrows meet."""
+        children = self.graph.dag.children
+        triples = zip(self.walk, self.walk[1:], self.walk[2:], strict=False)
+        return [node for before, node, after in triples if node in children[before] and node in children[after]]
+
+    def openers(self) -> list[int]:
+        """For each collider the nearest feature that, held fixed, opens it: itself or a descendant."""
+        return list(dict.fromkeys(self._opener(node) for node in self.colliders))
+
+    def blockers(self) -> list[int]:
+        """The unmeasured nodes that, each by itself, would close this walk if they were held fixed, in its order.
+
+        Those are all nodes before the feature that are no colliders; at an unmeasured cause of the target the walk then
+        no longer starts. The target and its noise are left out: no model can hold them fixed.
+        """
+        never = {self.graph.dag.index[self.graph.target], self.graph.dag.index[self.graph.noise], *self.colliders}
+        return [node for node in self.walk[:-1] if node not in never]
+
+    def _opener(self, collider: int) -> int:
+        queue = [collider]
+        for node in queue:
+            if node in self.measured:
+                return node
+            queue += [child for child in self.graph.dag.children[node] if child not in queue]
+        raise AssertionError("a collider on an open path is held fixed or has a descendant that is")
+
+    def top(self) -> int:
+        """On a walk without colliders: the one node that causes all the others."""
+        children = self.graph.dag.children
+        return next((node for node, after in pairwise(self.walk) if after in children[node]), self.walk[-1])
+
+
+def unmeasured(graph: CausalGraph, name: str) -> Unmeasured:
+    """What is known of a node that is no feature."""
+    if name in graph.confounders:
+        return Unmeasured(name=name, kind="hidden_cause", drives=graph.confounders[name])
+    return Unmeasured(name=name, kind="latent" if name in graph.latents else "column")
+
+
 def shortest_walk(
     dag: CanonicalDag, sources: Iterable[int], targets: Iterable[int], given: Iterable[int]
 ) -> tuple[int, ...] | None:
     """`open_path` on positions, without the checks: the positions along a shortest open path, or None."""
-    sweep = _explore(dag, sources, frozenset(targets), given)
-    return None if sweep.end is None else _back(sweep.came_from, sweep.end)
+    came_from, _, end = _explore(dag, sources, frozenset(targets), given)
+    return None if end is None else _back(came_from, end)
 
 
 def shortest_walks(dag: CanonicalDag, sources: Iterable[int], given: Collection[int]) -> dict[int, tuple[int, ...]]:
@@ -91,15 +179,15 @@ def shortest_walks(dag: CanonicalDag, sources: Iterable[int], given: Collection[
     One sweep, given all of them, finds the walks of all. It differs from a search of its own for x only where a
     collider is open by x alone; the x for which there might be such a node are left out.
     """
-    sweep = _explore(dag, sources, frozenset(), given)
+    came_from, states, _ = _explore(dag, sources, frozenset(), given)
     only = sole_descendants(dag, given)
     apart = {x for node, x in enumerate(only) if x >= 0 and dag.parents[node] and node != x}
     wanted = set(given) - apart
     first: dict[int, int] = {}
-    for state in sweep.states:
-        if sweep.came_from[state] != state and state >> 1 in wanted:
+    for state in states:
+        if came_from[state] != state and state >> 1 in wanted:
             first.setdefault(state >> 1, state)
-    return {node: _back(sweep.came_from, state) for node, state in first.items()}
+    return {node: _back(came_from, state) for node, state in first.items()}
 
 
 def reached(dag: CanonicalDag, sources: Iterable[int], given: Iterable[int]) -> set[int]:
@@ -107,8 +195,8 @@ def reached(dag: CanonicalDag, sources: Iterable[int], given: Iterable[int]) -> 
 
     A given node can be arrived at, but only colliders let a walk through.
     """
-    sweep = _explore(dag, sources, frozenset(), given)
-    return {state >> 1 for state in sweep.states if sweep.came_from[state] != state}
+    came_from, states, _ = _explore(dag, sources, frozenset(), given)
+    return {state >> 1 for state in states if came_from[state] != state}
 
 
 def sole_descendants(dag: CanonicalDag, marked: Iterable[int]) -> list[int]:
@@ -128,17 +216,14 @@ def sole_descendants(dag: CanonicalDag, marked: Iterable[int]) -> list[int]:
     return own
 
 
-@dataclass(frozen=True, slots=True)
-class _Sweep:
-    """States are 2 * node + (1 if the last edge points into the node)."""
+def _explore(
+    dag: CanonicalDag, sources: Iterable[int], targets: frozenset[int], given: Iterable[int]
+) -> tuple[list[int], list[int], int | None]:
+    """Breadth-first search over states 2 * node + (1 if the last edge points into the node), until a target is met.
 
-    came_from: list[int]  # the state before each; itself for a start, -1 if never met
-    states: list[int]  # those met, in their order
-    end: int | None  # the state at the target, when one was met
-
-
-def _explore(dag: CanonicalDag, sources: Iterable[int], targets: frozenset[int], given: Iterable[int]) -> _Sweep:
-    """Breadth-first search over states, until a target is met."""
+    Returns the state before each (itself for a start, -1 if never met), the states met, in their order, and the state
+    at the target, when one was met.
+    """
     observed = list(given)
     blocked = bytearray(len(dag.names))
     for node in observed:
@@ -161,8 +246,8 @@ def _explore(dag: CanonicalDag, sources: Iterable[int], targets: frozenset[int],
                 came_from[step] = state
                 queue.append(step)
                 if step >> 1 in targets:
-                    return _Sweep(came_from, queue, step)
-    return _Sweep(came_from, queue, None)
+                    return came_from, queue, step
+    return came_from, queue, None
 
 
 def _back(came_from: Sequence[int], end: int) -> tuple[int, ...]:
@@ -171,18 +256,3 @@ def _back(came_from: Sequence[int], end: int) -> tuple[int, ...]:
     while came_from[walk[-1]] != walk[-1]:
         walk.append(came_from[walk[-1]])
     return tuple(state >> 1 for state in reversed(walk))
-
-
-def _check_disjoint(dag: CanonicalDag, groups: Sequence[Sequence[int]]) -> None:
-    """Separation of a node from itself, or from what is given, has no meaning worth guessing."""
-    sources, targets, given = (set(group) for group in groups)
-    shared = sorted((sources & targets) | (sources & given) | (targets & given))
-    if shared:
-        raise GraphError(
-            Complaint(
-                code="overlapping-sets",
-                what=f"{show(dag.names[node])} stands in two of the sets sources, targets and given",
-                hint="name each node once",
-            )
-            for node in shared
-        )

@@ -8,6 +8,14 @@ from dataclasses import dataclass
 import networkx as nx
 import numpy as np
 
+from crda_spec.discovery.skeleton import Skeleton, skeleton_of
+from crda_spec.independence.conditional import PartialCorrelation
+
+
+def pc_skeleton(correlation: np.ndarray, n: int, **settings) -> Skeleton:
+    """The skeleton of all columns, from the correlations of n rows."""
+    return skeleton_of(PartialCorrelation.of(correlation, n), len(correlation), **settings)
+
 
 def linear_world(rng: np.random.Generator, d: int, n: int, density: float, *, shuffled: bool = True) -> np.ndarray:
     """Each column is a weighted sum of some earlier ones plus noise; then the columns are shuffled."""

@@ -10,9 +10,9 @@ from discovery_worlds import Oracle, ancestors, linear_world, random_dag
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crda_spec.discovery.conditional import PartialCorrelation
 from crda_spec.discovery.fci import Fci
 from crda_spec.independence import correlation_matrix
+from crda_spec.independence.conditional import PartialCorrelation
 
 
 def letters(d: int) -> list[str]:

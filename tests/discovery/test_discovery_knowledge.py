@@ -7,12 +7,12 @@ from discovery_worlds import Oracle, ancestors, linear_world, random_dag
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crda_spec.discovery.conditional import PartialCorrelation
 from crda_spec.discovery.fci import Fci
 from crda_spec.discovery.knowledge import Knowledge
 from crda_spec.discovery.pc import Pc
 from crda_spec.errors import SpecError
 from crda_spec.independence import correlation_matrix
+from crda_spec.independence.conditional import PartialCorrelation
 from crda_spec.report.words.discovery import note_sentence
 
 WHERE = "causal.discovery.knowledge"

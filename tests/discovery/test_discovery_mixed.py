@@ -10,11 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from crda_spec.discovery.conditional import BatchedTest, PartialCorrelation, ask_all
 from crda_spec.discovery.pc import Pc
 from crda_spec.discovery.skeleton import skeleton_of
 from crda_spec.independence import correlation_matrix
-from crda_spec.independence.mixed import MixedTest
+from crda_spec.independence.conditional import BatchedTest, MixedTest, PartialCorrelation, ask_all
 
 TYPES = ("continuous", "category", "continuous", "category", "boolean")
 

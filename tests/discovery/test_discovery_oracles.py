@@ -10,9 +10,8 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from discovery_worlds import linear_world
+from discovery_worlds import linear_world, pc_skeleton
 
-from crda_spec.discovery.skeleton import pc_skeleton
 from crda_spec.independence import correlation_matrix
 
 SIZES = [(6, 80, 0.6), (10, 150, 0.4), (15, 300, 0.25), (25, 300, 0.06), (40, 200, 0.03)]

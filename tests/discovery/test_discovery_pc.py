@@ -5,16 +5,16 @@ from itertools import combinations
 import networkx as nx
 import numpy as np
 import pytest
-from discovery_worlds import Oracle, cpdag, linear_world, random_dag
+from discovery_worlds import Oracle, cpdag, linear_world, pc_skeleton, random_dag
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crda_spec.discovery.conditional import PartialCorrelation
 from crda_spec.discovery.knowledge import Constraints, Knowledge
 from crda_spec.discovery.pc import Pc
-from crda_spec.discovery.skeleton import pc_skeleton, skeleton_of
+from crda_spec.discovery.skeleton import skeleton_of
 from crda_spec.errors import DataError
 from crda_spec.independence import correlation_matrix
+from crda_spec.independence.conditional import PartialCorrelation
 from crda_spec.report.words.discovery import note_sentence
 
 RULES = ("plain", "conservative", "majority")

@@ -13,13 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crda_spec.discovery import DiscoveredGraph, FoundEdge, Stability
-from crda_spec.discovery.conditional import GcmTest, PartialCorrelation, conditional_test
 from crda_spec.discovery.consensus import consensus
 from crda_spec.discovery.fci import Fci, possibly_confounded_with
 from crda_spec.discovery.ges import Ges
 from crda_spec.discovery.pc import Pc
 from crda_spec.errors import DataError, GraphError
-from crda_spec.independence.mixed import MixedTest
+from crda_spec.independence.conditional import GcmTest, MixedTest, PartialCorrelation, conditional_test
 from crda_spec.records import Column
 from crda_spec.report.words.discovery import note_sentence
 

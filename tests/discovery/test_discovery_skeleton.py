@@ -4,11 +4,12 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from discovery_worlds import pc_skeleton
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from crda_spec.discovery.skeleton import neighbours, pc_skeleton
+from crda_spec.discovery.skeleton import neighbours
 from crda_spec.independence import Pearson, correlation_matrix
 
 
@@ -120,7 +121,7 @@ def test_batches_do_not_change_the_result(monkeypatch):
     x = linear_world(np.random.default_rng(9), d=8, n=100, density=0.8)
     matrix, n = correlation_matrix(x)
     whole = pc_skeleton(matrix, n, alpha=0.01)
-    monkeypatch.setattr("crda_spec.discovery.conditional._BATCH", 20)
+    monkeypatch.setattr("crda_spec.independence.conditional._BATCH", 20)
     parts = pc_skeleton(matrix, n, alpha=0.01)
     assert (parts.adjacent == whole.adjacent).all()
     assert parts.separating == whole.separating

@@ -9,8 +9,7 @@ from sklearn.feature_selection import mutual_info_regression
 
 from crda_spec.independence import Distance, Hsic, MutualInformation, Pearson, ScreenResult, Spearman, grouped
 from crda_spec.independence._protocol import shuffled_p_value
-from crda_spec.independence.hsic import kernel_functions
-from crda_spec.independence.mutual_information import nearest_neighbour_information
+from crda_spec.independence.dependence import kernel_functions, nearest_neighbour_information
 from crda_spec.seeds import stream
 
 

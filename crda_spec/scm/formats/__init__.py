@@ -6,19 +6,18 @@ networkx (GML, GraphML) and pgmpy are loaded only when a graph needs them: check
 from __future__ import annotations
 
 from crda_spec.errors import Complaint, GraphError, did_you_mean, show
-from crda_spec.scm.formats._protocol import Format, ReadGraph, Role, Written, described
-from crda_spec.scm.formats.dagitty import DAGITTY
-from crda_spec.scm.formats.dot import DOT
+from crda_spec.scm.formats._protocol import Format, ReadGraph, Written, described
+from crda_spec.scm.formats.dagitty import Dagitty
+from crda_spec.scm.formats.dot import Dot
 from crda_spec.scm.formats.edges import from_edges, parse_edges, to_edges
-from crda_spec.scm.formats.gml import GML
-from crda_spec.scm.formats.graphml import GRAPHML
+from crda_spec.scm.formats.gml import Gml
+from crda_spec.scm.formats.graphml import GraphMl
 from crda_spec.scm.graph import CausalGraph
 
 __all__ = ["FORMATS", "ReadGraph", "Written", "from_edges", "parse_edges", "read_graph", "to_edges", "write_graph"]
 
 
-_ALL: tuple[Format, ...] = (DAGITTY, DOT, GML, GRAPHML)
-FORMATS: dict[str, Format] = {one.name: one for one in _ALL}
+FORMATS: dict[str, Format] = {one.name: one for one in (Dagitty(), Dot(), Gml(), GraphMl())}
 
 
 def read_graph(text: str, kind: str, *, file: str) -> ReadGraph:
@@ -35,24 +34,16 @@ def write_graph(graph: CausalGraph | ReadGraph, kind: str) -> Written:
     content = described(graph) if isinstance(graph, CausalGraph) else graph
     if content.complaints:
         raise GraphError(content.complaints)
-    return Written(chosen.write(content), tuple(_lost(content, role, kind) for role in _unsaid(content, chosen)))
+    lost = (
+        f"{kind} has no word for the role {role}, which these nodes have: {', '.join(content.having(role))}"
+        for role in sorted(chosen.loses)
+        if content.having(role)
+    )
+    return Written(chosen.write(content), tuple(lost))
 
 
 def _format(kind: str) -> Format:
     if kind not in FORMATS:
-        raise GraphError(
-            Complaint(
-                code="unknown-format",
-                what=f"there is no graph format {show(kind)}",
-                hint=did_you_mean(kind, list(FORMATS), otherwise="the formats are"),
-            )
-        )
+        hint = did_you_mean(kind, list(FORMATS), otherwise="the formats are")
+        raise GraphError(Complaint(code="unknown-format", what=f"there is no graph format {show(kind)}", hint=hint))
     return FORMATS[kind]
-
-
-def _unsaid(graph: ReadGraph, chosen: Format) -> list[Role]:
-    return sorted(role for role in chosen.loses if graph.having(role))
-
-
-def _lost(graph: ReadGraph, role: Role, kind: str) -> str:
-    return f"{kind} has no word for the role {role}, which these nodes have: {', '.join(graph.having(role))}"

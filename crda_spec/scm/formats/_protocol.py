@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
-from typing import Literal, Protocol, get_args
+from typing import ClassVar, Literal, get_args
 
 from crda_spec.errors import Complaint, GraphError, Place, show
 from crda_spec.scm.graph import MAX_EDGES, CausalGraph, Edge, GraphPieces, Mark, complaints_about
@@ -20,7 +21,7 @@ MAX_COMPLAINTS = 20  # a text of the wrong kind would give thousands
 class Source:
     """One text, and what is wrong with it."""
 
-    __slots__ = ("_found", "_lines", "_more", "_starts", "file", "text")
+    __slots__ = ("_complaints", "_lines", "_starts", "file", "is_hopeless", "text")
 
     def __init__(self, text: str, file: str) -> None:
         """Drops a byte order mark; lines end at line feeds only, as editors count them."""
@@ -29,8 +30,8 @@ class Source:
         # Places share these strings: a text of one long line is not copied for each of its edges.
         self._lines = self.text.split("\n") if len(self.text) <= MAX_TEXT else []
         self._starts = list(accumulate((len(line) + 1 for line in self._lines), initial=0))
-        self._found: list[Complaint] = []
-        self._more = False
+        self._complaints: list[Complaint] = []
+        self.is_hopeless = False  # there are more complaints than are shown, so that a reader may stop
 
     def place(self, at: int) -> Place:
         """The place of the character with this offset."""
@@ -43,11 +44,11 @@ class Source:
 
     def complain(self, code: str, at: int | None, what: str, hint: str = "") -> None:
         """Notes a complaint at an offset, or about the text as a whole."""
-        if len(self._found) >= MAX_COMPLAINTS:
-            self._more = True
+        if len(self._complaints) >= MAX_COMPLAINTS:
+            self.is_hopeless = True
             return
         place = (Place(self.file) if self.file else None) if at is None else self.place(at)
-        self._found.append(Complaint(code=code, what=what, hint=hint, place=place))
+        self._complaints.append(Complaint(code=code, what=what, hint=hint, place=place))
 
     def is_readable(self) -> bool:
         """Whether there is a text of a size that is read; complains otherwise."""
@@ -61,23 +62,13 @@ class Source:
         return True
 
     @property
-    def is_hopeless(self) -> bool:
-        """Whether there are more complaints than are shown, so that a reader may stop."""
-        return self._more
-
-    @property
     def complaints(self) -> tuple[Complaint, ...]:
         """All complaints; the last one says when there are more."""
-        if not self._more:
-            return tuple(self._found)
-        what = "there are more problems than are shown"
-        rest = Complaint(
-            code="more-problems", what=what, hint="is it a file of this kind?", place=self._found[-1].place
-        )
-        return (*self._found, rest)
-
-
-POSITION_HINT = 'write two numbers, as in pos="0.5,-1"'
+        if not self.is_hopeless:
+            return tuple(self._complaints)
+        what, hint = "there are more problems than are shown", "is it a file of this kind?"
+        more = Complaint(code="more-problems", what=what, hint=hint, place=self._complaints[-1].place)
+        return (*self._complaints, more)
 
 
 @dataclass(slots=True)
@@ -94,15 +85,14 @@ class Draft:
 
     def node(self, name: str, at: int | None) -> bool:
         """Notes a name; False, with a complaint, for one that is empty or no text."""
+        why = surrogates(name)
         if not name:
             self.source.complain("node-name", at, "a name is empty", "write the node's name")
-            return False
-        if why := surrogates(name):
+        elif why:
             self.source.complain("node-name", at, f"{show(name)} is no name: {why}", "rename the node")
-            return False
-        if name not in self.nodes:
+        elif name not in self.nodes:
             self.nodes[name] = None if at is None else self.source.place(at)
-        return True
+        return bool(name) and not why
 
     def has_room(self, count: int, at: int | None) -> bool:
         """Whether so many edges more are allowed; complains once when they are not."""
@@ -124,13 +114,17 @@ class Draft:
 
     def position(self, name: str, text: str, at: int | None) -> None:
         """Reads `x,y`. Graphviz marks a pinned node by an exclamation mark at the end."""
-        numbers = [as_number(part) for part in text.strip().removesuffix("!").split(",")]
-        if len(numbers) == 2 and numbers[0] is not None and numbers[1] is not None:
-            self.positions[name] = (numbers[0], numbers[1])
+        try:
+            x, y = (float(part) for part in text.strip().removesuffix("!").split(","))
+        except ValueError:
+            x = y = math.nan
+        if math.isfinite(x) and math.isfinite(y):
+            self.positions[name] = (x, y)
         else:
-            self.source.complain("graph-attribute", at, f"{show(text)} is not a position", POSITION_HINT)
+            hint = 'write two numbers, as in pos="0.5,-1"'
+            self.source.complain("graph-attribute", at, f"{show(text)} is not a position", hint)
 
-    def read(self, kind: str, *, say_latent: str) -> ReadGraph:
+    def read(self, *, say_latent: str) -> ReadGraph:
         """What was read."""
         for name, at in self.roles.get("latent", {}).items():
             if name in self.roles.get("outcome", {}):
@@ -139,7 +133,6 @@ class Draft:
         if not self.nodes and not self.source.complaints:
             self.source.complain("graph-empty", None, "the graph names no node", "write what causes what")
         return ReadGraph(
-            kind=kind,
             file=self.source.file,
             nodes=dict(self.nodes),
             edges=tuple(self.edges),
@@ -149,15 +142,6 @@ class Draft:
             complaints=self.source.complaints,
             say_latent=say_latent,
         )
-
-
-def as_number(text: str) -> float | None:
-    """A finite number, or None."""
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None
 
 
 def as_flag(text: str) -> bool | None:
@@ -173,7 +157,6 @@ ROLES: tuple[Role, ...] = get_args(Role)  # `noise`: the size of the target's no
 class ReadGraph:
     """What a text, or another library's graph, says about causes before it meets the data."""
 
-    kind: str
     file: str
     nodes: Mapping[str, Place | None]  # every name, in the order of its first mention, and where that stands
     edges: tuple[Edge, ...]
@@ -189,11 +172,8 @@ class ReadGraph:
 
     def roles_by_node(self) -> dict[str, list[Role]]:
         """The roles of each node, in their usual order."""
-        found: dict[str, list[Role]] = {name: [] for name in self.nodes}
-        for role in ROLES:
-            for name in self.having(role):
-                found[name].append(role)
-        return found
+        members = {role: frozenset(self.having(role)) for role in ROLES}
+        return {name: [role for role in ROLES if name in members[role]] for name in self.nodes}
 
     @property
     def latents(self) -> tuple[str, ...]:
@@ -206,37 +186,9 @@ class ReadGraph:
         return self.having("outcome")
 
     @property
-    def exposures(self) -> tuple[str, ...]:
-        """The nodes whose effect the text asks about. The certificate does not need them."""
-        return self.having("exposure")
-
-    @property
-    def noise_parents(self) -> tuple[str, ...]:
-        """The features that the size of the target's noise depends on."""
-        return self.having("noise")
-
-    def pieces(
-        self,
-        *,
-        columns: Sequence[str],
-        target: str,
-        features: Sequence[str] | None = None,
-        latents: Sequence[str] = (),
-        noise_parents: Sequence[str] = (),
-        path: str = "causal.graph",
-    ) -> GraphPieces:
-        """The pieces of the graph on these columns; latent nodes and noise parents add to those of the text."""
-        found = GraphPieces.of(
-            self.edges,
-            columns=columns,
-            target=target,
-            features=features,
-            latents=tuple(dict.fromkeys((*latents, *self.latents))),
-            noise_parents=tuple(dict.fromkeys((*noise_parents, *self.noise_parents))),
-            path=path,
-        )
-        place = Place(self.file) if self.file else None
-        return replace(found, place=place, declared=self.nodes, say_latent=self.say_latent)
+    def place(self) -> Place | None:
+        """The text as a whole, when it has a name."""
+        return Place(self.file) if self.file else None
 
     def graph(
         self,
@@ -252,49 +204,42 @@ class ReadGraph:
 
         columns: all columns of the data; when left out, every node that is not latent is taken for one.
         target: the column to predict; when left out, the one outcome that the text names.
+        Latent nodes and noise parents add to those of the text.
         """
-        hidden = {*latents, *self.latents}
-        measured = [name for name in self.nodes if name not in hidden] if columns is None else columns
-        found = [*self.complaints, *self._about_roles(target)]
+        hidden = tuple(dict.fromkeys((*latents, *self.latents)))
+        complaints = [*self.complaints, *self._about_roles(target)]
         if target is None and len(self.outcomes) != 1:
-            raise GraphError(found)
-        pieces = self.pieces(
-            columns=measured,
+            raise GraphError(complaints)
+        pieces = GraphPieces.of(
+            self.edges,
+            columns=[name for name in self.nodes if name not in hidden] if columns is None else columns,
             target=self.outcomes[0] if target is None else target,
             features=features,
-            latents=latents,
-            noise_parents=noise_parents,
+            latents=hidden,
+            noise_parents=tuple(dict.fromkeys((*noise_parents, *self.having("noise")))),
             path=path,
         )
-        found += complaints_about(pieces, complete=not self.complaints)
-        if found:
-            raise GraphError(found)
+        pieces = replace(pieces, place=self.place, declared=self.nodes, say_latent=self.say_latent)
+        complaints += complaints_about(pieces, complete=not self.complaints)
+        if complaints:
+            raise GraphError(complaints)
         return CausalGraph.from_pieces(pieces)
 
     def _about_roles(self, target: str | None) -> Iterator[Complaint]:
         """Roles that contradict the run, or that a certificate would have to ignore."""
         if target is None and len(self.outcomes) != 1:
             named = ", ".join(show(name) for name in self.outcomes) or "none"
-            yield Complaint(
-                code="outcome-unclear",
-                what=f"the target was left to the graph, which has to name one outcome; it names {named}",
-                hint="mark one node as the outcome, or say which column is the target",
-                place=Place(self.file) if self.file else None,
-            )
+            what = f"the target was left to the graph, which has to name one outcome; it names {named}"
+            hint = "mark one node as the outcome, or say which column is the target"
+            yield Complaint(code="outcome-unclear", what=what, hint=hint, place=self.place)
         for name in self.outcomes if target is not None and target not in self.outcomes else ():
-            yield Complaint(
-                code="outcome-is-not-target",
-                what=f"the graph calls {show(name)} the outcome, but the target is {show(target)}",
-                hint="move the role in the graph, or change the target",
-                place=self.nodes.get(name),
-            )
+            what = f"the graph calls {show(name)} the outcome, but the target is {show(target)}"
+            hint = "move the role in the graph, or change the target"
+            yield Complaint(code="outcome-is-not-target", what=what, hint=hint, place=self.nodes.get(name))
         for name in self.having("selected"):
-            yield Complaint(
-                code="selection",
-                what=f"the graph says that rows were selected by {show(name)}, and a certificate knows no selection",
-                hint="remove the role if the rows were not chosen by it; if they were, no certificate can be given",
-                place=self.nodes.get(name),
-            )
+            what = f"the graph says that rows were selected by {show(name)}, and a certificate knows no selection"
+            hint = "remove the role if the rows were not chosen by it; if they were, no certificate can be given"
+            yield Complaint(code="selection", what=what, hint=hint, place=self.nodes.get(name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,50 +250,51 @@ class Written:
     lost: tuple[str, ...] = ()
 
 
-class Format(Protocol):
+class Format(ABC):
     """A way to write a graph down as text. Stateless; reading never raises, writing raises GraphError for bad names."""
 
-    @property
-    def name(self) -> str:
-        """What a spec calls it."""
-        ...
-
-    @property
-    def loses(self) -> frozenset[Role]:
-        """The roles that it has no word for."""
-        ...
+    name: ClassVar[str]  # what a spec calls it
+    title: ClassVar[str]
+    say_latent: ClassVar[str]  # how it says that nobody measured a node
+    loses: ClassVar[frozenset[Role]] = frozenset()  # the roles that it has no word for
 
     def read(self, text: str, *, file: str) -> ReadGraph:
         """Everything that the text says, and every complaint about it. `file` is its name, for the places."""
-        ...
+        draft = Draft(Source(text, file))
+        if draft.source.is_readable():
+            self._fill(draft)
+        return draft.read(say_latent=self.say_latent)
 
     def write(self, graph: ReadGraph) -> str:
         """The graph as text, without what the format loses; GraphError for names that it cannot hold."""
-        ...
+        unwritable = [(name, why) for name in graph.nodes if (why := self._cannot_hold(name) or surrogates(name))]
+        if unwritable:
+            cannot, hint = f"cannot be written as {self.title}", "rename the node, or choose another format"
+            raise GraphError(
+                Complaint(code="unwritable-name", what=f"the name {show(name)} {cannot}: {why}", hint=hint)
+                for name, why in unwritable
+            )
+        return "".join(f"{line}\n" for line in self._lines(graph))
+
+    @abstractmethod
+    def _fill(self, draft: Draft) -> None:
+        """Notes in the draft all that its text says, and every complaint."""
+
+    @abstractmethod
+    def _lines(self, graph: ReadGraph) -> Iterator[str]:
+        """The lines of the text."""
+
+    def _cannot_hold(self, name: str) -> str:  # noqa: ARG002 - this one holds any name
+        """Why the format cannot hold a name, or nothing."""
+        return ""
 
 
 def described(graph: CausalGraph) -> ReadGraph:
     """A checked graph in the words of the formats."""
-    roles: dict[Role, tuple[str, ...]] = {
-        "latent": graph.latents,
-        "outcome": (graph.target,),
-        "noise": graph.noise_parents,
-    }
+    roles: Mapping[Role, tuple[str, ...]]
+    roles = {"latent": graph.latents, "outcome": (graph.target,), "noise": graph.noise_parents}
     nodes = dict.fromkeys(sorted((*graph.observed, *graph.latents)))
-    return ReadGraph(kind="graph", file="", nodes=nodes, edges=graph.edges, roles=roles)
-
-
-def unwritable(names: Sequence[tuple[str, str]], *, kind: str) -> None:
-    """Raises a GraphError for names that a format cannot hold, each with the reason."""
-    if names:
-        raise GraphError(
-            Complaint(
-                code="unwritable-name",
-                what=f"the name {show(name)} cannot be written as {kind}: {reason}",
-                hint="rename the node, or choose another format",
-            )
-            for name, reason in names
-        )
+    return ReadGraph(file="", nodes=nodes, edges=graph.edges, roles=roles)
 
 
 def surrogates(name: str) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Literal, NamedTuple
 
 from crda_spec.errors import did_you_mean, show
@@ -24,6 +24,8 @@ class Dialect:
     arrows: frozenset[str]
     arrow_hint: Callable[[str], tuple[str, str]]  # of an arrow that is refused: what is wrong with it, and the hint
     unquote: Callable[[str], str]
+    start: str  # the word before the first brace
+    refused: Mapping[str, tuple[str, str, str]]  # words that may stand there instead -> code, what, hint
     keywords: frozenset[str] = frozenset()  # words that start a statement of their own, in lower case
 
 
@@ -120,18 +122,20 @@ class Setting:
 Statement = Chain | Setting
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
-    """The words before the first brace, and the statements in it."""
-
-    head: tuple[Token, ...]
-    statements: tuple[Statement, ...]
-
-
-def parse(source: Source, dialect: Dialect) -> Document:
+def parse(source: Source, dialect: Dialect) -> tuple[Statement, ...]:
     """What could be read; whatever could not is among the source's complaints."""
-    parser = _Parser(source, dialect, list(tokens(source, dialect)))
-    return parser.document()
+    head, statements = _Parser(source, dialect, list(tokens(source, dialect))).document()
+    words = head[1:] if head and head[0].text.lower() == "strict" else head
+    kind, at = (words[0].text.lower(), words[0].at) if words else ("", 0)
+    hint = f"write {dialect.start} {{ a -> b }}"
+    if kind in dialect.refused:
+        code, what, instead = dialect.refused[kind]
+        source.complain(code, at, what, instead)
+    elif kind != dialect.start:
+        source.complain("graph-syntax", at, f"the graph does not start with {dialect.start} {{", hint)
+    for extra in words[2:]:
+        source.complain("graph-syntax", extra.at, f"{extra} stands before the brace", hint)
+    return statements
 
 
 @dataclass(slots=True)
@@ -149,13 +153,16 @@ class _Parser:
         return self.tokens[self.position]
 
     def take(self) -> Token:
-        token = self.tokens[self.position]
-        if token.kind != "end":
-            self.position += 1
+        token = self.now
+        self.position += token.kind != "end"
         return token
 
     def at_sign(self, *signs: str) -> bool:
         return self.now.kind == "sign" and self.now.text in signs
+
+    def accept(self, *signs: str) -> bool:
+        """Takes one of these signs, if it is next."""
+        return self.at_sign(*signs) and bool(self.take())
 
     def complain(self, token: Token, what: str, hint: str) -> None:
         self.source.complain("graph-syntax", token.at, what, hint)
@@ -165,40 +172,38 @@ class _Parser:
             self.complain(brace, "the brace is not closed", hint)
         self._astray = True
 
-    def document(self) -> Document:
+    def document(self) -> tuple[list[Token], tuple[Statement, ...]]:
+        """The words before the first brace, and the statements in it."""
         head: list[Token] = []
         while self.now.names:
             head.append(self.take())
         if not self.at_sign("{"):
             self.complain(self.now, f"a brace is expected, but here is {self.now}", "write the edges between { and }")
-            return Document(tuple(head), ())
+            return head, ()
         brace = self.take()
         statements = self.statements(0)
-        if self.at_sign("}"):
-            self.take()
+        if self.accept("}"):
             if self.now.kind != "end":
-                self.complain(
-                    self.now, f"{self.now} stands after the end of the graph", "write one graph, in one pair of braces"
-                )
+                what = f"{self.now} stands after the end of the graph"
+                self.complain(self.now, what, "write one graph, in one pair of braces")
         else:
             self.unclosed(brace, "end the graph with }")
-        return Document(tuple(head), statements)
+        return head, statements
 
     def statements(self, depth: int) -> tuple[Statement, ...]:
         """Up to the closing brace, which is left for the caller."""
-        found: list[Statement] = []
+        statements: list[Statement] = []
         while not self.at_sign("}") and self.now.kind != "end" and not self.source.is_hopeless:
-            if self.at_sign(";"):
-                self.take()
+            if self.accept(";"):
                 continue
             start = self.position
             statement = self.statement(depth)
             if statement is None:
                 self.skip(start)
                 continue
-            found.append(statement)
+            statements.append(statement)
             self.check_end(statement, depth)
-        return tuple(found)
+        return tuple(statements)
 
     def skip(self, start: int) -> None:
         """Goes on at the next statement, or the next line, past at least one token."""
@@ -217,9 +222,8 @@ class _Parser:
         bare = isinstance(statement, Chain) and not statement.arrows and not statement.attributes
         if depth and bare and token.names and token.at > before.end:
             return  # names in braces stand side by side
-        if depth and self.at_sign(","):
+        if depth and self.accept(","):
             self.complain(token, "a comma between names in braces", "separate them by spaces, as in {a b}")
-            self.take()
             return
         self.complain(token, f"{token} follows {before} on the same line", BESIDE)
         self.skip(self.position)
@@ -229,24 +233,16 @@ class _Parser:
         if word.kind == "word" and word.text.lower() in self.dialect.keywords - {"subgraph"}:
             self.take()
             if not self.at_sign("["):
-                self.complain(
-                    word,
-                    f"{word} is a keyword",
-                    "write attributes in brackets after it; a node of that name needs double quotes",
-                )
+                hint = "write attributes in brackets after it; a node of that name needs double quotes"
+                self.complain(word, f"{word} is a keyword", hint)
                 return None
             return Setting(word, None, self.attributes())
         first = self.operand(depth)
         if first is None:
             return None
-        if isinstance(first, Token) and self.at_sign("="):
-            self.take()
-            if not self.now.names:
-                self.complain(
-                    self.now, f"a value is expected after =, but here is {self.now}", 'write a value, as in key="value"'
-                )
-                return None
-            return Setting(first, self.take())
+        if isinstance(first, Token) and self.accept("="):
+            value = self.take() if self.now.names else self.value_missing()
+            return None if value is None else Setting(first, value)
         return self.chain(first, depth)
 
     def chain(self, first: Token | Group, depth: int) -> Chain | None:
@@ -262,10 +258,8 @@ class _Parser:
                 return None
             arrows.append(arrow)
             operands.append(operand)
-        attributes = self.attributes() if self.at_sign("[") else ()
-        if not sound:
-            arrows = []
-        return Chain(tuple(operands), tuple(arrows), attributes if sound else ())
+        attributes = self.attributes()
+        return Chain(tuple(operands), tuple(arrows), attributes) if sound else Chain(tuple(operands), (), ())
 
     def operand(self, depth: int) -> Token | Group | None:
         if self.now.names and not (self.now.kind == "word" and self.now.text.lower() in self.dialect.keywords):
@@ -285,8 +279,7 @@ class _Parser:
     def name(self) -> Token:
         """A name; quoted parts may be joined by plus signs."""
         token = self.take()
-        while token.kind == "quoted" and self.at_sign("+"):
-            self.take()
+        while token.kind == "quoted" and self.accept("+"):
             if self.now.kind != "quoted":
                 self.complain(self.now, f"a quoted text is expected after +, but here is {self.now}", 'write "a" + "b"')
                 break
@@ -297,16 +290,14 @@ class _Parser:
     def group(self, depth: int) -> Group | None:
         brace = self.take()
         if depth >= MAX_DEPTH:
-            self.complain(
-                brace, f"braces are nested more than {MAX_DEPTH} deep", "write the edges without so many groups"
-            )
+            what = f"braces are nested more than {MAX_DEPTH} deep"
+            self.complain(brace, what, "write the edges without so many groups")
             self.position, self._astray = len(self.tokens) - 1, True
             return None
         members = self.statements(depth + 1)
-        if not self.at_sign("}"):
+        if not self.accept("}"):
             self.unclosed(brace, "end the group with }")
             return None
-        self.take()
         if not members:
             self.complain(brace, "the braces are empty", "name at least one node, as in {a b}")
             return None
@@ -314,33 +305,27 @@ class _Parser:
 
     def attributes(self) -> tuple[Attribute, ...]:
         """One or more lists in brackets."""
-        found: list[Attribute] = []
+        attributes: list[Attribute] = []
         while self.at_sign("["):
             bracket = self.take()
             while self.now.names:
                 key = self.name()
-                value = None
-                if self.at_sign("="):
-                    self.take()
-                    value = self.value()
-                found.append(Attribute(key, value))
-                if self.at_sign(",", ";"):
-                    self.take()
-            if not self.at_sign("]"):
+                attributes.append(Attribute(key, self.value() if self.accept("=") else None))
+                self.accept(",", ";")
+            if not self.accept("]"):
                 what = f"the bracket is not closed before {self.now}"
                 self.complain(bracket, what, 'write attributes as in [latent] or [pos="0,1"]')
-                return tuple(found)
-            self.take()
-        return tuple(found)
+                break
+        return tuple(attributes)
 
     def value(self) -> Token | None:
         if self.now.names:
             return self.name()
-        if self.now.kind == "html":
-            return self.take()
-        self.complain(
-            self.now, f"a value is expected after =, but here is {self.now}", 'write a value, as in key="value"'
-        )
+        return self.take() if self.now.kind == "html" else self.value_missing()
+
+    def value_missing(self) -> Token | None:
+        what = f"a value is expected after =, but here is {self.now}"
+        self.complain(self.now, what, 'write a value, as in key="value"')
         return None
 
 
@@ -366,23 +351,17 @@ class Walker(ABC):
     def setting(self, setting: Setting) -> None:
         """A statement that names no node."""
 
-    def enter(self) -> None:  # noqa: B027 - only DOT has something to do here
-        """Called before a group's statements."""
-
-    def leave(self) -> None:  # noqa: B027
-        """Called after a group's statements."""
-
     def walk(self, statements: tuple[Statement, ...]) -> Names:
         """All statements; returns the names that they mention."""
-        found: Names = {}
+        mentioned: Names = {}
         for statement in statements:
             if isinstance(statement, Setting):
                 self.setting(statement)
             else:
                 for names in self._chain(statement):
                     for name, at in names.items():
-                        found.setdefault(name, at)
-        return found
+                        mentioned.setdefault(name, at)
+        return mentioned
 
     def _chain(self, chain: Chain) -> list[Names]:
         lone = not chain.arrows
@@ -393,10 +372,9 @@ class Walker(ABC):
             if kind is None or not self.draft.has_room(len(left) * len(right), first):
                 continue
             turned, mark = kind
-            for a, a_at in left.items():
-                for b, b_at in right.items():
-                    tail, head = (b, a) if turned else (a, b)
-                    self.draft.edge(tail, head, mark, min(a_at, b_at))
+            for (a, a_at), (b, b_at) in product(left.items(), right.items()):
+                tail, head = (b, a) if turned else (a, b)
+                self.draft.edge(tail, head, mark, min(a_at, b_at))
         return sides
 
     def _side(self, operand: Token | Group, attributes: tuple[Attribute, ...]) -> Names:
@@ -406,10 +384,7 @@ class Walker(ABC):
         for attribute in attributes:
             what = f"{show(attribute.key.text)} is said of a group"
             self.complain(attribute.key, what, "write it after each node, or after an edge")
-        self.enter()
-        names = self.walk(operand.members)
-        self.leave()
-        return names
+        return self.walk(operand.members)
 
     def complain(self, token: Token, what: str, hint: str) -> None:
         """About an attribute."""
@@ -417,6 +392,5 @@ class Walker(ABC):
 
     def unknown(self, token: Token, of: str, known: tuple[str, ...]) -> None:
         """An attribute that the format gives no meaning."""
-        self.complain(
-            token, f"{show(token.text)} is no attribute of {of}", did_you_mean(token.text, known, otherwise="known are")
-        )
+        hint = did_you_mean(token.text, known, otherwise="known are")
+        self.complain(token, f"{show(token.text)} is no attribute of {of}", hint)

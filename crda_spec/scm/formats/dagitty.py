@@ -8,11 +8,11 @@ read over. Only a `dag` is read: a pdag, mag or pag has edges without a directio
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 from crda_spec.errors import show
-from crda_spec.scm.formats._protocol import Draft, ReadGraph, Role, Source, surrogates, unwritable
-from crda_spec.scm.formats._statements import Attribute, Dialect, Document, Setting, Token, Walker, parse
+from crda_spec.scm.formats._protocol import Draft, Format, ReadGraph, Role
+from crda_spec.scm.formats._statements import Attribute, Dialect, Setting, Token, Walker, parse
 from crda_spec.scm.graph import Mark
 
 ROLE_WORDS: dict[str, Role] = {
@@ -26,8 +26,6 @@ ROLE_WORDS: dict[str, Role] = {
 NODE_WORDS = (*ROLE_WORDS, "pos")
 EDGE_WORDS = ("pos", "beta")
 UNDIRECTED = ("--", "@-@", "@->", "<-@", "@--", "--@")
-CLASSES = ("pdag", "mag", "pag", "graph")
-ARROWS = ("->", "<-", "<->")
 
 _BARE = re.compile(r"[A-Za-z0-9_.]+")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -56,6 +54,18 @@ DIALECT = Dialect(
     ),
     arrows=frozenset({"->", "<-", "<->"}),
     arrow_hint=arrow_hint,
+    start="dag",
+    refused={
+        **{
+            kind: (
+                "graph-not-causal",
+                f"a {kind} can have edges without a direction, and those are not a causal claim",
+                "decide on the direction of each edge and write dag { ... }",
+            )
+            for kind in ("pdag", "mag", "pag", "graph")
+        },
+        "digraph": ("graph-syntax", "a digraph is DOT, not DAGitty", "read the graph as dot, or write dag { ... }"),
+    },
     unquote=lambda text: _ESCAPED.sub(lambda match: match.group(1) or "", text),
 )
 
@@ -90,65 +100,32 @@ class _Walker(Walker):
             self.unknown(setting.key, "a graph", ("bb",))
 
 
-@dataclass(frozen=True, slots=True)
-class Dagitty:
+class Dagitty(Format):
     """Reads and writes DAGitty's text. It has no word for noise that depends on features."""
 
-    name: str = "dagitty"
-    loses: frozenset[Role] = frozenset({"noise"})
+    name = "dagitty"
+    title = "DAGitty"
+    say_latent = "mark it [latent]"
+    loses = frozenset({"noise"})
 
-    def read(self, text: str, *, file: str) -> ReadGraph:
-        """See `Format.read`."""
-        source = Source(text, file)
-        draft = Draft(source)
-        if source.is_readable():
-            document = parse(source, DIALECT)
-            _check_head(source, document)
-            _Walker(draft).walk(document.statements)
-        return draft.read(self.name, say_latent="mark it [latent]")
+    def _fill(self, draft: Draft) -> None:
+        _Walker(draft).walk(parse(draft.source, DIALECT))
 
-    def write(self, graph: ReadGraph) -> str:
-        """See `Format.write`."""
-        unwritable([(name, why) for name in graph.nodes if (why := _cannot_hold(name))], kind="DAGitty")
-        played = graph.roles_by_node()
-        lines = ["dag {"]
-        for name in graph.nodes:
-            said: list[str] = [role for role in played[name] if role not in self.loses]
+    def _lines(self, graph: ReadGraph) -> Iterator[str]:
+        yield "dag {"
+        for name, roles in graph.roles_by_node().items():
+            attributes: list[str] = [role for role in roles if role not in self.loses]
             if name in graph.positions:
-                x, y = graph.positions[name]
-                said.append(f'pos="{x!r},{y!r}"')
-            lines.append(f"{_written(name)} [{','.join(said)}]" if said else _written(name))
-        lines += [f"{_written(edge.tail)} {edge.mark} {_written(edge.head)}" for edge in graph.edges]
-        return "\n".join([*lines, "}\n"])
+                attributes.append('pos="{!r},{!r}"'.format(*graph.positions[name]))
+            yield f"{_written(name)} [{','.join(attributes)}]" if attributes else _written(name)
+        yield from (f"{_written(edge.tail)} {edge.mark} {_written(edge.head)}" for edge in graph.edges)
+        yield "}"
 
-
-def _check_head(source: Source, document: Document) -> None:
-    words = list(document.head)
-    if words and words[0].text.lower() == "strict":
-        words.pop(0)
-    kind = words[0].text.lower() if words else ""
-    at = words[0].at if words else 0
-    if kind in CLASSES:
-        what = f"a {kind} can have edges without a direction, and those are not a causal claim"
-        source.complain("graph-not-causal", at, what, "decide on the direction of each edge and write dag { ... }")
-    elif kind == "digraph":
-        source.complain(
-            "graph-syntax", at, "a digraph is DOT, not DAGitty", "read the graph as dot, or write dag { ... }"
-        )
-    elif kind != "dag":
-        source.complain("graph-syntax", at, "the graph does not start with dag {", "write dag { a -> b }")
-    for extra in words[2:]:
-        source.complain("graph-syntax", extra.at, f"{extra} stands before the brace", "write dag { a -> b }")
-
-
-def _cannot_hold(name: str) -> str:
-    if _CONTROL.search(name):
-        return "it holds a line break or another control character"
-    return "it ends with a backslash, which would hide the closing quote" if name.endswith("\\") else surrogates(name)
+    def _cannot_hold(self, name: str) -> str:
+        if _CONTROL.search(name):
+            return "it holds a line break or another control character"
+        return "it ends with a backslash, which would hide the closing quote" if name.endswith("\\") else ""
 
 
 def _written(name: str) -> str:
     return name if _BARE.fullmatch(name) else '"' + name.replace('"', '\\"') + '"'
-
-
-DAGITTY = Dagitty()

@@ -12,11 +12,11 @@ backslashes stands before a quote, a line break or the end cannot be written.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 from crda_spec.errors import show
-from crda_spec.scm.formats._protocol import ROLES, Draft, ReadGraph, Role, Source, as_flag, surrogates, unwritable
-from crda_spec.scm.formats._statements import Attribute, Dialect, Document, Setting, Token, Walker, parse
+from crda_spec.scm.formats._protocol import ROLES, Draft, Format, ReadGraph, Role, as_flag
+from crda_spec.scm.formats._statements import Attribute, Dialect, Names, Setting, Statement, Token, Walker, parse
 from crda_spec.scm.graph import Mark
 
 # Graphviz's attributes of looks and layout. The arrows' shapes are not among them: they could contradict `dir`.
@@ -67,6 +67,15 @@ DIALECT = Dialect(
     ),
     arrows=frozenset({"->"}),
     arrow_hint=arrow_hint,
+    start="digraph",
+    refused={
+        "graph": (
+            "graph-not-causal",
+            "a graph has edges without a direction, and those are not a causal claim",
+            "write digraph { a -> b }",
+        ),
+        "dag": ("graph-syntax", "a dag is DAGitty, not DOT", "read the graph as dagitty, or write digraph"),
+    },
     unquote=lambda text: _ESCAPED.sub(lambda m: {"\\": "\\\\", '"': '"'}.get(m.group(1), ""), text),
     keywords=KEYWORDS,
 )
@@ -84,11 +93,12 @@ class _Walker(Walker):
         self.dashed: dict[str, int] = {}
         self.unclear: list[tuple[int, int]] = []  # a dashed edge without a direction: its position, its attribute
 
-    def enter(self) -> None:
+    def walk(self, statements: tuple[Statement, ...]) -> Names:
+        """Braces inherit the defaults around them and keep their own to themselves."""
         self.defaults.append(dict(self.defaults[-1]))
-
-    def leave(self) -> None:
+        names = super().walk(statements)
         self.defaults.pop()
+        return names
 
     def node(self, name: Token, attributes: tuple[Attribute, ...]) -> None:
         new = name.text not in self.draft.nodes
@@ -119,11 +129,8 @@ class _Walker(Walker):
         else:
             self.unknown(key, "a node", NODE_WORDS)
 
-    def edge(
-        self,
-        arrow: Token,  # noqa: ARG002 - DOT has only one
-        attributes: tuple[Attribute, ...],
-    ) -> tuple[bool, Mark] | None:
+    def edge(self, arrow: Token, attributes: tuple[Attribute, ...]) -> tuple[bool, Mark] | None:
+        del arrow  # DOT has only one
         direction, dashed = "", None
         for attribute in (*self.defaults[-1]["edge"], *attributes):
             key, word = attribute.key, attribute.key.text.lower()
@@ -154,8 +161,8 @@ class _Walker(Walker):
         if setting.value is None and word in ("node", "edge"):
             self.defaults[-1][word] += setting.attributes
             return
-        said = setting.attributes if setting.value is None else (Attribute(setting.key, setting.value),)
-        for attribute in said:
+        attributes = setting.attributes if setting.value is None else (Attribute(setting.key, setting.value),)
+        for attribute in attributes:
             if self._value(attribute) is None:
                 continue
             if attribute.key.text.lower() in LOOKS | {"style"}:
@@ -194,72 +201,40 @@ def _styles(value: str) -> list[str]:
     return [style.strip().lower() for style in value.split(",")]
 
 
-@dataclass(frozen=True, slots=True)
-class Dot:
+class Dot(Format):
     """Reads and writes digraphs in DOT. Nothing is lost."""
 
-    name: str = "dot"
-    loses: frozenset[Role] = frozenset()
+    name = "dot"
+    title = "DOT"
+    say_latent = "give it latent=true"
 
-    def read(self, text: str, *, file: str) -> ReadGraph:
-        """See `Format.read`."""
-        source = Source(text, file)
-        draft = Draft(source)
-        if source.is_readable():
-            document = parse(source, DIALECT)
-            _check_head(source, document)
-            walker = _Walker(draft)
-            walker.walk(document.statements)
-            walker.finish()
-        return draft.read(self.name, say_latent="give it latent=true")
+    def _fill(self, draft: Draft) -> None:
+        walker = _Walker(draft)
+        walker.walk(parse(draft.source, DIALECT))
+        walker.finish()
 
-    def write(self, graph: ReadGraph) -> str:
-        """See `Format.write`."""
-        unwritable([(name, why) for name in graph.nodes if (why := _cannot_hold(name))], kind="DOT")
-        played = graph.roles_by_node()
-        lines = ["digraph {"]
-        for name in graph.nodes:
-            said = [f"{role}=true" for role in played[name]]
-            said += ["style=dashed"] if "latent" in played[name] else []
+    def _lines(self, graph: ReadGraph) -> Iterator[str]:
+        yield "digraph {"
+        for name, roles in graph.roles_by_node().items():
+            attributes = [f"{role}=true" for role in roles]
+            attributes += ["style=dashed"] if "latent" in roles else []
             if name in graph.positions:
-                x, y = graph.positions[name]
-                said.append(f'pos="{x!r},{y!r}"')
-            lines.append(f"  {_written(name)} [{', '.join(said)}];" if said else f"  {_written(name)};")
+                attributes.append('pos="{!r},{!r}"'.format(*graph.positions[name]))
+            yield f"  {_written(name)} [{', '.join(attributes)}];" if attributes else f"  {_written(name)};"
         for edge in graph.edges:
             both = " [dir=both, style=dashed]" if edge.mark == "<->" else ""
-            lines.append(f"  {_written(edge.tail)} -> {_written(edge.head)}{both};")
-        return "\n".join([*lines, "}\n"])
+            yield f"  {_written(edge.tail)} -> {_written(edge.head)}{both};"
+        yield "}"
 
-
-def _check_head(source: Source, document: Document) -> None:
-    words = list(document.head)
-    if words and words[0].text.lower() == "strict":
-        words.pop(0)
-    kind = words[0].text.lower() if words else ""
-    at = words[0].at if words else 0
-    if kind == "graph":
-        what = "a graph has edges without a direction, and those are not a causal claim"
-        source.complain("graph-not-causal", at, what, "write digraph { a -> b }")
-    elif kind == "dag":
-        source.complain("graph-syntax", at, "a dag is DAGitty, not DOT", "read the graph as dagitty, or write digraph")
-    elif kind != "digraph":
-        source.complain("graph-syntax", at, "the graph does not start with digraph {", "write digraph { a -> b }")
-    for extra in words[2:]:
-        source.complain("graph-syntax", extra.at, f"{extra} stands before the brace", "write digraph { a -> b }")
-
-
-def _cannot_hold(name: str) -> str:
-    if _ODD.search(name):
-        return "an odd number of backslashes stands before a quote, a line break or its end"
-    if "\r" in name or "\0" in name:
-        return "it holds a carriage return or a null, which a text file does not keep"
-    return surrogates(name)
+    def _cannot_hold(self, name: str) -> str:
+        if _ODD.search(name):
+            return "an odd number of backslashes stands before a quote, a line break or its end"
+        return (
+            "it holds a carriage return or a null, which a text file does not keep" if set(name) & {"\r", "\0"} else ""
+        )
 
 
 def _written(name: str) -> str:
     if _BARE.fullmatch(name) and name.lower() not in KEYWORDS:
         return name
     return '"' + name.replace('"', '\\"') + '"'
-
-
-DOT = Dot()

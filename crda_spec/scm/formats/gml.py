@@ -12,13 +12,12 @@ first, and each node and edge takes its offset along as a key of its own.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from crda_spec.errors import did_you_mean, printable, show
-from crda_spec.scm.formats._protocol import ROLES, Draft, ReadGraph, Role, Source, surrogates, unwritable
-from crda_spec.scm.formats.objects import AttributeReader, EdgeItem, NodeItem, Vocabulary
+from crda_spec.scm.formats._protocol import ROLES, Draft, Format, ReadGraph
+from crda_spec.scm.formats.objects import AttributeReader, NodeItem
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -30,7 +29,7 @@ LOOKS = frozenset(
     {"Creator", "Version", "comment", "creator", "version", "name", "label", "id", "key", "value", "weight"}
     | {"graphics", "LabelGraphics", "edgeAnchor"}
 )
-WORDS = Vocabulary(("id", "label", *ROLES, "graphics"), "write {word} 1", LOOKS)
+NODE_WORDS = ("id", "label", *ROLES, "graphics")
 OFFSET = "crdaOffset"
 
 _COMMENT = re.compile(r'("[^"\n]*")|#[^\n]*')
@@ -117,17 +116,11 @@ class _Scan:
 
         try:
             # By lines, because a text as a whole is also split at line separators inside quotes.
-            graph: nx.MultiDiGraph[Any] = nx.parse_gml(text.split("\n"), label=None)  # type: ignore[call-overload]
+            return nx.parse_gml(text.split("\n"), label=None)  # type: ignore[call-overload,no-any-return]
         except Exception as error:  # noqa: BLE001 - whatever networkx trips over stands in the text
-            reason = (
-                str(error) if isinstance(error, nx.NetworkXError) else "a key has a value of the wrong kind, or several"
-            )
-            self._refused(_INSERTED.sub("", reason))
-            return None
-        return graph
-
-    def _refused(self, reason: str) -> None:
-        """Repeats what networkx says: `... at (line, column)`, `node #i ...`, `edge #i ...`, or without a place."""
+            known = isinstance(error, nx.NetworkXError)
+            reason = _INSERTED.sub("", str(error)) if known else "a key has a value of the wrong kind, or several"
+        # networkx says `... at (line, column)`, `node #i ...`, `edge #i ...`, or no place.
         at = None
         if place := re.search(r" at \((\d+), \d+\)$", reason):
             reason, at = reason[: place.start()], self.draft.source.offset(int(place.group(1)), 1)
@@ -135,6 +128,7 @@ class _Scan:
             at = self.offsets[item.group(1)][int(item.group(2))]
         hint = 'write keys with their values, as in node [ id 0 label "dose" ]'
         self._complain(at, f"networkx cannot read it: {printable(reason[:200])}", hint)
+        return None
 
     def _complain(self, at: int | None, what: str, hint: str) -> None:
         self.draft.source.complain("graph-syntax", at, what, hint)
@@ -150,79 +144,59 @@ def _meaning(draft: Draft, graph: nx.MultiDiGraph[Any]) -> None:
             draft.source.complain(
                 "graph-attribute", draft.source.text.find(word), f"{show(word)} is no key of a graph", hint
             )
-    names: dict[object, str] = {}
-    seen: set[str] = set()
-    nodes: list[NodeItem] = []
-    for key, said in graph.nodes(data=True):
-        at, label = said.pop(OFFSET, None), said.pop("label", None)
-        name = str(label) if isinstance(label, str | int | float) or label in ((), []) else None
-        if name is None:
+    edges = (
+        (tail, head, attributes, attributes.pop(OFFSET, None)) for tail, head, attributes in graph.edges(data=True)
+    )
+    AttributeReader(draft, NODE_WORDS, "write {word} 1", LOOKS).read_file(_nodes(draft, graph), edges, called="label")
+
+
+def _nodes(draft: Draft, graph: nx.MultiDiGraph[Any]) -> Iterator[tuple[Hashable, NodeItem]]:
+    for key, attributes in graph.nodes(data=True):
+        at, label = attributes.pop(OFFSET, None), attributes.pop("label", None)
+        if not (isinstance(label, str | int | float) or label in ((), [])):
             hint = 'write label "..." inside its brackets'
             draft.source.complain("graph-attribute", at, f"the node {show(key)} needs one label", hint)
             continue
-        if name in seen:
-            what = f"a second node has the label {show(name)}"
-            draft.source.complain("graph-attribute", at, what, "give each node its own label")
-        seen.add(name)
-        names[key] = name
-        graphics = said.get("graphics")
+        graphics = attributes.get("graphics")
         if isinstance(graphics, dict) and {"x", "y"} <= graphics.keys():
-            said["pos"] = (graphics.pop("x"), graphics.pop("y"))
+            attributes["pos"] = (graphics.pop("x"), graphics.pop("y"))
             if not graphics:
-                del said["graphics"]
-        nodes.append((name, said, at))
-    edges: list[EdgeItem] = [
-        (names[tail], names[head], said, said.pop(OFFSET, None))
-        for tail, head, said in graph.edges(data=True)
-        if tail in names and head in names
-    ]
-    AttributeReader(draft, WORDS).read(nodes, sorted(edges, key=lambda edge: edge[3] or 0))
+                del attributes["graphics"]
+        yield key, (str(label), attributes, at)
 
 
-@dataclass(frozen=True, slots=True)
-class Gml:
+class Gml(Format):
     """Reads and writes directed graphs in GML. Nothing is lost."""
 
-    name: str = "gml"
-    loses: frozenset[Role] = frozenset()
+    name = "gml"
+    title = "GML"
+    say_latent = "give it latent 1"
 
-    def read(self, text: str, *, file: str) -> ReadGraph:
-        """See `Format.read`."""
-        draft = Draft(Source(text, file))
-        if draft.source.is_readable() and (graph := _Scan(draft).graph()) is not None:
+    def _fill(self, draft: Draft) -> None:
+        graph = _Scan(draft).graph()
+        if graph is not None:
             _meaning(draft, graph)
-        return draft.read(self.name, say_latent="give it latent 1")
 
-    def write(self, graph: ReadGraph) -> str:
-        """See `Format.write`."""
-        unwritable([(name, why) for name in graph.nodes if (why := surrogates(name))], kind="GML")
-        played = graph.roles_by_node()
+    def _lines(self, graph: ReadGraph) -> Iterator[str]:
         ids = {name: position for position, name in enumerate(graph.nodes)}
-        lines = ["graph [", "  directed 1"]
+        yield from ("graph [", "  directed 1")
         if len({(edge.tail, edge.head) for edge in graph.edges}) < len(graph.edges):
-            lines.append("  multigraph 1")  # networkx reads a -> b beside a <-> b only so
-        for name, key in ids.items():
-            lines += ["  node [", f"    id {key}", f'    label "{_encoded(name)}"']
-            lines += [f"    {role} 1" for role in played[name]]
+            yield "  multigraph 1"  # networkx reads a -> b beside a <-> b only so
+        for name, roles in graph.roles_by_node().items():
+            encoded = _UNPRINTABLE.sub(lambda match: f"&#{ord(match.group())};", name)
+            yield from ("  node [", f"    id {ids[name]}", f'    label "{encoded}"')
+            yield from (f"    {role} 1" for role in roles)
             if name in graph.positions:
-                x, y = graph.positions[name]
-                lines.append(f"    graphics [ x {_real(x)} y {_real(y)} ]")
-            lines.append("  ]")
+                yield "    graphics [ x {} y {} ]".format(*map(_real, graph.positions[name]))
+            yield "  ]"
         for edge in graph.edges:
-            lines += ["  edge [", f"    source {ids[edge.tail]}", f"    target {ids[edge.head]}"]
-            lines += ["    bidirected 1"] if edge.mark == "<->" else []
-            lines.append("  ]")
-        return "\n".join([*lines, "]\n"])
+            yield from ("  edge [", f"    source {ids[edge.tail]}", f"    target {ids[edge.head]}")
+            yield from ["    bidirected 1"] if edge.mark == "<->" else []
+            yield "  ]"
+        yield "]"
 
 
 def _real(number: float) -> str:
     """GML asks for a decimal point also before an exponent."""
     mantissa, e, exponent = repr(number).partition("e")
     return f"{mantissa}{'' if '.' in mantissa else '.0'}{e and 'E'}{exponent}"
-
-
-def _encoded(text: str) -> str:
-    return _UNPRINTABLE.sub(lambda match: f"&#{ord(match.group())};", text)
-
-
-GML = Gml()

@@ -12,13 +12,14 @@ before anything is parsed, because it can define entities.
 from __future__ import annotations
 
 import re
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 from crda_spec.errors import did_you_mean, show
-from crda_spec.scm.formats._protocol import ROLES, Draft, ReadGraph, Role, Source, surrogates, unwritable
-from crda_spec.scm.formats.objects import AttributeReader, EdgeItem, NodeItem, Vocabulary
+from crda_spec.scm.formats._protocol import ROLES, Draft, Format, ReadGraph, surrogates
+from crda_spec.scm.formats.objects import AttributeReader, NodeItem
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -32,12 +33,9 @@ INSIDE = {
     "node": ("desc", "data"),
     "edge": ("desc", "data"),
 }
-WORDS = Vocabulary(
-    ("name", "label", *ROLES, "x", "y"),
-    "write true or false",
-    looks=frozenset(
-        {"color", "description", "id", "key", "label", "nodegraphics", "edgegraphics", "shape", "size", "weight"}
-    ),
+NODE_WORDS = ("name", "label", *ROLES, "x", "y")
+LOOKS = frozenset(
+    {"color", "description", "id", "key", "label", "nodegraphics", "edgegraphics", "shape", "size", "weight"}
 )
 _DECLARATION = re.compile(r"<!(?:DOCTYPE|ENTITY)")
 _HIDDEN = re.compile(r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>", re.DOTALL)
@@ -149,11 +147,11 @@ class _Document:
         keys, defaults = reader.find_graphml_keys(self.root)
         graph: nx.MultiDiGraph[Any] = reader.make_graph(self.root.find(_tag("graph")), keys, defaults)
         for kind, items in (("node", graph.nodes), ("edge", graph.edges)):
-            said = {
+            defaulted = {
                 keys[key]["name"]: text for key, text in defaults.items() if keys[key]["for"] in (kind, "all", None)
             }
-            for item in items if said else ():
-                items[item].update({**said, **items[item]})
+            for item in items if defaulted else ():
+                items[item].update({**defaulted, **items[item]})
         return graph
 
     def _complain(self, element: ET.Element, what: str, hint: str) -> None:
@@ -186,88 +184,64 @@ def _document(draft: Draft) -> _Document | None:
     return _Document(draft, root, dict(zip(root.iter(), (match.start() for match in _TAG.finditer(bare)), strict=True)))
 
 
-def _meaning(draft: Draft, graph: nx.MultiDiGraph[Any], places: dict[str, int]) -> None:
-    """The names of the nodes, then all that is said about nodes and edges."""
-    names: dict[str, str] = {}
-    seen: set[str] = set()
-    nodes: list[NodeItem] = []
-    for identity, said in graph.nodes(data=True):
-        at = places[identity]
-        calls = {said.pop(word) for word in ("name", "label") if word in said}
-        name = min(calls, default=identity)
-        if len(calls) > 1:
+def _nodes(document: _Document, graph: nx.MultiDiGraph[Any]) -> Iterator[tuple[Hashable, NodeItem]]:
+    for identity, attributes in graph.nodes(data=True):
+        at = document.nodes[identity]
+        names = {attributes.pop(word) for word in ("name", "label") if word in attributes}
+        if len(names) > 1:
             what = f"the node {show(identity)} has a name and another label"
-            draft.source.complain("graph-attribute", at, what, "remove one of them")
-        if name in seen:
-            what = f"a second node has the name {show(name)}"
-            draft.source.complain("graph-attribute", at, what, "give each node its own name")
-        seen.add(name)
-        names[identity] = name
-        position = [said.pop(axis) for axis in "xy" if axis in said]
-        nodes.append((name, {**said, "pos": position} if len(position) == 2 else said, at))
-    edges: list[EdgeItem] = [
-        (names[tail], names[head], said, at) for tail, head, at, said in graph.edges(keys=True, data=True)
-    ]
-    AttributeReader(draft, WORDS).read(nodes, sorted(edges, key=lambda edge: edge[3] or 0))
+            document.draft.source.complain("graph-attribute", at, what, "remove one of them")
+        position = [attributes.pop(axis) for axis in "xy" if axis in attributes]
+        if len(position) == 2:
+            attributes["pos"] = position
+        yield identity, (min(names, default=identity), attributes, at)
 
 
-@dataclass(frozen=True, slots=True)
-class GraphMl:
+class GraphMl(Format):
     """Reads and writes directed graphs in GraphML. Nothing is lost."""
 
-    name: str = "graphml"
-    loses: frozenset[Role] = frozenset()
+    name = "graphml"
+    title = "GraphML"
+    say_latent = "give it the data latent, true"
 
-    def read(self, text: str, *, file: str) -> ReadGraph:
-        """See `Format.read`."""
-        draft = Draft(Source(text, file))
-        if draft.source.is_readable() and (document := _document(draft)) is not None:
-            document.check()
-            if not draft.source.complaints:
-                _meaning(draft, document.graph(), document.nodes)
-        return draft.read(self.name, say_latent="give it the data latent, true")
+    def _fill(self, draft: Draft) -> None:
+        document = _document(draft)
+        if document is None:
+            return
+        document.check()
+        if not draft.source.complaints:
+            graph = document.graph()
+            edges = ((tail, head, attributes, at) for tail, head, at, attributes in graph.edges(keys=True, data=True))
+            reader = AttributeReader(draft, NODE_WORDS, "write true or false", LOOKS)
+            reader.read_file(_nodes(document, graph), edges, called="name")
 
-    def write(self, graph: ReadGraph) -> str:
-        """See `Format.write`."""
-        unwritable([(name, why) for name in graph.nodes if (why := _cannot_hold(name))], kind="GraphML")
-        roles = [role for role in ROLES if graph.having(role)]
-        played = graph.roles_by_node()
-        lines = ['<?xml version="1.0" encoding="UTF-8"?>', f'<graphml xmlns="{NAMESPACE}">']
-        lines += [_key(role, "node", "boolean") for role in roles]
-        lines += [_key(axis, "node", "double") for axis in "xy"] if graph.positions else []
-        lines += [_key("bidirected", "edge", "boolean")] if any(edge.mark == "<->" for edge in graph.edges) else []
-        lines.append('  <graph edgedefault="directed">')
-        for name in graph.nodes:
-            said = [_data(role, "true") for role in played[name]]
-            if name in graph.positions:
-                said += [_data(axis, repr(value)) for axis, value in zip("xy", graph.positions[name], strict=True)]
-            lines.append(_element("node", {"id": name}, said))
+    def _lines(self, graph: ReadGraph) -> Iterator[str]:
+        yield from ('<?xml version="1.0" encoding="UTF-8"?>', f'<graphml xmlns="{NAMESPACE}">')
+        yield from (_key(role, "node", "boolean") for role in ROLES if graph.having(role))
+        yield from (_key(axis, "node", "double") for axis in "xy" if graph.positions)
+        if any(edge.mark == "<->" for edge in graph.edges):
+            yield _key("bidirected", "edge", "boolean")
+        yield '  <graph edgedefault="directed">'
+        for name, roles in graph.roles_by_node().items():
+            values = dict.fromkeys(map(str, roles), "true")
+            values |= zip("xy", map(repr, graph.positions.get(name, ())), strict=False)
+            yield _element("node", {"id": name}, values)
         for edge in graph.edges:
-            said = [_data("bidirected", "true")] if edge.mark == "<->" else []
-            lines.append(_element("edge", {"source": edge.tail, "target": edge.head}, said))
-        return "\n".join([*lines, "  </graph>", "</graphml>\n"])
+            both = {"bidirected": "true"} if edge.mark == "<->" else {}
+            yield _element("edge", {"source": edge.tail, "target": edge.head}, both)
+        yield from ("  </graph>", "</graphml>")
+
+    def _cannot_hold(self, name: str) -> str:
+        return "XML has no way to write one of its characters" if _FORBIDDEN.search(name) else ""
 
 
 def _key(name: str, of: str, kind: str) -> str:
     return f'  <key id="{name}" for="{of}" attr.name="{name}" attr.type="{kind}"/>'
 
 
-def _data(key: str, value: str) -> str:
-    return f'<data key="{key}">{value}</data>'
-
-
-def _element(tag: str, attributes: dict[str, str], inside: list[str]) -> str:
-    said = "".join(f' {key}="{_escaped(value)}"' for key, value in attributes.items())
-    return f"    <{tag}{said}>{''.join(inside)}</{tag}>" if inside else f"    <{tag}{said}/>"
-
-
-def _escaped(text: str) -> str:
-    """As the value of an attribute, in which XML would turn a bare line break or tab into a space."""
-    return _SPECIAL.sub(lambda match: f"&#{ord(match.group())};", text)
-
-
-def _cannot_hold(name: str) -> str:
-    return "XML has no way to write one of its characters" if _FORBIDDEN.search(name) else surrogates(name)
-
-
-GRAPHML = GraphMl()
+def _element(tag: str, attributes: dict[str, str], data: dict[str, str]) -> str:
+    # As the value of an attribute XML would turn a bare line break or tab into a space.
+    escaped = {key: _SPECIAL.sub(lambda match: f"&#{ord(match.group())};", text) for key, text in attributes.items()}
+    start = " ".join([tag, *(f'{key}="{text}"' for key, text in escaped.items())])
+    inside = "".join(f'<data key="{key}">{text}</data>' for key, text in data.items())
+    return f"    <{start}>{inside}</{tag}>" if inside else f"    <{start}/>"

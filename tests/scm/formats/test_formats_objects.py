@@ -79,7 +79,7 @@ def test_plain_graphs_of_a_user():
     assert from_pgmpy(admg, target="y") == from_networkx(multi, target="y")
     dag = DAG([("u", "x"), ("u", "y"), ("x", "y")], latents={"u"}, exposures={"x"}, outcomes={"y"})
     assert from_pgmpy(dag) == graph
-    assert read_pgmpy(dag).exposures == ("x",)
+    assert read_pgmpy(dag).having("exposure") == ("x",)
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def test_a_bundled_graph_is_read_whole(file):
     assert len(read.edges) == len(edges)
     assert set(read.latents) == latents
     assert set(read.positions) == nodes
-    assert len(read.outcomes) == len(read.exposures) == 1
+    assert len(read.outcomes) == len(read.having("exposure")) == 1
     again = read_graph(write_graph(read, "dagitty").text, "dagitty", file=file.name)
     assert (again.edges, again.roles, again.positions) == (read.edges, read.roles, read.positions)
 

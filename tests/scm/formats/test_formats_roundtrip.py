@@ -83,7 +83,7 @@ def drawings(draw: st.DrawFn) -> ReadGraph:
     positions = {name: (draw(numbers), draw(numbers)) for name in names if draw(st.booleans())}
     edges = (Edge(names[0], names[1]), Edge(names[1], names[0], "<->"))
     said = {role: found for role, found in roles.items() if found}
-    return ReadGraph(kind="test", file="", nodes=dict.fromkeys(names), edges=edges, roles=said, positions=positions)
+    return ReadGraph(file="", nodes=dict.fromkeys(names), edges=edges, roles=said, positions=positions)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -4,10 +4,9 @@ import pytest
 
 from crda_spec.records import FeatureVerdict, SourceLine
 from crda_spec.report.words.causal import lemma_sentence, reason_sentence
-from crda_spec.scm.certificate import certify, certify_named, lemma_holds
+from crda_spec.scm.certificate import certify, certify_named, lemma_holds, lemma_reasons
 from crda_spec.scm.formats import from_edges, read_graph
 from crda_spec.scm.graph import CausalGraph, Edge
-from crda_spec.scm.reasons import lemma_reasons
 
 CASES = {
     "direct-cause": (

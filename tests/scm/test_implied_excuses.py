@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given
 from scm_worlds import World, worlds
 
-from crda_spec.scm.excuses import MOST_SUGGESTED, as_written, excusing_edges, with_edges
 from crda_spec.scm.formats import from_edges
-from crda_spec.scm.implied import Statement, implications
+from crda_spec.scm.implied import MOST_SUGGESTED, Statement, as_written, excusing_edges, implications, with_edges
 
 COLUMNS = ("age", "bmi", "dose", "recovery", "blood pressure > 140")
 
