@@ -11,7 +11,7 @@ import yaml
 
 from crda_spec.discovery import DiscoveredGraph, FoundEdge
 from crda_spec.discovery.findings import OFTEN, Findings, GraphDraft
-from crda_spec.report.blocks import Grid, Line, Section
+from crda_spec.report.terminal import Grid, Line, Section
 from crda_spec.report.words.discovery import BY_ORDER, GUESSES, guess_notes, search_notes
 from crda_spec.report.words.numbers import count, listed, number, p_value, setting, share, shown
 from crda_spec.scm.formats import to_edges, write_graph

@@ -123,6 +123,11 @@ def change(plain: float, augmented: float) -> float | None:
     return 100.0 * (augmented - plain) / plain if plain > 0 else None
 
 
+def between(interval: tuple[float, float]) -> str:
+    """An interval of a change in percent: `-18.1 to -2.9`."""
+    return f"{percent(interval[0])} to {percent(interval[1])}"
+
+
 def p_value(value: float, digits: int = 4) -> str:
     """`p = 0.0312`, or a bound where more digits would say nothing."""
     return "p < 0.0001" if value < 1e-4 else f"p = {number(value, digits)}"
