@@ -215,7 +215,7 @@ def _made(found: Findings, form: DraftFormat) -> tuple[bytes, tuple[str, ...]]:
 
         return graph_svg(found.drawn, ()).encode(), ()
     if form is DraftFormat.png:
-        from crda_spec.report.graph_png import graph_png
+        from crda_spec.report.canvas import graph_png
 
         return graph_png(found.drawn, ()), ()
     from crda_spec.report.discovery import exported

@@ -110,7 +110,7 @@ def _written(known: KnownGraph, form: GraphFormat) -> tuple[bytes, tuple[str, ..
 
         return graph_svg(known.drawn, known.verdicts).encode(), ()
     if form is GraphFormat.png:
-        from crda_spec.report.graph_png import graph_png
+        from crda_spec.report.canvas import graph_png
 
         return graph_png(known.drawn, known.verdicts), ()
     return known.exported(form.value)

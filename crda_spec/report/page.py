@@ -21,7 +21,7 @@ from crda_spec.report.figures import (
     sensitivity_figure,
     trials_figure,
 )
-from crda_spec.report.graph_draw import anchors, page_graph
+from crda_spec.report.graph_draw import anchors, graph_svg
 from crda_spec.report.svg import FONT, palette
 from crda_spec.report.words import causal, gate, numbers, run
 from crda_spec.report.words.numbers import in_unit, number, percent, setting, share, shown
@@ -113,7 +113,7 @@ def render_html(
         spec_yaml=spec_yaml,
         result=result,
         figures=figures,
-        svg=page_graph(result.certificate.graph, result.certificate.features),
+        svg=graph_svg(result.certificate.graph, result.certificate.features, linked=True),
         tiles=tuple(_tiles(result)),
         features=tuple(_features(result)),
         most_statements=MOST_STATEMENTS,
