@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,7 +12,7 @@ from crda_spec.discovery import DiscoveredGraph, FoundEdge
 from crda_spec.discovery.findings import OFTEN, Findings, GraphDraft
 from crda_spec.report.terminal import Grid, Line, Section
 from crda_spec.report.words.discovery import BY_ORDER, GUESSES, guess_notes, search_notes
-from crda_spec.report.words.numbers import count, listed, number, p_value, setting, share, shown
+from crda_spec.report.words.numbers import count, listed, number, p_value, setting, share, shown, wrapped
 from crda_spec.scm.formats import to_edges, write_graph
 from crda_spec.scm.graph import Edge
 
@@ -213,8 +212,7 @@ def _evidence(found: Findings, edge: Edge) -> str:
 
 def _comments(sentences: list[str], mark: str) -> Iterator[str]:
     for sentence in sentences:
-        for line in textwrap.wrap(sentence, _WIDTH - len(mark) - 1, break_long_words=False, break_on_hyphens=False):
-            yield f"{mark} {line}"
+        yield from (f"{mark} {line}" for line in wrapped(sentence, _WIDTH - len(mark) - 1))
 
 
 def _scalar(text: str) -> str:

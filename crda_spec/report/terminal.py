@@ -8,7 +8,6 @@ the data spell them, where the console's encoding can write them.
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -22,7 +21,7 @@ from rich.text import Text
 
 from crda_spec.records import FeatureVerdict, RunResult
 from crda_spec.report.words import causal, gate, run
-from crda_spec.report.words.numbers import MOVEMENT_WORDS, STATUS_WORDS, listed, share, shorten, shown
+from crda_spec.report.words.numbers import MOVEMENT_WORDS, STATUS_WORDS, listed, share, shorten, shown, wrapped
 
 MOST_ROWS = 20
 MOST_STATEMENTS = 5
@@ -308,16 +307,6 @@ def _plain_lines(title: str, parts: Sequence[Section], last: Sequence[Line]) -> 
     if last:
         yield ""
     yield from (line.text for line in last)  # unbroken: the path is there to be copied
-
-
-def wrapped(text: str, width: int, first: int = 0, margin: int | None = None) -> list[str]:
-    """Lines of at most `width` columns, the first indented by `first`, the others by `margin` (None: by as much).
-
-    A path or name that does not fit stays whole, so that it can be copied.
-    """
-    start, rest = " " * first, " " * (first if margin is None else margin)
-    wrapper = textwrap.TextWrapper(width, start, rest, break_long_words=False, break_on_hyphens=False)
-    return wrapper.wrap(text)
 
 
 def _plain_grid(grid: Grid) -> Iterator[str]:

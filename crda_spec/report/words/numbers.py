@@ -7,6 +7,7 @@ the direction of the text around them; `shown` turns each into a visible escape,
 from __future__ import annotations
 
 import math
+import textwrap
 import unicodedata
 from collections.abc import Mapping, Sequence
 
@@ -154,3 +155,13 @@ def named(names: Sequence[str], most: int = 4) -> str:
 def in_unit(name: str, unit: str | None) -> str:
     """A column's name with its unit, as an axis carries it."""
     return f"{shown(name)} ({shown(unit)})" if unit else shown(name)
+
+
+def wrapped(text: str, width: int, first: int = 0, margin: int | None = None) -> list[str]:
+    """Lines of at most `width` columns, the first indented by `first`, the others by `margin` (None: by as much).
+
+    A path or name that does not fit stays whole, so that it can be copied.
+    """
+    start, rest = " " * first, " " * (first if margin is None else margin)
+    wrapper = textwrap.TextWrapper(width, start, rest, break_long_words=False, break_on_hyphens=False)
+    return wrapper.wrap(text)
