@@ -28,28 +28,8 @@ if TYPE_CHECKING:
     from crda_spec.discovery.findings import Findings
 
 
-class Method(StrEnum):
-    """The searches."""
-
-    pc = "pc"
-    fci = "fci"
-    ges = "ges"
-    consensus = "consensus"
-
-
-class DraftFormat(StrEnum):
-    """What the findings can be written as."""
-
-    svg = "svg"
-    png = "png"
-    yaml = "yaml"
-    edges = "edges"
-    dagitty = "dagitty"
-    dot = "dot"
-    gml = "gml"
-    graphml = "graphml"
-
-
+Method = StrEnum("Method", ["pc", "fci", "ges", "consensus"])
+DraftFormat = StrEnum("DraftFormat", ["svg", "png", "yaml", "edges", "dagitty", "dot", "gml", "graphml"])
 _ENDINGS = {".svg": "svg", ".png": "png", ".yaml": "yaml", ".yml": "yaml", **ENDINGS}
 _DATA: dict[str, DataKind] = {".csv": "csv", ".parquet": "parquet", ".xlsx": "excel"}
 
@@ -94,7 +74,9 @@ def discover(
     for note in notes:
         sys.stderr.write(f"note: {note}\n")
     if chosen is not None:
-        data, notes = picture(found.drawn, (), chosen) or _draft(found, chosen)
+        from crda_spec.report.discovery import exported
+
+        data, notes = picture(found.drawn, (), chosen) or exported(found, chosen)
         write_graph_file(data, chosen, out, notes)
     if out is not None or chosen is None:
         _print(found, as_json=as_json)
@@ -161,12 +143,6 @@ def _check_file(file: Path, kind: DataKind | None, target: str | None, overrides
         complaints.append(Complaint(code="idle-option", what=what, hint="leave it out, or write a spec"))
     if complaints:
         raise SpecError(complaints)
-
-
-def _draft(found: Findings, form: str) -> tuple[bytes, tuple[str, ...]]:
-    from crda_spec.report.discovery import exported
-
-    return exported(found, form)
 
 
 def _print(found: Findings, *, as_json: bool) -> None:

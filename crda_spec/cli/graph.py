@@ -15,17 +15,7 @@ from crda_spec.errors import Complaint, SpecError, show
 if TYPE_CHECKING:
     from crda_spec.records import DrawnGraph, FeatureVerdict
 
-
-class GraphFormat(StrEnum):
-    """What the graph can be written as."""
-
-    svg = "svg"
-    png = "png"
-    edges = "edges"
-    dagitty = "dagitty"
-    dot = "dot"
-    gml = "gml"
-    graphml = "graphml"
+GraphFormat = StrEnum("GraphFormat", ["svg", "png", "edges", "dagitty", "dot", "gml", "graphml"])
 
 
 def graph(

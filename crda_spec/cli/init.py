@@ -12,22 +12,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from crda_spec.cli.options import AsJson, check_new_file, print_json
+from crda_spec.cli.options import ENDINGS, AsJson, check_new_file, print_json
 from crda_spec.errors import Complaint, GraphError, OutputError, Place, SpecError, show
 
 if TYPE_CHECKING:
     from crda_spec.spec.scaffold import GraphPart, Scaffold
 
 _SCHEMA = "crda-spec.v1.schema.json"
-_LANGUAGES = {
-    ".dag": "dagitty",
-    ".dagitty": "dagitty",
-    ".dot": "dot",
-    ".gv": "dot",
-    ".gml": "gml",
-    ".graphml": "graphml",
-    ".txt": "edges",
-}
+_LANGUAGES = {ending: form for ending, form in ENDINGS.items() if form not in ("svg", "png", "edges")}
+_LANGUAGES |= {".txt": "edges"}
 
 
 def init(

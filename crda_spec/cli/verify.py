@@ -7,6 +7,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -23,14 +24,7 @@ if TYPE_CHECKING:
 
 _FAILED = 4
 Loaded = TypeVar("Loaded")
-
-
-class Depth(StrEnum):
-    """How much is computed again."""
-
-    files = "files"
-    rows = "rows"
-    full = "full"
+Depth = StrEnum("Depth", ["files", "rows", "full"])
 
 
 def verify(
@@ -249,21 +243,11 @@ def _again(run: Path, record: dict[str, Any], kept: KeptSpec, tolerance: Toleran
 def _report(run: Path, depth: Depth, checks: Sequence[Check], *, as_json: bool) -> None:
     failed = [check for check in checks if check.state == "failed"]
     if as_json:
-        content = {
-            "run": str(run),
-            "depth": depth.value,
-            "verified": not failed,
-            "checks": [
-                {
-                    "name": check.name,
-                    "state": check.state,
-                    "what": check.sentence,
-                    "findings": [{"where": one.where, "what": one.what} for one in check.findings],
-                }
-                for check in checks
-            ],
-        }
-        print_json(content)
+        listed = [
+            {"name": one.name, "state": one.state, "what": one.sentence, "findings": [*map(asdict, one.findings)]}
+            for one in checks
+        ]
+        print_json({"run": str(run), "depth": depth.value, "verified": not failed, "checks": listed})
         return
     for check in checks:
         sys.stdout.write(f"  {check.state:<8} {check.name}: {check.sentence}\n")

@@ -29,7 +29,7 @@ from matplotlib.transforms import Affine2D, Transform
 from matplotlib.typing import ColorType
 
 from crda_spec.records import DrawnGraph, FeatureVerdict
-from crda_spec.report.graph_scene import BOX_HEIGHT, LOOKS, RING, UNMEASURED, Box, Line, Scene, head, scene
+from crda_spec.report.graph_scene import BOX_HEIGHT, HEAD, LOOKS, RING, UNMEASURED, Box, Line, Scene, scene
 from crda_spec.report.svg import LIGHT, coordinate, drawing, element, text_width, words
 
 KIND = "crda-figure"
@@ -275,8 +275,10 @@ def _edge(line: Line) -> Iterator[Artist]:
         codes += [Path.LINETO] if len(step) == 1 else [Path.CURVE4] * 3
     look = {"edgecolor": colour, "linewidth": width, "capstyle": "butt"}
     yield PathPatch(Path(points, codes), fill=False, linestyle=_dashes(width, dash) if line.dashed else "solid", **look)
-    for tip in line.route.tips:
-        yield Polygon(head(tip), closed=True, facecolor=colour, edgecolor="none")
+    for x, y, turn in line.route.tips:
+        back = x - turn * (HEAD + 1)
+        corners = [(x, y), (back, y - 4.5), (back, y + 4.5)]
+        yield Polygon(corners, closed=True, facecolor=colour, edgecolor="none")
     for middle in line.route.rings:
         ring = Path.circle(middle, radius=RING)
         yield PathPatch(ring, facecolor=LIGHT["ground"], edgecolor=colour, linewidth=1.6)

@@ -25,16 +25,15 @@ from crda_spec.report.svg import coordinate, drawing, element, paint, words
 from crda_spec.report.words.causal import reason_sentence, warning_sentence
 from crda_spec.report.words.numbers import count, listed, shown
 
+_STRESSED = {"noisy": "purple", "witness": "orange"}
 RULES = (
     paint(".crda-graph .ground", fill="ground")
     + paint(".crda-graph text", fill="ink")
     + paint(".crda-graph .note", fill="soft")
     + paint(".crda-graph .edge", fill="none", stroke="line")
-    + paint(".crda-graph .edge.noisy", stroke="purple")
-    + paint(".crda-graph .edge.witness", stroke="orange")
+    + "".join(paint(f".crda-graph .edge.{look}", stroke=colour) for look, colour in _STRESSED.items())
     + paint(".crda-graph .head", fill="line")
-    + paint(".crda-graph .head.noisy", fill="purple")
-    + paint(".crda-graph .head.witness", fill="orange")
+    + "".join(paint(f".crda-graph .head.{look}", fill=colour) for look, colour in _STRESSED.items())
     + ".crda-graph .edge{stroke-width:1.6}.crda-graph .tie{stroke-dasharray:6 4}"
     + ".crda-graph .witness{stroke-width:3.2}.crda-graph .tie.witness{stroke-dasharray:8 4}"
     + ".crda-graph text{unicode-bidi:isolate}.crda-graph .note{font-size:12px}"
@@ -53,8 +52,7 @@ SMALLEST = 0.7  # of its natural size
 # Only for pictures with circles, so that the others need not carry it.
 RING_RULES = (
     paint(".crda-graph .end", fill="ground", stroke="line")
-    + paint(".crda-graph .end.noisy", stroke="purple")
-    + paint(".crda-graph .end.witness", stroke="orange")
+    + "".join(paint(f".crda-graph .end.{look}", stroke=colour) for look, colour in _STRESSED.items())
     + ".crda-graph .end{stroke-width:1.6}"
 )
 

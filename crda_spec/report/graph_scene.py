@@ -146,13 +146,6 @@ def route(edge: tuple[str, str, str], boxes: Mapping[str, Box], layout: Layout) 
     return _across(a, b, stops, -_TIE_SHIFT if tie else 0.0, ends)
 
 
-def head(tip: Tip) -> tuple[Point, Point, Point]:
-    """The corners of an arrow's head, its point first."""
-    x, y, turn = tip
-    back = x - turn * (HEAD + 1)
-    return (x, y), (back, y - 4.5), (back, y + 4.5)
-
-
 def _across(a: Box, b: Box, stops: Sequence[tuple[float, float, float]], shift: float, ends: tuple[str, str]) -> Route:
     """From one layer to a later one: it bends in the gutters and runs level through the layers it passes.
 

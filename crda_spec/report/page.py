@@ -49,18 +49,14 @@ CAPTIONS = {
 
 def rendered(template: str, *, script: str = "", **values: object) -> str:
     """A page from its template; `script` names a file beside it, and the page forbids every other script."""
-    text = _script(script) if script else ""
+    files = resources.files("crda_spec.report") / "templates"
+    text = "\n" + (files / script).read_text(encoding="utf-8") if script else ""
     digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
     return (
         _environment()
         .get_template(template)
         .render(colours=palette(":root"), font=FONT, script=text, script_hash=f"sha256-{digest}", **values)
     )
-
-
-@cache
-def _script(name: str) -> str:
-    return "\n" + resources.files("crda_spec.report").joinpath("templates", name).read_text(encoding="utf-8")
 
 
 @cache

@@ -21,7 +21,16 @@ from rich.text import Text
 
 from crda_spec.records import FeatureVerdict, RunResult
 from crda_spec.report.words import causal, gate, run
-from crda_spec.report.words.numbers import MOVEMENT_WORDS, STATUS_WORDS, listed, share, shorten, shown, wrapped
+from crda_spec.report.words.numbers import (
+    MOVEMENT_WORDS,
+    STATUS_WORDS,
+    listed,
+    p_number,
+    share,
+    shorten,
+    shown,
+    wrapped,
+)
 
 MOST_ROWS = 20
 MOST_STATEMENTS = 5
@@ -175,7 +184,12 @@ def _falsification(result: RunResult) -> Iterator[Line | Grid]:
         yield Grid(
             headers=("p", "adjusted", "data say", "the graph calls independent"),
             rows=tuple(
-                (*causal.statement_numbers(one), "violated" if one.violated else "holds", causal.statement_words(one))
+                (
+                    p_number(one.p_value),
+                    p_number(one.adjusted),
+                    "violated" if one.violated else "holds",
+                    causal.statement_words(one),
+                )
                 for one in worst
             ),
             numeric=(0, 1),

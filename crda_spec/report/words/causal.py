@@ -411,20 +411,14 @@ def falsification_sentence(found: Falsification) -> str:
         )
     no = "do not contradict the one statement" if tested == 1 else f"contradict none of the {tested} statements"
     if found.outcome == "not_informative":
-        why = (
-            "every shuffling of the names implies the same"
-            if others is None
-            else f"so do {others:.0%} of the graphs with shuffled names that claim something else"
-        )
-        return (
-            f"The data {no} that the graph implies, but {why}: "
-            "this test tells little about the graph, and more rows might."
-        )
-    if others is None:
-        return f"The data {no} that the graph implies."
+        why = "every shuffling of the names implies the same"
+        if others is not None:
+            why = f"so do {others:.0%} of the graphs with shuffled names that claim something else"
+        little = "this test tells little about the graph, and more rows might"
+        return f"The data {no} that the graph implies, but {why}: {little}."
     passing = f"{others:.0%}" if others else "none"
-    shuffled = f"{passing} of the graphs with shuffled names that claim something else pass"
-    return f"The data {no} that the graph implies, and {shuffled}."
+    shuffled = f", and {passing} of the graphs with shuffled names that claim something else pass"
+    return f"The data {no} that the graph implies{'' if others is None else shuffled}."
 
 
 def _contradiction(found: Falsification) -> str:
@@ -484,12 +478,6 @@ def statement_words(statement: TestedStatement) -> str:
     return f"{_name(statement.first)} and {_name(statement.second)}{given}"
 
 
-def statement_numbers(statement: TestedStatement) -> tuple[str, str]:
-    """The p-value and the adjusted one, with a bound where more digits would say nothing."""
-    raw, adjusted = ("< 0.0001" if value < 1e-4 else number(value) for value in (statement.p_value, statement.adjusted))
-    return raw, adjusted
-
-
 _NOT_MEASURED = {
     "category": "a category has no distance to move by",
     "too_few_rows": "there are too few rows for so many columns",
@@ -505,39 +493,38 @@ def sensitivity_sentence(found: Sensitivity) -> str:
     parts = ["No feature that moved can be measured this way."]
     if found.features:
         weakest = min(found.features, key=lambda feature: feature.robustness)
-        parts = [_weakest(weakest, found.target), _yardstick(weakest, found.target)]
+        parts = [*_hidden_cause(weakest, found.target)]
     if found.left_out:
         names: dict[str, list[str]] = {}
         for name, why in found.left_out.items():
             names.setdefault(why, []).append(name)
-        told = "; ".join(f"{', '.join(some)} ({_NOT_MEASURED[why]})" for why, some in names.items())
-        parts.append(f"Not measured: {told}.")
-    return " ".join(part for part in parts if part)
+        reasons = "; ".join(f"{', '.join(some)} ({_NOT_MEASURED[why]})" for why, some in names.items())
+        parts.append(f"Not measured: {reasons}.")
+    return " ".join(parts)
 
 
-def _weakest(feature: FeatureSensitivity, target: str) -> str:
+def _hidden_cause(feature: FeatureSensitivity, target: str) -> Iterator[str]:
+    """What a hidden cause of this feature would have to explain, and the measured one that it is compared with."""
     if math.isinf(feature.limit):
-        return "Nothing that moved lets a hidden cause spoil the labels."
+        yield "Nothing that moved lets a hidden cause spoil the labels."
+        return
     if feature.robustness == 0:
-        return (
+        yield (
             f"The other features determine {feature.name}, so that the data cannot tell its own effect: "
             "the weakest hidden cause would use up the gain that the gate measured."
         )
-    return (
-        f"A hidden cause of {target} and {feature.name} would have to explain {_partial_r2(feature.robustness)} "
-        "of what the features leave open in each before it uses up the gain that the gate measured."
-    )
-
-
-def _yardstick(feature: FeatureSensitivity, target: str) -> str:
-    if not feature.observed or math.isinf(feature.limit):
-        return ""
-    return (
-        f"{feature.observed}, the measured feature that is tied most to both, explains "
-        f"{_partial_r2(feature.observed_with_feature)} of {feature.name} and "
-        f"{_partial_r2(feature.observed_with_target)} of {target}: one more like it, unmeasured, would "
-        f"{'' if uses_up_the_gain(feature) else 'not '}be enough."
-    )
+    else:
+        yield (
+            f"A hidden cause of {target} and {feature.name} would have to explain {_partial_r2(feature.robustness)} "
+            "of what the features leave open in each before it uses up the gain that the gate measured."
+        )
+    if feature.observed:
+        yield (
+            f"{feature.observed}, the measured feature that is tied most to both, explains "
+            f"{_partial_r2(feature.observed_with_feature)} of {feature.name} and "
+            f"{_partial_r2(feature.observed_with_target)} of {target}: one more like it, unmeasured, would "
+            f"{'' if uses_up_the_gain(feature) else 'not '}be enough."
+        )
 
 
 def _partial_r2(value: float) -> str:

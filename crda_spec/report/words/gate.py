@@ -86,13 +86,8 @@ def _asides(verdict: Verdict) -> Iterator[str]:
         if wanted / rows > 100.0:
             yield "More than 100 times as many rows would be needed to decide."
         else:
-            yield f"About {_rounded(wanted)} training rows instead of {rows} would decide."
-
-
-def _rounded(rows: int) -> int:
-    """Two digits: it is a guess."""
-    unit: int = 10 ** max(0, len(str(rows)) - 2)
-    return -(-rows // unit) * unit
+            unit = 10 ** max(0, len(str(wanted)) - 2)  # two digits: it is a guess
+            yield f"About {-(-wanted // unit) * unit} training rows instead of {rows} would decide."
 
 
 def loss_unit(metric: str, target: Column) -> str:

@@ -131,7 +131,13 @@ def between(interval: tuple[float, float]) -> str:
 
 def p_value(value: float, digits: int = 4) -> str:
     """`p = 0.0312`, or a bound where more digits would say nothing."""
-    return "p < 0.0001" if value < 1e-4 else f"p = {number(value, digits)}"
+    bounded = p_number(value, digits)
+    return f"p {bounded}" if bounded.startswith("<") else f"p = {bounded}"
+
+
+def p_number(value: float, digits: int = 4) -> str:
+    """The same in a table, whose header says that it is a p-value."""
+    return "< 0.0001" if value < 1e-4 else number(value, digits)
 
 
 def count(amount: int, noun: str) -> str:

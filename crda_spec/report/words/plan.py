@@ -117,11 +117,11 @@ def _tests(content: dict[str, Any]) -> Iterator[str]:
     falsify = content["falsify"]
     if falsify is not None:
         tested, implied = len(falsify["implied"]), content["certificate"]["independencies"]
-        what = (
-            f"the {implied} independencies that the graph implies" if implied != 1 else "the 1 independence it implies"
-        )
+        what = f"the {implied} independencies that the graph implies"
         if tested < implied:
             what = f"of {what}, the {tested} nearest the target (the others are not tested)"
+        elif implied == 1:
+            what = "the 1 independence it implies"
         test = f"{what}, alpha {falsify['alpha']:g} over all of them together"
         against = f"; compared with {falsify['permutations']} permuted graphs" if falsify["permutations"] else ""
         then = f"; if refuted: {falsify['on_falsified']} ({_IF_REFUTED[falsify['on_falsified']]})"

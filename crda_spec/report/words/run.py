@@ -67,11 +67,6 @@ def fold_spans(result: RunResult) -> tuple[tuple[str, str, str], ...]:
     )
 
 
-def held_out_spans(result: RunResult) -> dict[int, str]:
-    """The time that each fold held out; empty when rows have no order."""
-    return {} if result.time is None else {fold.fold: span_words(fold.held_out) for fold in result.time.folds}
-
-
 DECISIONS = {
     "accepted": "Accepted: the augmented model is the one to use.",
     "rejected": "Rejected: the plain model is the one to use.",
