@@ -53,8 +53,7 @@ from crda_spec.records import (
 from crda_spec.regressors import FittedModel
 from crda_spec.report.figures import figure_files, run_figures
 from crda_spec.report.graph_draw import graph_svg
-from crda_spec.report.page import render_html
-from crda_spec.report.page_parts import tuning_figure
+from crda_spec.report.page import render_html, tuning_figure
 from crda_spec.scm.graph import CausalGraph
 from crda_spec.spec.check import known_graph, load_spec, searched_paths
 from crda_spec.spec.load import Draft, read_draft

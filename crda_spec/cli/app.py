@@ -12,16 +12,13 @@ from crda_spec.cli.discover import discover
 from crda_spec.cli.generate import generate
 from crda_spec.cli.graph import graph
 from crda_spec.cli.init import init
-from crda_spec.cli.lock import lock
 from crda_spec.cli.options import ShowVersion
 from crda_spec.cli.plan import plan
 from crda_spec.cli.predict import predict
-from crda_spec.cli.render import render
 from crda_spec.cli.report import report
 from crda_spec.cli.run import run
 from crda_spec.cli.runs import runs
-from crda_spec.cli.schema import schema
-from crda_spec.cli.validate import validate
+from crda_spec.cli.spec import lock, render, schema, validate
 from crda_spec.cli.verify import verify
 from crda_spec.errors import CrdaError
 
@@ -38,21 +35,13 @@ app = typer.Typer(
 )
 run_app = typer.Typer(name="crda-run", add_completion=False, context_settings=_SETTINGS, pretty_exceptions_enable=False)
 
-app.command("run")(run)
-app.command("init")(init)
-app.command("validate")(validate)
-app.command("graph")(graph)
-app.command("discover")(discover)
-app.command("plan")(plan)
-app.command("generate")(generate)
-app.command("report")(report)
-app.command("lock")(lock)
-app.command("verify")(verify)
-app.command("predict")(predict)
-app.command("runs")(runs)
-app.command("diff")(diff)
-app.command("render")(render)
-app.command("schema")(schema)
+# In the order in which `--help` lists them.
+_COMMANDS: tuple[Callable[..., None], ...] = (
+    *(run, init, validate, graph, discover, plan, generate, report, lock),
+    *(verify, predict, runs, diff, render, schema),
+)
+for _command in _COMMANDS:
+    app.command(_command.__name__)(_command)
 run_app.command()(run)
 
 

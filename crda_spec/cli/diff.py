@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from crda_spec.cli.options import AsJson
+from crda_spec.cli.options import AsJson, print_json
 from crda_spec.errors import SpecError, printable
 
 if TYPE_CHECKING:
@@ -31,15 +31,13 @@ def diff(
     """
     from crda_spec.audit.compare import changes, run_changes, verdict_sentence
 
-    records = [_record(path) for path in (first, second)]
+    then, now = _record(first), _record(second)
     sentence = ""
-    if all(record is not None for record in records):
-        then, now = (record or {} for record in records)
+    if then is not None and now is not None:
         found = run_changes(then, now)
         sentence = verdict_sentence(then, now)
     else:
-        specs = [_spec(path, record) for path, record in zip((first, second), records, strict=True)]
-        listed = list(changes(specs[0], specs[1]))
+        listed = list(changes(_spec(first, then), _spec(second, now)))
         found = {"spec": listed} if listed else {}
     if as_json:
         _print_json(first, second, found, sentence)
@@ -66,8 +64,8 @@ def _spec(path: Path, record: dict[str, Any] | None) -> dict[str, Any]:
     draft = read_draft(path, environ=os.environ)
     if draft.spec is None or draft.complaints:
         raise SpecError(draft.complaints)
-    told: dict[str, Any] = json.loads(json.dumps(resolved(portable(draft.spec), draft)))
-    return told
+    as_json: dict[str, Any] = json.loads(json.dumps(resolved(portable(draft.spec), draft)))
+    return as_json
 
 
 def _print(found: dict[str, list[Change]], sentence: str) -> None:
@@ -90,7 +88,7 @@ def _print_json(first: Path, second: Path, found: dict[str, list[Change]], sente
     def value(one: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON
         return {} if one is ABSENT else {"value": one}
 
-    told = {
+    content = {
         "a": str(first),
         "b": str(second),
         "same": not found,
@@ -100,4 +98,4 @@ def _print_json(first: Path, second: Path, found: dict[str, list[Change]], sente
         },
         "verdict": sentence or None,
     }
-    sys.stdout.write(json.dumps(told, indent=2, ensure_ascii=False) + "\n")
+    print_json(content)

@@ -5,26 +5,30 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from crda_spec.cli.options import AsJson
-from crda_spec.errors import Complaint, OutputError, SpecError
+from crda_spec.cli.options import AsJson, RunFolder, check_new_file
+from crda_spec.errors import Complaint, SpecError
 
 if TYPE_CHECKING:
     from crda_spec.audit.generated import Generated
-    from crda_spec.audit.open_run import SavedRun
-    from crda_spec.spec.run import RunSpec
 
 _LICENCES = {
     "certificate": "Licence: certificate. Each row carries noise, and only features that the certificate frees moved.",
     "support": "Licence: support. Each row is the teacher's word alone, and claims nothing of the noise.",
 }
+_COUNTS = {
+    "left_out": "rows with missing cells were not used.",
+    "redrawn": "new rows broke a rule or lay off the data at first and were drawn again.",
+    "dropped": "new rows lay off the data of the run and were left out.",
+    "astray": "rows of the data lie off those of the run themselves; what is made of them may, too.",
+}
 
 
 def generate(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a finished run.", show_default=False)],
+    run: RunFolder,
     data: Annotated[
         Path,
         typer.Argument(metavar="DATA", help="Rows with the run's columns: Parquet, CSV or Excel.", show_default=False),
@@ -47,13 +51,20 @@ def generate(
     a row is its outcome minus the teacher's word. Without noise (retention: 0) the outcome may be absent.
     """
     _check_numbers(rows=rows, factor=factor, batch=batch, jobs=jobs)
-    _check_destination(out)
+    check_new_file(out, "choose another file", no_folder="make it, or choose another file")
+    from rich.console import Console
+
+    from crda_spec.api import resolved_spec
+    from crda_spec.audit.generated import generate as generate_rows
+    from crda_spec.audit.generated import prepare
     from crda_spec.audit.open_run import open_run
+    from crda_spec.report.progress import progress_for
 
     saved = open_run(run)
-    spec = _spec(saved)
-    made = _generate(saved, spec, data, out, rows=rows, factor=factor, batch=batch, jobs=jobs, quiet=quiet or as_json)
-    _report(saved, made, out, as_json=as_json, quiet=quiet)
+    job = prepare(saved, resolved_spec(saved.record), data, rows=rows, factor=factor)
+    with progress_for(Console(stderr=True), quiet=quiet or as_json).stage("generate", job.quota.blocks) as stage:
+        made = generate_rows(job, out, batch=batch, workers=jobs, advance=stage.advance)
+    _report(saved.record, made, out, as_json=as_json, quiet=quiet)
 
 
 def _check_numbers(*, rows: int | None, factor: float | None, batch: int, jobs: int) -> None:
@@ -72,81 +83,30 @@ def _check_numbers(*, rows: int | None, factor: float | None, batch: int, jobs: 
         raise SpecError(found)
 
 
-def _check_destination(out: Path) -> None:
-    """Complains before the work starts, not after."""
-    what, hint = "", "choose another file"
-    if out.exists():
-        what = f"'{out}' already exists"
-    elif not out.parent.is_dir():
-        what, hint = f"there is no folder '{out.parent}'", "make it, or choose another file"
-    if what:
-        raise OutputError(Complaint(code="cannot-write", path="--out", what=what, hint=hint))
-
-
-def _spec(saved: SavedRun) -> RunSpec:
-    """The run's spec, as it was resolved."""
-    from crda_spec.spec.run import RunSpec
-
-    return RunSpec.model_validate_json(json.dumps(saved.record["spec"]["resolved"]))
-
-
-def _generate(
-    saved: SavedRun,
-    spec: RunSpec,
-    data: Path,
-    out: Path,
-    *,
-    rows: int | None,
-    factor: float | None,
-    batch: int,
-    jobs: int,
-    quiet: bool,
-) -> Generated:
-    from rich.console import Console
-
-    from crda_spec.audit.generated import generate, prepare
-    from crda_spec.report.progress import progress_for
-
-    job = prepare(saved, spec, data, rows=rows, factor=factor)
-    with progress_for(Console(stderr=True), quiet=quiet).stage("generate", job.quota.blocks) as stage:
-        return generate(job, out, batch=batch, workers=jobs, advance=stage.advance)
-
-
-def _report(saved: SavedRun, made: Generated, out: Path, *, as_json: bool, quiet: bool) -> None:
-    record = saved.record
+def _report(record: dict[str, Any], made: Generated, out: Path, *, as_json: bool, quiet: bool) -> None:
     licence, decision = record["counterfactuals"]["licence"], record["verdict"]["decision"]
+    counts = made.counts
     if as_json:
-        told = {
+        content = {
             "file": str(out),
-            "rows": made.counts.rows,
+            "rows": counts.rows,
             "source_rows": made.source_rows,
-            "left_out": made.counts.left_out,
+            "left_out": counts.left_out,
             "licence": licence,
-            "clipped": dict(made.counts.clipped),
-            "scale_clipped": made.counts.scale_clipped,
-            "dropped": made.counts.dropped,
-            "redrawn": made.counts.redrawn,
-            "astray": made.counts.astray,
+            "clipped": dict(counts.clipped),
+            **{key: getattr(counts, key) for key in ("scale_clipped", "dropped", "redrawn", "astray")},
             "sha256": made.sha256,
             "gate": decision,
         }
-        sys.stdout.write(json.dumps(told) + "\n")
+        sys.stdout.write(json.dumps(content) + "\n")
         return
     if quiet:
         sys.stdout.write(f"{out}\n")
         return
-    lines = [f"{made.counts.rows} new rows from {made.source_rows} rows of data: {out}"]
-    lines.append(_LICENCES[licence])
-    if made.counts.left_out:
-        lines.append(f"{made.counts.left_out} rows with missing cells were not used.")
-    if made.counts.redrawn:
-        lines.append(f"{made.counts.redrawn} new rows broke a rule or lay off the data at first and were drawn again.")
-    if made.counts.dropped:
-        lines.append(f"{made.counts.dropped} new rows lay off the data of the run and were left out.")
-    if made.counts.astray:
-        lines.append(
-            f"{made.counts.astray} rows of the data lie off those of the run themselves; what is made of them may, too."
-        )
+    sys.stdout.write(f"{counts.rows} new rows from {made.source_rows} rows of data: {out}\n{_LICENCES[licence]}\n")
+    for key, sentence in _COUNTS.items():
+        if getattr(counts, key):
+            sys.stdout.write(f"{getattr(counts, key)} {sentence}\n")
     if decision != "accepted":
-        lines.append(f"Note: the gate did not accept this augmentation ({decision}). {record['verdict']['sentence']}")
-    sys.stdout.write("\n".join(lines) + "\n")
+        refused = f"the gate did not accept this augmentation ({decision})"
+        sys.stdout.write(f"Note: {refused}. {record['verdict']['sentence']}\n")

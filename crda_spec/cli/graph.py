@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crda_spec.cli.options import Overrides, SpecFile
-from crda_spec.errors import Complaint, OutputError, SpecError, did_you_mean, show
+from crda_spec.cli.options import ENDINGS, Overrides, SpecFile, check_terminal, format_by_ending, write_graph_file
+from crda_spec.errors import Complaint, SpecError, show
 
 if TYPE_CHECKING:
-    from crda_spec.spec.check import KnownGraph
+    from crda_spec.records import DrawnGraph, FeatureVerdict
 
-
-class GraphFormat(StrEnum):
-    """What the graph can be written as."""
-
-    svg = "svg"
-    png = "png"
-    edges = "edges"
-    dagitty = "dagitty"
-    dot = "dot"
-    gml = "gml"
-    graphml = "graphml"
+GraphFormat = StrEnum("GraphFormat", ["svg", "png", "edges", "dagitty", "dot", "gml", "graphml"])
 
 
 def graph(
@@ -45,72 +35,34 @@ def graph(
     from crda_spec.spec.check import known_graph, load_spec
 
     chosen = _chosen(form, out)
-    if chosen is GraphFormat.png and out is None and sys.stdout.isatty():
-        what, hint = "a PNG picture cannot be printed on a terminal", "name a file: --out graph.png, or use > graph.png"
-        raise OutputError(Complaint(code="bytes-on-a-terminal", what=what, hint=hint))
+    check_terminal(chosen, out)
     found, draft = load_spec(spec, overrides=overrides or ())
     known = known_graph(found, draft)
-    data, lost = _written(known, chosen)
-    if out is None and chosen is GraphFormat.png:
-        sys.stdout.buffer.write(data)
-    elif out is None:
-        sys.stdout.write(data.decode())
-    else:
-        try:
-            out.write_bytes(data)
-        except OSError as error:
-            what = f"cannot write {show(str(out))}: {(error.strerror or str(error)).lower()}"
-            raise OutputError(Complaint(code="cannot-write", what=what, hint="choose another file")) from error
-        sys.stderr.write(f"{out}\n")
-    for loss in lost:
-        sys.stderr.write(f"note: {loss}\n")
+    data, lost = picture(known.drawn, known.verdicts, chosen) or known.exported(chosen)
+    write_graph_file(data, chosen, out, lost)
 
 
-_ENDINGS = {
-    ".svg": GraphFormat.svg,
-    ".png": GraphFormat.png,
-    ".txt": GraphFormat.edges,
-    ".dag": GraphFormat.dagitty,
-    ".dagitty": GraphFormat.dagitty,
-    ".dot": GraphFormat.dot,
-    ".gv": GraphFormat.dot,
-    ".gml": GraphFormat.gml,
-    ".graphml": GraphFormat.graphml,
-}
-_PICTURES = (GraphFormat.svg, GraphFormat.png)
-
-
-def _chosen(form: GraphFormat | None, out: Path | None) -> GraphFormat:
+def _chosen(form: GraphFormat | None, out: Path | None) -> str:
     """What --format says, or else the ending; an ending that other programs would read as another format is refused."""
     if form is None:
-        return _by_ending(out)
-    told = _ENDINGS.get(out.suffix.lower()) if out is not None else None
-    any_text = out is not None and out.suffix.lower() == ".txt" and form not in _PICTURES
-    if out is not None and told not in (None, form) and not any_text:
-        what = f"--format says {form.value}, but the ending of {show(out.name)} says {told}"
+        return "svg" if out is None else format_by_ending(out, ENDINGS)
+    ending = "" if out is None else out.suffix.lower()
+    any_text = ending == ".txt" and form not in ("svg", "png")
+    if out is not None and ENDINGS.get(ending, form) != form and not any_text:
+        what = f"--format says {form.value}, but the ending of {show(out.name)} says {ENDINGS[ending]}"
         hint = f"write --out {out.stem}.{form.value}, or leave --format out"
         raise SpecError(Complaint(code="ending-and-format", what=what, hint=hint))
-    return form
+    return form.value
 
 
-def _by_ending(out: Path | None) -> GraphFormat:
-    if out is None:
-        return GraphFormat.svg
-    if out.suffix.lower() not in _ENDINGS:
-        what = f"the ending of {show(out.name)} tells no format"
-        hint = did_you_mean(out.suffix.lower(), list(_ENDINGS), otherwise="endings")
-        joint = "" if hint.endswith("?") else ";"
-        raise SpecError(Complaint(code="unknown-ending", what=what, hint=f"{hint}{joint} or say --format"))
-    return _ENDINGS[out.suffix.lower()]
-
-
-def _written(known: KnownGraph, form: GraphFormat) -> tuple[bytes, tuple[str, ...]]:
-    if form is GraphFormat.svg:
+def picture(graph: DrawnGraph, verdicts: Sequence[FeatureVerdict], form: str) -> tuple[bytes, tuple[str, ...]] | None:
+    """The graph as SVG or PNG, about which there is nothing to note; None for a form that is no picture."""
+    if form == "svg":
         from crda_spec.report.graph_draw import graph_svg
 
-        return graph_svg(known.drawn, known.verdicts).encode(), ()
-    if form is GraphFormat.png:
-        from crda_spec.report.graph_png import graph_png
+        return graph_svg(graph, verdicts).encode(), ()
+    if form == "png":
+        from crda_spec.report.canvas import graph_png
 
-        return graph_png(known.drawn, known.verdicts), ()
-    return known.exported(form.value)
+        return graph_png(graph, verdicts), ()
+    return None

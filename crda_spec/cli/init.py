@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from crda_spec.cli.options import AsJson
+from crda_spec.cli.options import ENDINGS, AsJson, check_new_file, print_json
 from crda_spec.errors import Complaint, GraphError, OutputError, Place, SpecError, show
 
 if TYPE_CHECKING:
     from crda_spec.spec.scaffold import GraphPart, Scaffold
 
 _SCHEMA = "crda-spec.v1.schema.json"
-_LANGUAGES = {
-    ".dag": "dagitty",
-    ".dagitty": "dagitty",
-    ".dot": "dot",
-    ".gv": "dot",
-    ".gml": "gml",
-    ".graphml": "graphml",
-    ".txt": "edges",
-}
+_LANGUAGES = {ending: form for ending, form in ENDINGS.items() if form not in ("svg", "png", "edges")}
+_LANGUAGES |= {".txt": "edges"}
 
 
 def init(
@@ -51,48 +44,31 @@ def init(
     It runs as it is. With a graph, the certificate's result stands in it as comments. The JSON Schema is written beside
     it, so that editors complete and check the spec.
     """
-    _check_destination(out)
+    check_new_file(out, "choose another file with --out")
     from crda_spec.spec.scaffold import scaffold, spec_text
 
     table = scaffold(data, target, written=_relative(data, out))
     _check_rows(table, data)
     part = None if graph is None else _graph_part(graph, out, table)
-    named = {"name": _run_name(data), "schema": _SCHEMA}
+    run_name = re.sub(r"[^A-Za-z0-9._-]+", "_", data.stem).lstrip("._-")[:64] or "run"
+    named = {"name": run_name, "schema": _SCHEMA}
     text = spec_text(table, **named, graph=part)
-    said = _certified(text, out)
+    certified = _certified(text, out)
     if part is not None:
-        from dataclasses import replace
-
-        text = spec_text(table, **named, graph=replace(part, said=said))
+        text = spec_text(table, **named, graph=replace(part, said=certified))
     _write(out, text)
-    left_out = list(table.left_out)
     if as_json:
-        told: dict[str, Any] = {"file": str(out), "schema": str(out.parent / _SCHEMA), "rows": len(table.table)}
-        told |= {"features": list(table.table.names), "left_out": table.left_out}
-        sys.stdout.write(json.dumps(told, ensure_ascii=False) + "\n")
+        content = {"file": str(out), "schema": str(out.parent / _SCHEMA), "rows": len(table.table)}
+        print_json({**content, "features": list(table.table.names), "left_out": table.left_out}, indent=None)
         return
-    aside = f", {len(left_out)} left out" if left_out else ""
+    aside = f", {len(table.left_out)} left out" if table.left_out else ""
     sys.stdout.write(f"{out}: {len(table.table.names)} features{aside}, {len(table.table)} rows\n")
     sys.stdout.write(f"read it, then: crda-spec plan {out}, crda-run {out}\n")
-
-
-def _check_destination(out: Path) -> None:
-    what = f"'{out}' already exists" if out.exists() else ""
-    if not what and not out.parent.is_dir():
-        what = f"there is no folder '{out.parent}'"
-    if what:
-        hint = "choose another file with --out"
-        raise OutputError(Complaint(code="cannot-write", path="--out", what=what, hint=hint))
 
 
 def _relative(file: Path, out: Path) -> str:
     """The file's path from the spec's folder, as a spec writes it."""
     return Path(os.path.relpath(file, out.parent)).as_posix()
-
-
-def _run_name(data: Path) -> str:
-    name = re.sub(r"[^A-Za-z0-9._-]+", "_", data.stem).lstrip("._-")[:64]
-    return name or "run"
 
 
 def _check_rows(table: Scaffold, data: Path) -> None:
@@ -141,9 +117,8 @@ def _certified(text: str, out: Path) -> tuple[str, ...]:
         return ()
     verdicts = known_graph(spec, draft).verdicts
     free = [one.name for one in verdicts if one.perturbable]
-    head = f"The certificate: {len(free)} of {len(verdicts)} features may move" + (
-        f": {', '.join(free)}." if free else "."
-    )
+    names = f": {', '.join(free)}" if free else ""
+    head = f"The certificate: {len(free)} of {len(verdicts)} features may move{names}."
     return (head, *(f"fixed: {one.name}: {reason_sentence(one.reason)}" for one in verdicts if not one.perturbable))
 
 

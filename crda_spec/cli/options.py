@@ -1,13 +1,21 @@
-"""Arguments that several commands share."""
+"""What several commands share: arguments, the files that they write, complaints with their places."""
 
 from __future__ import annotations
 
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from crda_spec import __version__
+from crda_spec.errors import Complaint, CrdaError, OutputError, SpecError, did_you_mean, show
+
+if TYPE_CHECKING:
+    from crda_spec.spec.load import Draft
 
 
 def _show_version(wanted: bool) -> None:
@@ -26,3 +34,75 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object inst
 ShowVersion = Annotated[
     bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit.")
 ]
+
+
+# The formats of a graph, by the endings of files.
+ENDINGS: Mapping[str, str] = {
+    ".svg": "svg",
+    ".png": "png",
+    ".txt": "edges",
+    ".dag": "dagitty",
+    ".dagitty": "dagitty",
+    ".dot": "dot",
+    ".gv": "dot",
+    ".gml": "gml",
+    ".graphml": "graphml",
+}
+
+
+def print_json(content: object, *, indent: int | None = 2) -> None:
+    """One JSON object for `--json`."""
+    sys.stdout.write(json.dumps(content, indent=indent, ensure_ascii=False) + "\n")
+
+
+@contextmanager
+def placed_in(draft: Draft) -> Iterator[None]:
+    """Complaints from inside name their places in the spec's file."""
+    try:
+        yield
+    except CrdaError as error:
+        raise type(error)(draft.placed(complaint) for complaint in error.complaints) from error
+
+
+def check_new_file(out: Path, hint: str, *, no_folder: str | None = None) -> None:
+    """Complains before the work starts, not after. no_folder: the hint where the folder is missing, if another."""
+    if out.exists():
+        raise OutputError(Complaint(code="cannot-write", path="--out", what=f"'{out}' already exists", hint=hint))
+    if not out.parent.is_dir():
+        what = f"there is no folder '{out.parent}'"
+        raise OutputError(Complaint(code="cannot-write", path="--out", what=what, hint=no_folder or hint))
+
+
+def format_by_ending(out: Path, endings: Mapping[str, str]) -> str:
+    """The format of a graph that a file's ending names."""
+    ending = out.suffix.lower()
+    if ending not in endings:
+        what = f"the ending of {show(out.name)} tells no format"
+        hint = did_you_mean(ending, list(endings), otherwise="endings")
+        joint = "" if hint.endswith("?") else ";"
+        raise SpecError(Complaint(code="unknown-ending", what=what, hint=f"{hint}{joint} or say --format"))
+    return endings[ending]
+
+
+def check_terminal(form: str, out: Path | None) -> None:
+    """A PNG needs a file, or a pipe."""
+    if out is None and form == "png" and sys.stdout.isatty():
+        what, hint = "a PNG picture cannot be printed on a terminal", "name a file: --out graph.png, or use > graph.png"
+        raise OutputError(Complaint(code="bytes-on-a-terminal", what=what, hint=hint))
+
+
+def write_graph_file(data: bytes, form: str, out: Path | None, notes: Iterable[str]) -> None:
+    """Writes a picture or a graph to the file or the screen; notes go to the error stream, where they are seen."""
+    if out is None and form == "png":
+        sys.stdout.buffer.write(data)
+    elif out is None:
+        sys.stdout.write(data.decode())
+    else:
+        try:
+            out.write_bytes(data)
+        except OSError as error:
+            what = f"cannot write {show(str(out))}: {(error.strerror or str(error)).lower()}"
+            raise OutputError(Complaint(code="cannot-write", what=what, hint="choose another file")) from error
+        sys.stderr.write(f"{out}\n")
+    for note in notes:
+        sys.stderr.write(f"note: {note}\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 import sys
 import tempfile
@@ -13,8 +14,7 @@ from typing import Annotated
 
 import typer
 
-from crda_spec.cli.options import AsJson, RunFolder
-from crda_spec.errors import Complaint, OutputError
+from crda_spec.cli.options import AsJson, RunFolder, check_new_file
 
 
 @contextmanager
@@ -55,9 +55,8 @@ def predict(
     The rows must obey the contracts of the run's columns; a cell that does not is named. A row with missing cells is
     treated by the run's own rule: an error, no prediction, or filled by the model.
     """
-    if out is not None and (out.exists() or not out.parent.is_dir()):
-        what = f"'{out}' already exists" if out.exists() else f"there is no folder '{out.parent}'"
-        raise OutputError(Complaint(code="cannot-write", path="--out", what=what, hint="choose another file"))
+    if out is not None:
+        check_new_file(out, "choose another file")
     from crda_spec.api import resolved_spec
     from crda_spec.audit.predicted import predicted, predictions_csv, prepare_scoring, write_predictions
     from crda_spec.audit.verify import read_record
@@ -68,21 +67,21 @@ def predict(
         scoring = prepare_scoring(
             run, record, file, missing=spec.dataset.missing.kind, like=spec.dataset.source, single=single
         )
-        numbers, said = predicted(scoring)
+        numbers, predictions = predicted(scoring)
     if out is not None:
-        write_predictions(numbers, said, out)
-    count = sum(value == value for value in said.tolist())  # noqa: PLR0124 - NaN is the one number unequal to itself
+        write_predictions(numbers, predictions, out)
+    listed = [None if math.isnan(value) else value for value in predictions.tolist()]
+    count = len(listed) - listed.count(None)
     model, target, unit = record["final_model"], scoring.target.name, scoring.target.unit
     if as_json:
-        told = {"rows": len(said), "predicted": count, "target": target, "unit": unit, "model": model}
-        told |= {"models": scoring.models} if record.get("ensemble") is not None else {}
-        listed = [None if value != value else value for value in said.tolist()]  # noqa: PLR0124
-        told |= {"predictions": listed} if out is None else {"file": str(out)}
-        sys.stdout.write(json.dumps(told) + "\n")
+        content = {"rows": len(listed), "predicted": count, "target": target, "unit": unit, "model": model}
+        content |= {"models": scoring.models} if record.get("ensemble") is not None else {}
+        content |= {"predictions": listed} if out is None else {"file": str(out)}
+        sys.stdout.write(json.dumps(content) + "\n")
     elif out is None:
-        sys.stdout.write(predictions_csv(numbers, said))
+        sys.stdout.write(predictions_csv(numbers, predictions))
     else:
         who = f"the {model} model" if scoring.models == 1 else f"the mean of {scoring.models} {model} models"
         sys.stdout.write(f"{count} predictions of {target}{f' in {unit}' if unit else ''} by {who}: {out}\n")
-    if count < len(said):
-        sys.stderr.write(f"{len(said) - count} rows with missing cells have no prediction.\n")
+    if count < len(listed):
+        sys.stderr.write(f"{len(listed) - count} rows with missing cells have no prediction.\n")

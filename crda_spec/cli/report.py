@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crda_spec.cli.options import AsJson
+from crda_spec.cli.options import AsJson, check_new_file
 from crda_spec.errors import Complaint, OutputError, Place
 
 if TYPE_CHECKING:
     from crda_spec.audit.open_run import ReopenedRun
 
 _PAGE = "report.html"
+_ELSEWHERE = "choose another file with --out"
 
 
 def report(
@@ -40,7 +41,7 @@ def report(
     several = len(runs) > 1
     target = out if out is not None else Path("compare.html") if several else runs[0] / _PAGE
     if out is not None or several:
-        _check_destination(target)
+        check_new_file(target, _ELSEWHERE)
     opened = [reopen(folder) for folder in runs]
     text = _comparison(opened) if several else page_of(opened[0])
     if not several and out is None:
@@ -48,21 +49,10 @@ def report(
     try:
         target.write_bytes(text)
     except OSError as error:
-        raise _unwritable(f"cannot write '{target}': {(error.strerror or str(error)).lower()}") from error
+        what = f"cannot write '{target}': {(error.strerror or str(error)).lower()}"
+        raise OutputError(Complaint(code="cannot-write", path="--out", what=what, hint=_ELSEWHERE)) from error
     told = {"file": str(target), "bytes": len(text), "runs": [str(folder) for folder in runs]}
     sys.stdout.write(f"{json.dumps(told) if as_json else target}\n")
-
-
-def _check_destination(target: Path) -> None:
-    """Complains before the work starts, not after."""
-    if target.exists():
-        raise _unwritable(f"'{target}' already exists")
-    if not target.parent.is_dir():
-        raise _unwritable(f"there is no folder '{target.parent}'")
-
-
-def _unwritable(what: str) -> OutputError:
-    return OutputError(Complaint(code="cannot-write", path="--out", what=what, hint="choose another file with --out"))
 
 
 def page_of(run: ReopenedRun) -> bytes:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crda_spec.cli.options import AsJson, Overrides, ShowVersion, SpecFile
-from crda_spec.errors import CrdaError
+from crda_spec.cli.options import AsJson, Overrides, ShowVersion, SpecFile, placed_in
 
 if TYPE_CHECKING:
     from crda_spec.api import FinishedRun
@@ -61,14 +60,12 @@ def _execute(spec: RunSpec, draft: Draft, out: Path | None, *, lock: Path | None
     from crda_spec.report.progress import progress_for
     from crda_spec.spec.build import build_plan
 
-    try:
+    with placed_in(draft):
         folder = plan_folder(out, base=Path(spec.output.dir), name=spec.name)
         plan = build_plan(spec, draft)
         plan = plan if lock is None else locked_plan(spec, draft, plan, lock)
         result = run_plan(plan, progress=progress_for(Console(stderr=True), quiet=quiet))
         return finish_run(result, spec=spec, draft=draft, folder=folder)
-    except CrdaError as error:
-        raise type(error)(draft.placed(complaint) for complaint in error.complaints) from error
 
 
 def _report(finished: FinishedRun, spec: RunSpec, draft: Draft, *, as_json: bool, quiet: bool) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crda_spec.cli.options import AsJson
+from crda_spec.cli.options import AsJson, print_json
 from crda_spec.errors import Complaint, OutputError, printable
 
 if TYPE_CHECKING:
@@ -33,15 +32,12 @@ def runs(
     from crda_spec.audit.compare import list_runs
 
     if not folder.is_dir():
-        what, hint = (
-            f"there is no folder '{folder}'",
-            "name the folder of your runs, or run a spec first: crda-run SPEC",
-        )
-        raise OutputError(Complaint(code="no-folder", what=what, hint=hint))
+        hint = "name the folder of your runs, or run a spec first: crda-run SPEC"
+        raise OutputError(Complaint(code="no-folder", what=f"there is no folder '{folder}'", hint=hint))
     found = list_runs(folder)
     if as_json:
         listed = [{key: value for key, value in asdict(run).items() if key != "trouble" or value} for run in found]
-        sys.stdout.write(json.dumps({"folder": str(folder), "runs": listed}, indent=2, ensure_ascii=False) + "\n")
+        print_json({"folder": str(folder), "runs": listed})
         return
     if not found:
         sys.stdout.write(f"no finished run below {folder}\n")

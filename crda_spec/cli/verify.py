@@ -6,15 +6,16 @@ import json
 import re
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from crda_spec import __version__
-from crda_spec.cli.options import AsJson, RunFolder
+from crda_spec.cli.options import AsJson, RunFolder, print_json
 from crda_spec.errors import Complaint, SpecError, show
 
 if TYPE_CHECKING:
@@ -22,14 +23,8 @@ if TYPE_CHECKING:
     from crda_spec.audit.verify import Check, Finding, Ledger, Tolerance
 
 _FAILED = 4
-
-
-class Depth(StrEnum):
-    """How much is computed again."""
-
-    files = "files"
-    rows = "rows"
-    full = "full"
+Loaded = TypeVar("Loaded")
+Depth = StrEnum("Depth", ["files", "rows", "full"])
 
 
 def verify(
@@ -92,10 +87,8 @@ def _checks(run: Path, depth: Depth, base: Path | None, tolerance: Tolerance, se
     kept: list[KeptSpec] = []
     yield checked("spec", "the record's spec against spec.yaml", lambda: _spec_findings(run, base, record, kept))
     yield from _row_checks(run, record, kept[0] if kept else None, tolerance)
-    if depth is Depth.full and kept:
-        yield _again(run, record, kept[0], tolerance)
-    elif depth is Depth.full:
-        yield skipped("run again", "spec.yaml cannot be loaded")
+    if depth is Depth.full:
+        yield _again(run, record, kept[0], tolerance) if kept else skipped("run again", "spec.yaml cannot be loaded")
 
 
 def _spec_findings(run: Path, base: Path | None, record: dict[str, Any], kept: list[KeptSpec]) -> Sequence[Any]:
@@ -110,8 +103,8 @@ def _spec_findings(run: Path, base: Path | None, record: dict[str, Any], kept: l
     if sha256_of((run / "spec.yaml").read_bytes()) != record["spec"]["sha256"]:
         found.append(Finding(where="spec.yaml", what="is not the spec whose hash the record names"))
     kept.append(kept_spec(run, base, record))
-    told = json.loads(json.dumps(resolved(kept[0].spec, kept[0].draft)))
-    found += compared("spec.yaml", told, record["spec"]["resolved"], tolerance=Tolerance())
+    written = json.loads(json.dumps(resolved(kept[0].spec, kept[0].draft)))
+    found += compared("spec.yaml", written, record["spec"]["resolved"], tolerance=Tolerance())
     if kept[0].spec.seed != record["seed"]:
         found.append(Finding(where="record.json, seed", what=f"is {record['seed']}, the spec says {kept[0].spec.seed}"))
     return found
@@ -122,30 +115,24 @@ def _row_checks(run: Path, record: dict[str, Any], kept: KeptSpec | None, tolera
     from crda_spec.audit import verify as look
     from crda_spec.audit.open_run import load_scale, load_teacher
 
-    ledger: list[Ledger] = []
-    teacher: list[Any] = []
-
-    def read() -> Sequence[Any]:
-        ledger.append(look.read_ledger(run, record))
-        return ()
-
-    def load() -> Sequence[Any]:
-        teacher.append((load_teacher(run, record), load_scale(run)))
-        return ()
-
-    yield look.checked("table", "augmented.parquet obeys the columns' contracts", read)
-    yield look.checked("teacher", "the saved teacher, loaded without executing anything", load)
-    model, scale = teacher[0] if teacher else (None, None)
-    if ledger:
-        yield look.check_real_rows(ledger[0], record, model, tolerance)
-        yield look.check_made_rows(ledger[0], record)
-        yield look.check_cells(run, ledger[0], record)
+    what = "augmented.parquet obeys the columns' contracts"
+    check, ledger = _loaded("table", what, lambda: look.read_ledger(run, record))
+    yield check
+    what = "the saved teacher, loaded without executing anything"
+    check, teacher = _loaded("teacher", what, lambda: (load_teacher(run, record), load_scale(run)))
+    yield check
+    model, scale = teacher or (None, None)
+    if ledger is not None:
+        yield look.check_real_rows(ledger, record, model, tolerance)
+        yield look.check_made_rows(ledger, record)
+        yield look.check_cells(run, ledger, record)
         if record["counterfactuals"] is not None and model is not None:
-            yield look.check_labels(ledger[0], record, model, scale, tolerance)
+            yield look.check_labels(ledger, record, model, scale, tolerance)
         elif record["counterfactuals"] is not None:
             yield look.skipped("labels", "the run saved no teacher (output.model: false)")
     yield look.check_folds(run, record)
-    yield look.check_losses(run, record, ledger[0].train if ledger else None, tolerance)
+    trained = None if ledger is None else ledger.train
+    yield look.check_losses(run, record, trained, tolerance)
     yield look.check_score(record)
     if look.has_ensemble(record):
         yield look.check_ensemble(record)
@@ -159,11 +146,23 @@ def _row_checks(run: Path, record: dict[str, Any], kept: KeptSpec | None, tolera
         yield look.check_certificate(run, record)
         return
     gate = kept.spec.gate
-    trained = ledger[0].train if ledger else None
     yield look.check_verdict(
         record, lambda folds: look.rejudged(gate, run, record, folds, trained), tolerance=tolerance
     )
-    yield from _data_checks(run, record, kept, ledger[0] if ledger else None, tolerance)
+    yield from _data_checks(run, record, kept, ledger, tolerance)
+
+
+def _loaded(name: str, what: str, load: Callable[[], Loaded]) -> tuple[Check, Loaded | None]:
+    """Loads something: the check that it can be loaded, and the thing itself."""
+    from crda_spec.audit.verify import checked
+
+    things: list[Loaded] = []
+
+    def look() -> Sequence[Any]:
+        things.append(load())
+        return ()
+
+    return checked(name, what, look), things[0] if things else None
 
 
 def _pages(run: Path) -> Iterator[Finding]:
@@ -191,19 +190,18 @@ def _data_checks(
     from crda_spec.audit import verify as look
     from crda_spec.spec.build import build_plan
 
-    loaded: list[tuple[Any, ...]] = []
-
-    def load() -> Sequence[Any]:
+    def load() -> tuple[Any, ...]:
         plan = build_plan(kept.spec, kept.draft)
-        loaded.append((plan, *plan.load()))
-        return ()
+        return (plan, *plan.load())
 
-    opened = look.skipped("data", kept.absent) if kept.absent else look.checked("data", "the data can be read", load)
-    if not loaded or ledger is None:
-        yield opened
+    check, loaded = look.skipped("data", kept.absent), None
+    if not kept.absent:
+        check, loaded = _loaded("data", "the data can be read", load)
+    if loaded is None or ledger is None:
+        yield check
         yield look.check_certificate(run, record)
         return
-    plan, split, report = loaded[0]
+    plan, split, report = loaded
     yield look.check_source(run, ledger, record, split, report)
     whole = look.certificate_again(plan, split.train, ledger.real["noise"])
     yield look.check_certificate(run, record, proven=_proven(kept), whole=whole, tolerance=tolerance)
@@ -245,21 +243,11 @@ def _again(run: Path, record: dict[str, Any], kept: KeptSpec, tolerance: Toleran
 def _report(run: Path, depth: Depth, checks: Sequence[Check], *, as_json: bool) -> None:
     failed = [check for check in checks if check.state == "failed"]
     if as_json:
-        told = {
-            "run": str(run),
-            "depth": depth.value,
-            "verified": not failed,
-            "checks": [
-                {
-                    "name": check.name,
-                    "state": check.state,
-                    "what": check.sentence,
-                    "findings": [{"where": one.where, "what": one.what} for one in check.findings],
-                }
-                for check in checks
-            ],
-        }
-        sys.stdout.write(json.dumps(told, indent=2, ensure_ascii=False) + "\n")
+        listed = [
+            {"name": one.name, "state": one.state, "what": one.sentence, "findings": [*map(asdict, one.findings)]}
+            for one in checks
+        ]
+        print_json({"run": str(run), "depth": depth.value, "verified": not failed, "checks": listed})
         return
     for check in checks:
         sys.stdout.write(f"  {check.state:<8} {check.name}: {check.sentence}\n")

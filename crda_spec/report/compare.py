@@ -5,7 +5,7 @@ Numbers are only set side by side where that is fair; what stands against it is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from crda_spec.records import RunResult
 from crda_spec.report.figures import Change, changes_figure
 from crda_spec.report.page import rendered
 from crda_spec.report.words.gate import verdict_sentence
-from crda_spec.report.words.numbers import STATUS_WORDS, count, number, p_value, percent, setting, shorten, shown
+from crda_spec.report.words.numbers import count, number, p_value, percent, setting, shorten, shown
 from crda_spec.report.words.run import fits_words, score_change
 
 MOST_DIFFERENCES = 80
@@ -31,24 +31,7 @@ class ComparedRun:
     record: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """One fact, a value a run; `differs` where not all are equal."""
-
-    title: str
-    values: tuple[str, ...]
-
-    @property
-    def differs(self) -> bool:
-        return len(set(self.values)) > 1
-
-
-@dataclass(frozen=True, slots=True)
-class _Cell:
-    """A feature's verdict in one run; an empty status where the run does not have the feature."""
-
-    status: str
-    words: str
+_Row = tuple[str, tuple[str, ...]]  # one fact, a value a run
 
 
 def render_comparison(runs: Sequence[ComparedRun]) -> str:
@@ -99,42 +82,35 @@ def _cautions(runs: Sequence[ComparedRun]) -> Iterator[str]:
 
 
 def _facts(runs: Sequence[ComparedRun]) -> Iterator[_Row]:
-    results = [run.result for run in runs]
+    def row(title: str, value: Callable[[RunResult], object]) -> _Row:
+        return title, tuple(shown(str(value(run.result))) for run in runs)
 
-    def row(title: str, values: Sequence[object]) -> _Row:
-        return _Row(title, tuple(shown(str(value)) for value in values))
+    yield row("verdict", lambda result: result.verdict.decision)
+    yield row("in one sentence", lambda result: verdict_sentence(result.verdict))
+    yield "data", tuple(shown(f"{run.result.data.source} ({run.record['data']['sha256'][:12]})") for run in runs)
+    yield row("training + test rows", lambda result: f"{len(result.split.train)} + {len(result.split.test)}")
+    if any(run.result.data.weights is not None for run in runs):
+        yield row("rows weighted by", lambda result: result.data.weights or "-")
+    yield row("regressor", lambda result: result.settings.get("kind", ""))
+    yield row("teacher", lambda result: result.teacher.kind)
+    yield row("graph", lambda result: result.certificate.basis)
+    yield row("features that moved", _moved)
+    yield row("synthetic rows", _made)
+    effect = "gate: mean change of the fold losses"
+    yield row(effect, lambda result: _or_dash(result.verdict.effect_percent, lambda value: f"{percent(value)} %"))
+    yield row("gate: folds in which it helped", _helped)
+    yield row("gate: p-value", lambda result: _or_dash(result.verdict.p_value, p_value))
+    yield row("test error, plain", lambda result: f"{result.score.metric.upper()} {number(result.score.plain)}")
+    yield row("test error, augmented", _augmented)
+    yield row("change on the test rows", lambda result: score_change(result.score) or "-")
+    if any(run.result.ensemble is not None for run in runs):
+        yield row("handed over", _handed)
+    yield row("cost", lambda result: fits_words(result.cost))
+    yield "seed", tuple(shown(str(run.record["seed"])) for run in runs)
 
-    yield row("verdict", [result.verdict.decision for result in results])
-    yield row("in one sentence", [verdict_sentence(result.verdict) for result in results])
-    yield row(
-        "data",
-        [
-            f"{result.data.source} ({run.record['data']['sha256'][:12]})"
-            for run, result in zip(runs, results, strict=True)
-        ],
-    )
-    yield row("training + test rows", [f"{len(result.split.train)} + {len(result.split.test)}" for result in results])
-    if any(result.data.weights is not None for result in results):
-        yield row("rows weighted by", [result.data.weights or "-" for result in results])
-    yield row("regressor", [result.settings.get("kind", "") for result in results])
-    yield row("teacher", [result.teacher.kind for result in results])
-    yield row("graph", [result.certificate.basis for result in results])
-    yield row("features that moved", [_moved(result) for result in results])
-    yield row("synthetic rows", [_made(result) for result in results])
-    yield row("gate: mean change of the fold losses", [_effect(result) for result in results])
-    yield row("gate: folds in which it helped", [_helped(result) for result in results])
-    yield row(
-        "gate: p-value", ["-" if one.verdict.p_value is None else p_value(one.verdict.p_value) for one in results]
-    )
-    yield row(
-        "test error, plain", [f"{result.score.metric.upper()} {number(result.score.plain)}" for result in results]
-    )
-    yield row("test error, augmented", [_augmented(result) for result in results])
-    yield row("change on the test rows", [score_change(result.score) or "-" for result in results])
-    if any(result.ensemble is not None for result in results):
-        yield row("handed over", [_handed(result) for result in results])
-    yield row("cost", [fits_words(result.cost) for result in results])
-    yield row("seed", [run.record["seed"] for run in runs])
+
+def _or_dash(value: float | None, words: Callable[[float], str]) -> str:
+    return "-" if value is None else words(value)
 
 
 def _handed(result: RunResult) -> str:
@@ -163,11 +139,6 @@ def _made(result: RunResult) -> str:
     return f"{len(made)}, weight {setting(made.weight)}, retention {setting(made.retention)}"
 
 
-def _effect(result: RunResult) -> str:
-    effect = result.verdict.effect_percent
-    return "-" if effect is None else f"{percent(effect)} %"
-
-
 def _helped(result: RunResult) -> str:
     folds = result.verdict.folds
     return f"{sum(fold.augmented < fold.plain for fold in folds)} of {len(folds)}" if folds else "-"
@@ -184,9 +155,8 @@ def _differences(runs: Sequence[ComparedRun]) -> Iterator[_Row]:
     """Every value of the resolved specs that is not the same in all runs."""
     flat = [dict(_flat(run.record["spec"]["resolved"])) for run in runs]
     for key in sorted({key for one in flat for key in one}):
-        row = _Row(key, tuple(shorten(shown(one.get(key, "-")), _LONGEST_VALUE) for one in flat))
         if len({_NOTHING.get(value := one.get(key, ""), value) for one in flat}) > 1:
-            yield row
+            yield key, tuple(shorten(shown(one.get(key, "-")), _LONGEST_VALUE) for one in flat)
 
 
 def _flat(value: object, path: str = "") -> Iterator[tuple[str, str]]:
@@ -200,12 +170,8 @@ def _flat(value: object, path: str = "") -> Iterator[tuple[str, str]]:
         yield path, str(value)
 
 
-def _features(runs: Sequence[ComparedRun]) -> Iterator[tuple[str, tuple[_Cell, ...]]]:
-    """Each feature with its verdict in every run, in the order of the first run that has it."""
+def _features(runs: Sequence[ComparedRun]) -> Iterator[tuple[str, list[str]]]:
+    """Each feature with its status in every run, "" where it has none; in the order of the first run that has it."""
     verdicts = [{one.name: one.status for one in run.result.certificate.features} for run in runs]
     for name in dict.fromkeys(name for one in verdicts for name in one):
-        cells = (
-            _Cell(status := one.get(name, ""), STATUS_WORDS[status] if status else "not in this run")
-            for one in verdicts
-        )
-        yield shown(name), tuple(cells)
+        yield shown(name), [one.get(name, "") for one in verdicts]

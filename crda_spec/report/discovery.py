@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import yaml
 
 from crda_spec.discovery import DiscoveredGraph, FoundEdge
 from crda_spec.discovery.findings import OFTEN, Findings, GraphDraft
-from crda_spec.report.blocks import Grid, Line, Section
+from crda_spec.report.terminal import Grid, Line, Section
 from crda_spec.report.words.discovery import BY_ORDER, GUESSES, guess_notes, search_notes
-from crda_spec.report.words.numbers import count, listed, number, p_value, setting, share, shown
+from crda_spec.report.words.numbers import count, listed, number, p_number, p_value, setting, share, shown, wrapped
 from crda_spec.scm.formats import to_edges, write_graph
 from crda_spec.scm.graph import Edge
 
@@ -40,12 +39,19 @@ def discovery_sections(found: Findings) -> tuple[Section, ...]:
     search = (Line(search_sentence(found)), Line(NO_RESIDUAL, "soft"))
     links: tuple[Line | Grid, ...] = (Line("No two columns are linked.", "strong"),)
     if found.graph.edges:
-        links = (_grid(found), *(Line(text, "soft") for text in _legend(found.graph)))
+        kind, marks = found.graph.kind, {edge.mark for edge in found.graph.edges}
+        legend = (text for (whose, mark), text in _MARKS.items() if whose == kind and mark in marks)
+        links = (_grid(found), *(Line(text, "soft") for text in legend))
+    often = (
+        f"{a} and {b} are linked in {share(part)} of the resamples, at least {share(OFTEN)}, and not in all rows "
+        "together: look twice before you leave the link out."
+        for a, b, part in found.often
+    )
     parts = (
         Section("Search", search),
         Section("Links", links),
         Section("Declared graph", tuple(Line(text) for text in _declared(found))),
-        Section("Mind", tuple(Line(shown(text)) for text in (*search_notes(found), *_often(found)))),
+        Section("Mind", tuple(Line(shown(text)) for text in (*search_notes(found), *often))),
     )
     return tuple(part for part in parts if part.blocks)
 
@@ -60,44 +66,40 @@ def search_sentence(found: Findings) -> str:
     if graph.tests:
         depth = f" given up to {count(graph.depth_reached, 'column')}" if graph.depth_reached > 0 else ""
         effort = f"; {count(graph.tests, 'test')}{depth}"
-    return f"{METHODS[graph.method]}{alpha}, on {where}: {columns}{effort}.{_resamples(found)}"
-
-
-def _resamples(found: Findings) -> str:
-    if found.stability is None:
-        return ""
-    half = found.stability.scheme == "half"
-    size = "half of the rows each" if half else "as many rows, drawn with replacement"
-    return f" Repeated on {found.stability.resamples} resamples ({size})."
+    repeated = ""
+    if found.stability is not None:
+        half = found.stability.scheme == "half"
+        size = "half of the rows each" if half else "as many rows, drawn with replacement"
+        repeated = f" Repeated on {found.stability.resamples} resamples ({size})."
+    return f"{METHODS[graph.method]}{alpha}, on {where}: {columns}{effort}.{repeated}"
 
 
 def _grid(found: Findings) -> Grid:
     """One row a link. A column without anything to say is left out."""
-    edges = found.graph.edges
-    shares = any(edge.frequency is not None for edge in edges)
-    whose = "methods" if found.stability is None else "resamples"
-    told: dict[str, list[str]] = {
+    graph, edges = found.graph, found.graph.edges
+    columns: dict[str, list[str]] = {
         "column": [shown(edge.first) for edge in edges],
         "": [edge.mark for edge in edges],
         "column ": [shown(edge.second) for edge in edges],
     }
-    if any(tested(found.graph, edge) for edge in edges):
-        told["strength"] = [strength_words(found.graph, edge) for edge in edges]
-        told["p"] = [p_words(found.graph, edge) for edge in edges]
-    if shares:
-        told[f"in {whose}"] = [_share(edge.frequency) for edge in edges]
-        told["same mark"] = [_share(edge.same_mark) for edge in edges]
+    numbers: dict[str, list[str]] = {}
+    if any(tested(graph, edge) for edge in edges):
+        numbers["strength"] = [strength_words(graph, edge) for edge in edges]
+        numbers["p"] = [p_number(edge.p_value, 3) if tested(graph, edge) else "-" for edge in edges]
+    if any(edge.frequency is not None for edge in edges):
+        shares = {"in methods" if found.stability is None else "in resamples": "frequency", "same mark": "same_mark"}
+        for header, key in shares.items():
+            values = [getattr(edge, key) for edge in edges]
+            numbers[header] = ["-" if value is None else share(value) for value in values]
+    columns |= numbers
     if any(edge.by_knowledge for edge in edges):
-        told["your word"] = ["yes" if edge.by_knowledge else "" for edge in edges]
+        columns["your word"] = ["yes" if edge.by_knowledge else "" for edge in edges]
     if found.comparison is not None:
-        told["declared graph"] = [found.comparison.of(edge) for edge in edges]
-    numeric = ("strength", "p", f"in {whose}", "same mark")
+        columns["declared graph"] = [found.comparison.of(edge) for edge in edges]
     return Grid(
-        headers=tuple(header.strip() for header in told),
-        rows=tuple(zip(*told.values(), strict=True)),
-        numeric=tuple(place for place, header in enumerate(told) if header in numeric),
-        toned=1,
-        tones=("",) * len(edges),
+        headers=tuple(header.strip() for header in columns),
+        rows=tuple(zip(*columns.values(), strict=True)),
+        numeric=tuple(place for place, header in enumerate(columns) if header in numbers),
     )
 
 
@@ -111,46 +113,22 @@ def strength_words(graph: DiscoveredGraph, edge: FoundEdge) -> str:
     return number(edge.statistic, 3) if tested(graph, edge) else "-"
 
 
-def p_words(graph: DiscoveredGraph, edge: FoundEdge) -> str:
-    """Its p-value, with a bound where more digits would say nothing."""
-    if not tested(graph, edge):
-        return "-"
-    return "< 0.0001" if edge.p_value < 1e-4 else number(edge.p_value, 3)
-
-
-def _share(value: float | None) -> str:
-    return "-" if value is None else share(value)
-
-
-def _legend(graph: DiscoveredGraph) -> Iterator[str]:
-    marks = {edge.mark for edge in graph.edges}
-    return (words for (kind, mark), words in _MARKS.items() if kind == graph.kind and mark in marks)
-
-
 def _declared(found: Findings) -> Iterator[str]:
     """What the two graphs have in common, and what only the declared one has."""
     compared = found.comparison
     if compared is None:
         return
-    said = list(compared.found.values())
-    same, absent = said.count("same") + said.count("direction open"), said.count("not there")
-    differs = len(said) - same - absent
+    verdicts = list(compared.found.values())
+    same, absent = verdicts.count("same") + verdicts.count("direction open"), verdicts.count("not there")
+    differs = len(verdicts) - same - absent
     other = f", and has {differs} in another way" if differs else ""
     lacks = f"; {absent} it does not have" if absent else ""
-    yield f"Of {count(len(said), 'link')} that the data show, it has {same} too{other}{lacks}."
+    yield f"Of {count(len(verdicts), 'link')} that the data show, it has {same} too{other}{lacks}."
     if compared.unseen:
         edges = listed(tuple(shown(edge) for edge in compared.unseen), limit=20)
         yield (
             f"Declared, and the data show no link: {edges}. A weak effect may need more rows; a search that finds no "
             "link does not prove that there is none."
-        )
-
-
-def _often(found: Findings) -> Iterator[str]:
-    for a, b, often in found.often:
-        yield (
-            f"{a} and {b} are linked in {share(often)} of the resamples, at least {share(OFTEN)}, and not in all rows "
-            "together: look twice before you leave the link out."
         )
 
 
@@ -172,23 +150,22 @@ def exported(found: Findings, form: str) -> tuple[bytes, tuple[str, ...]]:
     if form == "yaml":
         return _yaml(found, draft).encode(), notes
     mark = _COMMENTS.get(form, "")
-    head = "".join(f"{line}\n" for line in _comments(_about(found, draft), mark)) if mark else ""
+    about = (*_about(found), *(f"Note: {shown(note)}." for note in notes))
+    head = "".join(f"{line}\n" for line in _comments(about, mark)) if mark else ""
     if form == "edges":
         return (head + "".join(f"{line}\n" for line in to_edges(draft.graph))).encode(), notes
     written = write_graph(draft.graph, form)
     return (head + written.text).encode(), (*notes, *written.lost)
 
 
-def _about(found: Findings, draft: GraphDraft) -> list[str]:
+def _about(found: Findings) -> tuple[str, ...]:
     """What stands above a draft."""
-    said = [f"Found by crda-spec discover: {search_sentence(found)}", _FIRST_GUESS]
-    return [*said, *(f"Note: {shown(note)}." for note in guess_notes(draft))]
+    return f"Found by crda-spec discover: {search_sentence(found)}", _FIRST_GUESS
 
 
 def _yaml(found: Findings, draft: GraphDraft) -> str:
     """A `causal` section: paste it into a spec in place of its own."""
-    about = [f"Found by crda-spec discover: {search_sentence(found)}", _FIRST_GUESS]
-    about += [f"Note: {BY_ORDER}."] if draft.by_order else []
+    about = (*_about(found), *([f"Note: {BY_ORDER}."] if draft.by_order else []))
     lines = [*_comments(about, "#"), "causal:", "  graph:", "    kind: edges", "    edges:"]
     for edge, text in zip(draft.graph.edges, to_edges(draft.graph), strict=True):
         guess = draft.guess(edge)
@@ -211,10 +188,9 @@ def _evidence(found: Findings, edge: Edge) -> str:
     return "; ".join(parts) or f"found by {METHODS[found.graph.method]}"
 
 
-def _comments(sentences: list[str], mark: str) -> Iterator[str]:
+def _comments(sentences: Iterable[str], mark: str) -> Iterator[str]:
     for sentence in sentences:
-        for line in textwrap.wrap(sentence, _WIDTH - len(mark) - 1, break_long_words=False, break_on_hyphens=False):
-            yield f"{mark} {line}"
+        yield from (f"{mark} {line}" for line in wrapped(sentence, _WIDTH - len(mark) - 1))
 
 
 def _scalar(text: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -27,8 +28,9 @@ from crda_spec.records import (
     Trial,
 )
 from crda_spec.report.svg import LIGHT, text_width
-from crda_spec.report.words.gate import loss_unit
+from crda_spec.report.words.gate import loss_unit, mean_losses
 from crda_spec.report.words.numbers import (
+    between,
     change,
     count,
     in_unit,
@@ -55,6 +57,7 @@ _MOST_BARS = 12
 _LARGEST = 1e150  # a table holds numbers up to 1e100; the span of anything near the largest floats is not finite
 _REAL, _NEW = "training rows", "synthetic rows"
 _GREY, _SKY, _ORANGE, _INK, _SOFT, _LINE = (LIGHT[name] for name in ("grey", "sky", "orange", "ink", "soft", "line"))
+_Cell = tuple[float, float, float, float]
 _DOT: Mapping[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 5.2}
 _RING: Mapping[str, Any] = {**_DOT, "markerfacecolor": "none", "markeredgecolor": _SKY, "markeredgewidth": 1.3}
 
@@ -110,7 +113,14 @@ def _panel(width: float, height: float) -> tuple[Figure, Axes]:
     return figure, _axes(figure)
 
 
-def _fit(ax: Axes, *, cell: tuple[float, float, float, float] | None = None, top: float = 34.0) -> None:
+def _cells(amount: int, across: int, size: tuple[float, float], top: float) -> tuple[Figure, list[_Cell]]:
+    """A figure of so many cells (left, top, width, height), `across` of them side by side, below `top` pixels."""
+    width, height = size
+    cells = [(width * (at % across), top + height * (at // across), width, height) for at in range(amount)]
+    return _sheet(width * across, top + height * -(-amount // across)), cells
+
+
+def _fit(ax: Axes, *, cell: _Cell | None = None, top: float = 34.0) -> None:
     """Puts the axes where their labels have room: inside the figure, or inside a cell (left, top, width, height)."""
     width, height = ax.figure.bbox.size
     left, above, wide, high = cell or (0.0, 0.0, width, height)
@@ -189,14 +199,13 @@ def features_figure(result: RunResult) -> Picture:
     if made is None:
         raise ValueError("a run without synthetic rows has no such figure")
     names = tuple(dict.fromkeys((*made.action.moved, *made.action.propagated)))[:MOST_FEATURES]
-    across = min(3, len(names))
-    width, height = 340.0, max(_feature_height(train.features[train.names.index(name)]) for name in names)
-    figure = _sheet(width * across, 20.0 + height * -(-len(names) // across))
-    for index, name in enumerate(names):
-        at = train.names.index(name)
+    places = [train.names.index(name) for name in names]
+    height = max(_feature_height(train.features[at]) for at in places)
+    figure, cells = _cells(len(names), min(3, len(names)), (340.0, height), 20.0)
+    for at, cell in zip(places, cells, strict=True):
         ax = _axes(figure)
         _draw_feature(ax, train.x[:, at], made.action.x[:, at], train.features[at])
-        _fit(ax, cell=(width * (index % across), 20.0 + height * (index // across), width, height), top=22.0)
+        _fit(ax, cell=cell, top=22.0)
     _legend(figure, figure.axes[0])
     return Picture(figure, "The moved features before and after", ", ".join(shown(name) for name in names))
 
@@ -211,10 +220,8 @@ def _labels(column: Column) -> tuple[str, ...]:
 
 def _draw_feature(ax: Axes, before: Array, after: Array, column: Column) -> str:
     """Draws one feature; returns what is to be seen."""
-    return (_draw_histogram if column.is_numeric else _draw_bars)(ax, before, after, column)
-
-
-def _draw_histogram(ax: Axes, before: Array, after: Array, column: Column) -> str:
+    if not column.is_numeric:
+        return _draw_bars(ax, before, after, column)
     before, after = (values[np.abs(values) < _LARGEST] for values in (before, after))
     edges = bin_edges(before, after, whole=column.type == "integer")
     old, new = (100.0 * np.histogram(values, bins=edges)[0] / max(1, len(values)) for values in (before, after))
@@ -259,7 +266,8 @@ def _spread(whose: str, values: Array) -> str:
 
 def _draw_bars(ax: Axes, before: Array, after: Array, column: Column) -> str:
     labels = _labels(column)
-    old, new = (100.0 * _shares(values, len(labels)) for values in (before, after))
+    codes = (values[np.isfinite(values)].astype(np.int64) for values in (before, after))  # of those not missing
+    old, new = (100.0 * (np.bincount(some, minlength=len(labels)) / max(1, len(some))) for some in codes)
     order = np.argsort(-old, kind="stable")[:_MOST_BARS]
     names = [_name(labels[code], 22) for code in order]
     for values, shift, colour, alpha, label in ((old, -0.2, _GREY, 0.55, _REAL), (new, 0.2, _SKY, 1.0, _NEW)):
@@ -273,12 +281,6 @@ def _draw_bars(ax: Axes, before: Array, after: Array, column: Column) -> str:
     more = f"; {rest} rarer values not drawn" if rest else ""
     ax.set_xlabel(f"{shorten(in_unit(column.name, column.unit), 28)}, % of rows{more}")
     return "; ".join(f"{name}: {old[c]:.1f} % to {new[c]:.1f} %" for c, name in zip(order, names, strict=True))
-
-
-def _shares(codes: Array, amount: int) -> Array:
-    """The share of each code among the values that are not missing."""
-    present = codes[np.isfinite(codes)].astype(np.int64)
-    return np.bincount(present, minlength=amount) / max(1, len(present))
 
 
 # --- the gate and the test rows
@@ -305,12 +307,11 @@ def gate_figure(folds: Sequence[FoldResult], metric: str, target: Column) -> Pic
     low, high = _room(losses, 0.08)
     _scale(ax, "y", low, high)
     if finite:
-        means = [sum(fold.plain for fold in finite) / len(finite), sum(fold.augmented for fold in finite) / len(finite)]
-        told = [number(mean) for mean in means]
-        told_by = f"mean of the folds: {told[0]} to {told[1]}"
-        ax.plot([0, 1], means, color=_INK, linewidth=3.0, marker="o", markersize=8, label="mean", gid=told_by)
-        _beside(ax, 0.0, means[0], told[0], left=True, colour=_INK)
-        _beside(ax, 1.0, means[1], told[1], colour=_INK)
+        means = plain, augmented = mean_losses(finite)
+        words = f"mean of the folds: {number(plain)} to {number(augmented)}"
+        ax.plot([0, 1], means, color=_INK, linewidth=3.0, marker="o", markersize=8, label="mean", gid=words)
+        _beside(ax, 0.0, plain, number(plain), left=True, colour=_INK)
+        _beside(ax, 1.0, augmented, number(augmented), colour=_INK)
     ax.set_xticks([0, 1], ["plain", "augmented"])
     ax.set_xlim(-0.35, 1.35)
     ax.set_ylabel(shorten(f"held-out {loss_unit(metric, target)}", 40))
@@ -319,11 +320,8 @@ def gate_figure(folds: Sequence[FoldResult], metric: str, target: Column) -> Pic
     _fit(ax)
     _legend(figure, ax)
     helped = sum(fold.augmented < fold.plain for fold in finite)
-    return Picture(
-        figure,
-        f"{metric.upper()} of the gate's folds",
-        f"The augmented model erred less in {helped} of {count(len(finite), 'fold')}",
-    )
+    description = f"The augmented model erred less in {helped} of {count(len(finite), 'fold')}"
+    return Picture(figure, f"{metric.upper()} of the gate's folds", description)
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,26 +363,24 @@ def changes_figure(changes: Sequence[Change], *, title: str, metric: str, descri
 def _change_words(one: Change) -> str:
     if one.value is None:
         return "nothing to compare"
-    alone = f"{percent(one.value)} %"
-    return alone if one.interval is None else f"{alone} ({percent(one.interval[0])} to {percent(one.interval[1])})"
+    return f"{percent(one.value)} %" + ("" if one.interval is None else f" ({between(one.interval)})")
 
 
 def score_figure(score: TestScore) -> Picture:
     """The change on the test rows with its interval, if there is one."""
     if score.change_percent is None:
         raise ValueError("a run without an augmented model has no such figure")
-    told = f"{percent(score.change_percent)} %"
+    description = f"{percent(score.change_percent)} %"
     if score.interval_percent is not None:
-        low, high = (percent(end) for end in score.interval_percent)
-        told += f", {setting(100 * score.level)} % interval from {low} to {high}"
+        description += f", {setting(100 * score.level)} % interval from {between(score.interval_percent)}"
     only = Change("", score.change_percent, score.interval_percent)
-    return changes_figure([only], title="Change on the test rows", metric=score.metric, description=told)
+    return changes_figure([only], title="Change on the test rows", metric=score.metric, description=description)
 
 
-def ensemble_figure(found: Ensemble) -> Picture:
+def ensemble_figure(ensemble: Ensemble) -> Picture:
     """The changes with their intervals, the two equal footings first, then both together."""
-    many, changes = found.models, []
-    plain, augmented, single = found.score("plain", many), found.score("augmented", many), found.score("augmented", 1)
+    many, score, changes = ensemble.models, ensemble.score, []
+    plain, augmented, single = score("plain", many), score("augmented", many), score("augmented", 1)
     if plain is not None:
         changes.append(Change(f"{many} plain : 1 plain", plain.change_percent, plain.interval_percent))
     if single is not None:
@@ -393,7 +389,7 @@ def ensemble_figure(found: Ensemble) -> Picture:
         gain, between = augmented.augmentation_percent, augmented.augmentation_interval
         changes.append(Change(f"{many} augmented : {many} plain", gain, between))
         changes.append(Change(f"{many} augmented : 1 plain", augmented.change_percent, augmented.interval_percent))
-    return changes_figure(changes, title="What the ensemble and the augmentation give", metric=found.metric)
+    return changes_figure(changes, title="What the ensemble and the augmentation give", metric=ensemble.metric)
 
 
 # --- what the new rows are like
@@ -407,24 +403,24 @@ def cloud_figure(cloud: Cloud, axes: tuple[str, str], title: str) -> Picture:
     ax.plot(*_columns(cloud.new), **_RING, label=_NEW)
     _legend(figure, ax)
     ranges = "; ".join(
-        f"{axis}: training rows from {_range(cloud.real, at)}, synthetic rows from {_range(cloud.new, at)}"
-        for at, axis in enumerate(axes)
+        f"{axis}: training rows from {_range(real)}, synthetic rows from {_range(new)}"
+        for axis, real, new in zip(axes, _columns(cloud.real), _columns(cloud.new), strict=True)
     )
     return Picture(figure, title, f"{len(cloud.real)} training rows and {len(cloud.new)} synthetic rows; {ranges}")
 
 
 @_in_style()
-def quantile_figure(found: Comparison, axes: tuple[str, str], title: str) -> Picture:
+def quantile_figure(samples: Comparison, axes: tuple[str, str], title: str) -> Picture:
     """Equal quantiles of two samples against each other, and the line on which they are the same."""
-    both = [*found.before, *found.after]
+    both = [*samples.before, *samples.after]
     figure, ax = _plane([(value, value) for value in both], axes)
     ax.plot(_room(both), _room(both), color=_LINE, linewidth=1.0, label="no change")
-    ax.plot(found.before, found.after, **_RING, label="quantiles")
+    ax.plot(samples.before, samples.after, **_RING, label="quantiles")
     _legend(figure, ax)
     description = (
-        f"{len(found.before)} quantiles; {axes[0]} from {number(found.before[0])} to {number(found.before[-1])}, "
-        f"{axes[1]} from {number(found.after[0])} to {number(found.after[-1])}; largest gap between the distributions "
-        f"{number(found.distance, 2)}"
+        f"{len(samples.before)} quantiles; {axes[0]} from {number(samples.before[0])} to {number(samples.before[-1])}, "
+        f"{axes[1]} from {number(samples.after[0])} to {number(samples.after[-1])}; largest gap between the "
+        f"distributions {number(samples.distance, 2)}"
     )
     return Picture(figure, title, description)
 
@@ -445,8 +441,7 @@ def _columns(points: Sequence[tuple[float, float]]) -> tuple[list[float], list[f
     return [x for x, _ in points], [y for _, y in points]
 
 
-def _range(points: Sequence[tuple[float, float]], at: int) -> str:
-    values = [point[at] for point in points]
+def _range(values: Sequence[float]) -> str:
     return f"{number(min(values))} to {number(max(values))}" if values else "none"
 
 
@@ -454,10 +449,9 @@ def _range(points: Sequence[tuple[float, float]], at: int) -> str:
 def effects_figure(moved: Sequence[MovedFeature], columns: Sequence[Column], target: Column) -> Picture:
     """The teacher's mean along each moved feature, on one scale of the target: flat means that nothing happens."""
     across = min(2, len(moved))
-    width, height = _HALF / across, 150.0
-    figure = _sheet(_HALF, 26.0 + height * -(-len(moved) // across))
+    figure, cells = _cells(len(moved), across, (_HALF / across, 150.0), 26.0)
     ends = _room([value for one in moved for value in one.curve], 0.08)
-    for index, (one, column) in enumerate(zip(moved, columns, strict=True)):
+    for one, column, cell in zip(moved, columns, cells, strict=True):
         ax = _axes(figure)
         ax.plot(one.grid, one.curve, color=_SKY, marker="o", markersize=4)
         _scale(ax, "y", *ends, 4)
@@ -469,13 +463,11 @@ def effects_figure(moved: Sequence[MovedFeature], columns: Sequence[Column], tar
             ax.set_xlim(*_room(one.grid, 0.25))
         ax.set_xlabel(shorten(in_unit(column.name, column.unit), 24))
         ax.set_title(f"{share(one.effect)} of the outcome's sd", fontsize=10.0, color=_SOFT, pad=3.0)
-        _fit(ax, cell=(width * (index % across), 26.0 + height * (index // across), width, height), top=20.0)
-    outcome = shorten(in_unit(target.name, target.unit), 34)
-    figure.text(0.03, 1 - 18.0 / (26.0 + height * -(-len(moved) // across)), f"teacher's mean, {outcome}")
-    description = "; ".join(
-        f"{shown(one.name)}: {share(one.effect)} of the target's standard deviation" for one in moved
-    )
-    return Picture(figure, "What the teacher says along each moved feature", description)
+        _fit(ax, cell=cell, top=20.0)
+    outcome, height = shorten(in_unit(target.name, target.unit), 34), cells[-1][1] + cells[-1][3]
+    figure.text(0.03, 1 - 18.0 / height, f"teacher's mean, {outcome}")
+    effects = (f"{shown(one.name)}: {share(one.effect)} of the target's standard deviation" for one in moved)
+    return Picture(figure, "What the teacher says along each moved feature", "; ".join(effects))
 
 
 @_in_style()
@@ -566,11 +558,10 @@ def trials_figure(study: Study) -> Picture:
     figure, ax = _panel(_WHOLE, 340.0)
     if study.plain:
         ax.axhline(0.0, color=_ORANGE, linestyle="--", linewidth=1.6, label="plain model")
-    best, steps = math.inf, []
-    for trial in study.trials:
-        best = min(best, losses[trial.number]) if trial.state == "complete" else best
-        steps.append((trial.number, min(best, high)))
-    stairs = [step for step in steps if math.isfinite(step[1])] if math.isfinite(best) else []
+    whole = (losses[trial.number] if trial.state == "complete" else math.inf for trial in study.trials)
+    bests = list(accumulate(whole, min))
+    steps = [(trial.number, min(best, high)) for trial, best in zip(study.trials, bests, strict=True)]
+    stairs = [step for step in steps if math.isfinite(step[1])] if math.isfinite(bests[-1]) else []
     ax.step(*_columns(stairs), where="post", color=_SKY, linewidth=1.8, label="best so far")
     looks = {"complete": {"color": _SKY}, "pruned": _RING, "chosen": {"color": _INK, "zorder": 3}}
     labels = {"complete": "a whole trial", "pruned": "pruned", "chosen": "chosen"}
@@ -582,8 +573,8 @@ def trials_figure(study: Study) -> Picture:
             ax.plot([trial.number], [height], **look, gid=_trial_words(trial, losses[trial.number], study))
     _scale(ax, "y", low, high)
     amount = max(len(study.trials), 2)
-    whole = [value for value in round_numbers(1, amount, most=9) if value == int(value)]
-    ax.set_xticks(whole, [setting(value) for value in whole])
+    ticks = [value for value in round_numbers(1, amount, most=9) if value == int(value)]
+    ax.set_xticks(ticks, [setting(value) for value in ticks])
     ax.set_xlim(1 - 0.02 * amount, amount * 1.02)
     ax.set_xlabel("trial")
     ax.set_ylabel(f"inner {study.metric.upper()}" + (", change against plain, %" if study.plain else ""))
@@ -601,10 +592,8 @@ def trials_figure(study: Study) -> Picture:
 
 def _trial_loss(trial: Trial, study: Study) -> float:
     loss = study.mean_loss(trial.losses)
-    if not study.plain:
-        return loss
-    moved = change(study.mean_loss(study.plain[: len(trial.losses)]), loss)
-    return math.inf if moved is None else moved
+    against = change(study.mean_loss(study.plain[: len(trial.losses)]), loss) if study.plain else loss
+    return math.inf if against is None else against
 
 
 def _trial_words(trial: Trial, loss: float, study: Study) -> str:
@@ -627,10 +616,10 @@ def _trial_ends(losses: Sequence[float]) -> tuple[float, float]:
 
 def run_figures(result: RunResult) -> dict[str, Picture]:
     """The figures that the page and the folder share, by name of file."""
-    return dict(_run_figures(result))
+    return dict(_named_figures(result))
 
 
-def _run_figures(result: RunResult) -> Iterator[tuple[str, Picture]]:
+def _named_figures(result: RunResult) -> Iterator[tuple[str, Picture]]:
     target, found, verdict = result.split.train.target, result.diagnostics, result.verdict
     if verdict.folds:
         yield "gate", gate_figure(verdict.folds, verdict.metric, target)

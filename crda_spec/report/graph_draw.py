@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from crda_spec.records import DrawnGraph, FeatureVerdict
 from crda_spec.report.graph_scene import (
@@ -17,7 +17,7 @@ from crda_spec.report.graph_scene import (
     Entry,
     Line,
     Route,
-    Tip,
+    Scene,
     scene,
     witness_edges,
 )
@@ -25,16 +25,15 @@ from crda_spec.report.svg import coordinate, drawing, element, paint, words
 from crda_spec.report.words.causal import reason_sentence, warning_sentence
 from crda_spec.report.words.numbers import count, listed, shown
 
+_STRESSED = {"noisy": "purple", "witness": "orange"}
 RULES = (
     paint(".crda-graph .ground", fill="ground")
     + paint(".crda-graph text", fill="ink")
     + paint(".crda-graph .note", fill="soft")
     + paint(".crda-graph .edge", fill="none", stroke="line")
-    + paint(".crda-graph .edge.noisy", stroke="purple")
-    + paint(".crda-graph .edge.witness", stroke="orange")
+    + "".join(paint(f".crda-graph .edge.{look}", stroke=colour) for look, colour in _STRESSED.items())
     + paint(".crda-graph .head", fill="line")
-    + paint(".crda-graph .head.noisy", fill="purple")
-    + paint(".crda-graph .head.witness", fill="orange")
+    + "".join(paint(f".crda-graph .head.{look}", fill=colour) for look, colour in _STRESSED.items())
     + ".crda-graph .edge{stroke-width:1.6}.crda-graph .tie{stroke-dasharray:6 4}"
     + ".crda-graph .witness{stroke-width:3.2}.crda-graph .tie.witness{stroke-dasharray:8 4}"
     + ".crda-graph text{unicode-bidi:isolate}.crda-graph .note{font-size:12px}"
@@ -48,35 +47,30 @@ RULES = (
     )
 )
 
+SMALLEST = 0.7  # of its natural size
+
 # Only for pictures with circles, so that the others need not carry it.
 RING_RULES = (
     paint(".crda-graph .end", fill="ground", stroke="line")
-    + paint(".crda-graph .end.noisy", stroke="purple")
-    + paint(".crda-graph .end.witness", stroke="orange")
+    + "".join(paint(f".crda-graph .end.{look}", stroke=colour) for look, colour in _STRESSED.items())
     + ".crda-graph .end{stroke-width:1.6}"
 )
 
 
-def box_mark(box: Box, verdict: FeatureVerdict | None) -> str:
+def _box(box: Box, verdict: FeatureVerdict | None) -> str:
     """A node: its box, its label, and what a pointer that rests on it is told."""
     colour, mark = LOOKS[box.look]
-    inside = [
-        element("title", words(about_box(box, verdict))),
-        element(
-            "rect",
-            x=box.left,
-            y=box.top,
-            width=box.width,
-            height=BOX_HEIGHT,
-            rx=15 if box.look in UNMEASURED else 5,
-        ),
+    corner, unmeasured = (15, " unmeasured") if box.look in UNMEASURED else (5, "")
+    inside = (
+        element("title", words(_about(box, verdict))),
+        element("rect", x=box.left, y=box.top, width=box.width, height=BOX_HEIGHT, rx=corner),
         _sign(mark, box.left + 16, box.y),
         element("text", words(box.label), x=box.x + 9, y=box.y + 4.5, text_anchor="middle"),
-    ]
-    return element("g", "".join(inside), class_=f"{colour}{' unmeasured' if box.look in UNMEASURED else ''}")
+    )
+    return element("g", "".join(inside), class_=f"{colour}{unmeasured}")
 
 
-def about_box(box: Box, verdict: FeatureVerdict | None) -> str:
+def _about(box: Box, verdict: FeatureVerdict | None) -> str:
     """A node in words: its name, what it is, and of a feature why it may or may not move."""
     about = f"{shown(box.name)}: {MEANINGS[box.look]}"
     if verdict is not None:
@@ -85,32 +79,37 @@ def about_box(box: Box, verdict: FeatureVerdict | None) -> str:
     return about
 
 
+# By mark of a look: class, where its path starts beside the middle of the sign, and how it goes on.
+_SIGNS = {
+    "cross": ("open", -4, -4, "l8 8m0-8l-8 8"),
+    "bar": ("open", -5, 0, "h10"),
+    "path": ("open thick", -7, 0, "h12"),
+    "wave": ("open", -6, 0, "q3-7 6 0t6 0"),
+    "line": ("open", -7, 0, "m0-4v8m0-4h14m0-4v8"),
+    "circled": ("open", -7, 0, "h6m0 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0"),
+    "square": ("open", -4, -4, "h8v8h-8z"),
+    "diamond": ("mark", 0, -6, "l6 6l-6 6l-6-6z"),
+}
+
+
 def _sign(mark: str, x: float, y: float) -> str:
     """The small sign in a box, the same in the legend."""
-    lines = {
-        "cross": f"M{coordinate(x - 4)} {coordinate(y - 4)}l8 8m0-8l-8 8",
-        "bar": f"M{coordinate(x - 5)} {coordinate(y)}h10",
-        "path": f"M{coordinate(x - 7)} {coordinate(y)}h12",
-        "wave": f"M{coordinate(x - 6)} {coordinate(y)}q3-7 6 0t6 0",
-        "line": f"M{coordinate(x - 7)} {coordinate(y)}m0-4v8m0-4h14m0-4v8",
-        "circled": f"M{coordinate(x - 7)} {coordinate(y)}h6m0 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0",
-        "square": f"M{coordinate(x - 4)} {coordinate(y - 4)}h8v8h-8z",
-    }
-    if mark in lines:
-        return element("path", class_="open thick" if mark == "path" else "open", d=lines[mark])
-    if mark == "ring":
-        return element("circle", class_="open", cx=x, cy=y, r=4)
-    if mark == "diamond":
-        return element("path", class_="mark", d=f"M{coordinate(x)} {coordinate(y - 6)}l6 6l-6 6l-6-6z")
-    return element("circle", class_="mark", cx=x, cy=y, r=5)
+    if mark in ("ring", "dot"):
+        look, radius = ("open", 4) if mark == "ring" else ("mark", 5)
+        return element("circle", class_=look, cx=x, cy=y, r=radius)
+    look, right, down, way = _SIGNS[mark]
+    return element("path", class_=look, d=f"M{coordinate(x + right)} {coordinate(y + down)}{way}")
 
 
-def edge_mark(line: Line) -> str:
+def _edge(line: Line) -> str:
     """One edge: an arrow, a dashed arc with two heads for a hidden common cause, or a line without a known end."""
     look = f"{' noisy' if line.noisy else ''}{' witness' if line.witness else ''}"
     drawn = element("path", class_=f"edge{' tie' if line.dashed else ''}{look}", d=_path(line.route))
     rings = (element("circle", class_=f"end{look}", cx=x, cy=y, r=RING) for x, y in line.route.rings)
-    heads = (element("path", class_=f"head{look}", d=_head(tip)) for tip in line.route.tips)
+    heads = (
+        element("path", class_=f"head{look}", d=f"M{coordinate(x)} {coordinate(y)}l{-turn * (HEAD + 1):g} -4.5v9z")
+        for x, y, turn in line.route.tips
+    )
     return drawn + "".join((*heads, *rings))
 
 
@@ -118,64 +117,55 @@ def _path(route: Route) -> str:
     """A route in SVG's words."""
     path = f"M{coordinate(route.start[0])} {coordinate(route.start[1])}"
     for step in route.steps:
-        if len(step) == 1:
-            path += f"H{coordinate(step[0][0])}"
-        else:
-            path += "C" + " ".join(f"{coordinate(x)} {coordinate(y)}" for x, y in step)
+        curve = "C" + " ".join(f"{coordinate(x)} {coordinate(y)}" for x, y in step)
+        path += f"H{coordinate(step[0][0])}" if len(step) == 1 else curve
     return path
 
 
-def _head(tip: Tip) -> str:
-    x, y, turn = tip
-    return f"M{coordinate(x)} {coordinate(y)}l{coordinate(-turn * (HEAD + 1))} -4.5v9z"
-
-
-def legend_mark(entry: Entry) -> str:
+def _entry(entry: Entry) -> str:
     """One line of the legend."""
+    text = element("text", words(entry.text), class_="note", x=entry.x + (19 if entry.look else 0), y=entry.y + 4)
     if not entry.look:
-        return element("text", words(entry.text), class_="note", x=entry.x, y=entry.y + 4)
+        return text
     colour, mark = LOOKS[entry.look]
-    text = element("text", words(entry.text), class_="note", x=entry.x + 19, y=entry.y + 4)
     return element("g", _sign(mark, entry.x + 7, entry.y) + text, class_=colour)
 
 
-def graph_svg(graph: DrawnGraph, verdicts: Sequence[FeatureVerdict]) -> str:
-    """A self-contained drawing of the graph; equal graphs and verdicts give equal bytes.
+def graph_svg(graph: DrawnGraph, verdicts: Sequence[FeatureVerdict], *, linked: bool = False) -> str:
+    """A self-contained drawing of the graph; equal arguments give equal bytes.
 
     Roles and verdicts have their colours and marks; the paths that tie a fixed feature to the noise are thick.
+    linked: as it stands in the page, with boxes that can be asked and lead to their feature's row.
     """
-    known = {verdict.name: verdict for verdict in verdicts}
     placed = scene(graph, verdicts)
     parts = [
         element("rect", class_="ground", width=placed.width, height=placed.height),
-        *(edge_mark(line) for line in placed.lines),
-        *(box_mark(box, known.get(box.name)) for box in placed.boxes),
-        *(legend_mark(entry) for entry in placed.legend),
+        *(_linked_parts(placed, verdicts) if linked else _plain_parts(placed, verdicts)),
+        *(_entry(entry) for entry in placed.legend),
     ]
+    # A wide graph shrinks only as far as its words can be read; then it scrolls.
+    floor = f".crda-graph{{min-width:{coordinate(SMALLEST * placed.width)}px}}" if linked else ""
     return drawing(
         parts,
         kind="crda-graph",
         size=(placed.width, placed.height),
         title="Causal graph",
-        description=graph_description(graph, verdicts, placed.hidden),
-        rules=RULES + (RING_RULES if any(line.route.rings for line in placed.lines) else ""),
+        description=_description(graph, verdicts, placed.hidden),
+        rules=RULES + (RING_RULES if any(line.route.rings for line in placed.lines) else "") + floor,
+        role="group" if linked else "img",
     )
 
 
-def graph_description(graph: DrawnGraph, verdicts: Sequence[FeatureVerdict], hidden: int) -> str:
+def _description(graph: DrawnGraph, verdicts: Sequence[FeatureVerdict], hidden: int) -> str:
     """The picture in words: what may move, what is tied to the noise, and how much is left out."""
     target = listed(tuple(shown(name) for name, role in graph.nodes if role == "target"))
     moving = tuple(shown(verdict.name) for verdict in verdicts if verdict.perturbable)
     blocked = tuple(shown(verdict.name) for verdict in verdicts if verdict.status == "blocked")
-    parts = [f"{count(len(graph.nodes), 'node')} and {count(len(graph.edges), 'edge')}; the target is {target}"]
-    parts.append(f"may move with noise: {listed(moving) if moving else 'none'}")
-    parts.append(f"tied to the noise: {listed(blocked) if blocked else 'none'}")
-    if hidden:
-        parts.append(f"{count(hidden, 'node')} not drawn")
-    return "; ".join(parts)
-
-
-SMALLEST = 0.7  # of its natural size
+    left_out = f"; {count(hidden, 'node')} not drawn" if hidden else ""
+    return (
+        f"{count(len(graph.nodes), 'node')} and {count(len(graph.edges), 'edge')}; the target is {target}; may move "
+        f"with noise: {listed(moving) or 'none'}; tied to the noise: {listed(blocked) or 'none'}{left_out}"
+    )
 
 
 def anchors(verdicts: Sequence[FeatureVerdict]) -> dict[str, str]:
@@ -183,32 +173,33 @@ def anchors(verdicts: Sequence[FeatureVerdict]) -> dict[str, str]:
     return {verdict.name: f"feature-{index}" for index, verdict in enumerate(verdicts, start=1)}
 
 
-def page_graph(graph: DrawnGraph, verdicts: Sequence[FeatureVerdict]) -> str:
-    """The drawing of `graph_svg` with boxes that can be asked; equal arguments give equal bytes."""
+def _plain_parts(placed: Scene, verdicts: Sequence[FeatureVerdict]) -> Iterator[str]:
     known = {verdict.name: verdict for verdict in verdicts}
-    placed = scene(graph, verdicts)
+    yield from (_edge(line) for line in placed.lines)
+    yield from (_box(box, known.get(box.name)) for box in placed.boxes)
+
+
+def _linked_parts(placed: Scene, verdicts: Sequence[FeatureVerdict]) -> Iterator[str]:
+    """Edges by number, and boxes that name the edges and boxes to light up with them."""
+    known, places = {verdict.name: verdict for verdict in verdicts}, anchors(verdicts)
     numbers = {box.name: index for index, box in enumerate(placed.boxes)}
-    places = anchors(verdicts)
-    parts = [element("rect", class_="ground", width=placed.width, height=placed.height)]
-    parts += [element("g", edge_mark(line), class_="link", data_link=index) for index, line in enumerate(placed.lines)]
+    for index, line in enumerate(placed.lines):
+        yield element("g", _edge(line), class_="link", data_link=index)
     for box in placed.boxes:
         verdict = known.get(box.name)
         lit = _lit(box.name, verdict, placed.lines)
-        parts.append(_node(box, verdict, lit, numbers, places.get(box.name)))
-    return drawing(
-        [*parts, *(legend_mark(entry) for entry in placed.legend)],
-        kind="crda-graph",
-        size=(placed.width, placed.height),
-        title="Causal graph",
-        description=graph_description(graph, verdicts, placed.hidden),
-        rules=RULES + (RING_RULES if any(line.route.rings for line in placed.lines) else "") + _floor(placed.width),
-        role="group",
-    )
-
-
-def _floor(width: float) -> str:
-    """A wide graph shrinks only as far as its words can be read; then it scrolls."""
-    return f".crda-graph{{min-width:{coordinate(SMALLEST * width)}px}}"
+        near = {numbers[name] for edge in lit.values() for name in edge[:2]} - {numbers[box.name]}
+        facts = {
+            "class_": "node",
+            "data_node": str(numbers[box.name]),
+            "data_links": " ".join(map(str, sorted(lit))),
+            "data_near": " ".join(map(str, sorted(near))),
+            "aria_label": _about(box, verdict),
+        }
+        if box.name in places:
+            yield element("a", _box(box, verdict), href=f"#{places[box.name]}", **facts)
+        else:
+            yield element("g", _box(box, verdict), tabindex="0", role="img", **facts)
 
 
 def _lit(name: str, verdict: FeatureVerdict | None, lines: Sequence[Line]) -> dict[int, Edge]:
@@ -216,19 +207,3 @@ def _lit(name: str, verdict: FeatureVerdict | None, lines: Sequence[Line]) -> di
     path = witness_edges((verdict,)) if verdict is not None else frozenset[Edge]()
     on_path = {index: line.edge for index, line in enumerate(lines) if line.witness and line.key in path}
     return on_path or {index: line.edge for index, line in enumerate(lines) if name in line.edge[:2]}
-
-
-def _node(
-    box: Box, verdict: FeatureVerdict | None, lit: Mapping[int, Edge], numbers: Mapping[str, int], place: str | None
-) -> str:
-    near = sorted({numbers[name] for edge in lit.values() for name in edge[:2]} - {numbers[box.name]})
-    told = {
-        "class_": "node",
-        "data_node": str(numbers[box.name]),
-        "data_links": " ".join(str(index) for index in sorted(lit)),
-        "data_near": " ".join(str(index) for index in near),
-        "aria_label": about_box(box, verdict),
-    }
-    if place is not None:
-        return element("a", box_mark(box, verdict), href=f"#{place}", **told)
-    return element("g", box_mark(box, verdict), tabindex="0", role="img", **told)

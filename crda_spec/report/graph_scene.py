@@ -45,13 +45,14 @@ class Box:
         return self.y - BOX_HEIGHT / 2
 
 
-def placed_boxes(names: Sequence[str], layout: Layout, looks: Mapping[str, str]) -> tuple[dict[str, Box], float, float]:
+def _placed_boxes(
+    names: Sequence[str], layout: Layout, looks: Mapping[str, str]
+) -> tuple[dict[str, Box], float, float]:
     """The boxes of the laid-out nodes, all of one layer equally wide, and the width and height they need."""
-    labels = {name: _label(name) for name in names}
     widths = [60.0] * layout.layers
     for name in names:
         level = layout.layer[name]
-        widths[level] = max(widths[level], _width(labels[name]))
+        widths[level] = max(widths[level], _width(_label(name)))
     # Steep edges need room to turn: the taller the drawing, the wider the gutters between its layers.
     gutter = min(190.0, 72.0 + layout.bottom / 9)
     needed = sum(widths) + gutter * (len(widths) - 1) + 2 * MARGIN
@@ -60,7 +61,7 @@ def placed_boxes(names: Sequence[str], layout: Layout, looks: Mapping[str, str])
     boxes = {
         name: Box(
             name=name,
-            label=labels[name],
+            label=_label(name),
             look=looks[name],
             layer=layout.layer[name],
             x=middles[layout.layer[name]],
@@ -72,7 +73,7 @@ def placed_boxes(names: Sequence[str], layout: Layout, looks: Mapping[str, str])
     return boxes, max(needed, NARROWEST), 2 * MARGIN + BOX_HEIGHT + layout.bottom
 
 
-def loose_boxes(
+def _loose_boxes(
     names: Sequence[str], looks: Mapping[str, str], width: float, bottom: float
 ) -> tuple[tuple[Box, ...], float]:
     """Boxes of the nodes that no edge touches, in lines below the graph, and their lower end."""
@@ -135,31 +136,21 @@ def route(edge: tuple[str, str, str], boxes: Mapping[str, Box], layout: Layout) 
     ends = _ENDS[mark]
     if a.layer > b.layer:
         a, b, ends = b, a, ends[::-1]
-    tie = mark == "<->"
     if a.layer == b.layer:
         return _same_layer(a, b, layout, ends)
-    return _across(a, b, _stops(a, b, tie, boxes, layout), -_TIE_SHIFT if tie else 0.0, ends)
-
-
-def head(tip: Tip) -> tuple[Point, Point, Point]:
-    """The corners of an arrow's head, its point first."""
-    x, y, turn = tip
-    back = x - turn * (HEAD + 1)
-    return (x, y), (back, y - 4.5), (back, y + 4.5)
-
-
-_Stop = tuple[float, float, float]  # left, right and height of a stretch that runs level through a layer
-
-
-def _stops(a: Box, b: Box, tie: bool, boxes: Mapping[str, Box], layout: Layout) -> list[_Stop]:  # noqa: FBT001
-    """Where an edge passes the layers between its ends."""
+    tie = mark == "<->"
     sides = {box.layer: (box.left, box.right) for box in boxes.values()}
     zero = a.y - layout.height[a.name]
-    return [(*sides[layer], zero + height) for layer, height in layout.bends.get((a.name, b.name, tie), ())]
+    bends = layout.bends.get((a.name, b.name, tie), ())  # where it passes the layers between its ends
+    stops = [(*sides[layer], zero + height) for layer, height in bends]
+    return _across(a, b, stops, -_TIE_SHIFT if tie else 0.0, ends)
 
 
-def _across(a: Box, b: Box, stops: Sequence[_Stop], shift: float, ends: tuple[str, str]) -> Route:
-    """From one layer to a later one: it bends in the gutters and runs level through the layers it passes."""
+def _across(a: Box, b: Box, stops: Sequence[tuple[float, float, float]], shift: float, ends: tuple[str, str]) -> Route:
+    """From one layer to a later one: it bends in the gutters and runs level through the layers it passes.
+
+    stops: left, right and height of each stretch that runs level through a layer.
+    """
     start = x, y = a.right + _ROOM[ends[0]], a.y + shift
     final = b.left - _ROOM[ends[1]]
     steps: list[Step] = []
@@ -243,11 +234,6 @@ class Line:
         """The edge as `witness_edges` names it: the same from either end where it has no direction."""
         return _undirected(self.edge)
 
-    @property
-    def colour(self) -> str:
-        """Its colour in the palette."""
-        return "orange" if self.witness else "purple" if self.noisy else "line"
-
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -284,8 +270,8 @@ def scene(graph: DrawnGraph, verdicts: Sequence[FeatureVerdict]) -> Scene:
     looks = {name: _look(role, known.get(name), judged=bool(known)) for name, role in roles.items()}
     placed = [name for name in roles if name in linked or roles[name] in ("target", "noise")]
     layout = _laid_out(placed, roles, edges)
-    boxes, width, bottom = placed_boxes(placed, layout, looks)
-    loose, bottom = loose_boxes([name for name in roles if name not in boxes], looks, width, bottom)
+    boxes, width, bottom = _placed_boxes(placed, layout, looks)
+    loose, bottom = _loose_boxes([name for name in roles if name not in boxes], looks, width, bottom)
     witnesses = witness_edges(verdicts)
     lines = [
         Line(
@@ -298,8 +284,11 @@ def scene(graph: DrawnGraph, verdicts: Sequence[FeatureVerdict]) -> Scene:
         for edge in edges
     ]
     hidden = len(graph.nodes) - len(roles)
-    shown = {*looks.values(), *_line_looks(edges), *([WITNESS] if any(line.witness for line in lines) else [])}
-    legend, bottom = _legend(shown, hidden=hidden, width=width, top=bottom)
+    marks = {mark for _, _, mark in edges}
+    # Of lines only those need a word that are on a witness path, or whose ends the data leave open.
+    needed = {WITNESS: any(line.witness for line in lines), "open_line": "--" in marks, "circle": "o" in "".join(marks)}
+    explained = {*looks.values(), *(look for look, occurs in needed.items() if occurs)}
+    legend, bottom = _legend(explained, hidden=hidden, width=width, top=bottom)
     return Scene(
         width=width,
         height=bottom,
@@ -312,13 +301,11 @@ def scene(graph: DrawnGraph, verdicts: Sequence[FeatureVerdict]) -> Scene:
 
 def witness_edges(verdicts: Sequence[FeatureVerdict]) -> frozenset[Edge]:
     """The edges on the blocked features' witness paths: arrows as they point, others with their ends in order."""
-    found: set[Edge] = set()
-    for verdict in verdicts:
-        if verdict.status == "blocked":
-            nodes, arrows = verdict.witness[::2], verdict.witness[1::2]
-            for before, arrow, after in zip(nodes, arrows, nodes[1:], strict=False):
-                found.add(_undirected((after, before, "->") if arrow == "<-" else (before, after, arrow)))
-    return frozenset(found)
+    return frozenset(
+        _undirected((after, before, "->") if arrow == "<-" else (before, after, arrow))
+        for path in (verdict.witness for verdict in verdicts if verdict.status == "blocked")
+        for before, arrow, after in zip(path[::2], path[1::2], path[2::2], strict=False)
+    )
 
 
 def _undirected(edge: Edge) -> Edge:
@@ -327,23 +314,19 @@ def _undirected(edge: Edge) -> Edge:
     return edge if mark not in _SYMMETRIC or start <= end else (end, start, mark)
 
 
-def _line_looks(edges: Sequence[Edge]) -> set[str]:
-    """What the legend must say of lines: only those whose ends the data leave open need a word."""
-    found = {"open_line"} if any(mark == "--" for _, _, mark in edges) else set()
-    return found | ({"circle"} if any("o" in mark for _, _, mark in edges) else set())
-
-
 def _visible_roles(graph: DrawnGraph) -> dict[str, str]:
     """The nodes to draw: all, or of a large graph the noise and the target with what touches them."""
     roles: dict[str, str] = dict(graph.nodes)
     if len(roles) <= MOST_NODES:
         return roles
-    chosen = {name: None for role in ("noise", "target") for name in roles if roles[name] == role}
-    for centre in tuple(chosen):
-        for start, end, _ in graph.edges:
-            if centre in (start, end):
-                chosen.setdefault(end if start == centre else start)
-    kept = set(tuple(chosen)[:MOST_NODES])
+    centres = [name for role in ("noise", "target") for name in roles if roles[name] == role]
+    touched = (
+        end if start == centre else start
+        for centre in centres
+        for start, end, _ in graph.edges
+        if centre in (start, end)
+    )
+    kept = list(dict.fromkeys((*centres, *touched)))[:MOST_NODES]
     return {name: role for name, role in roles.items() if name in kept}
 
 
@@ -361,15 +344,12 @@ def _laid_out(names: Sequence[str], roles: Mapping[str, str], edges: Sequence[Ed
     forward = []
     for start, end, mark in edges:
         nearer = (steps[start], order[start]) < (steps[end], order[end])
-        backwards = mark == "o--" or (mark in ("--", "o-o") and nearer)
         if mark != "<->":
+            backwards = mark == "o--" or (mark in ("--", "o-o") and nearer)
             forward.append((end, start) if backwards else (start, end))
     ties = [(start, end) for start, end, mark in edges if mark == "<->"]
     tied = {name for tie in ties for name in tie}
-    rank = {
-        name: 0 if roles[name] == "noise" else 1 if roles[name] == "latent" else 2 if name in tied else 3
-        for name in names
-    }
+    rank = {name: {"noise": 0, "latent": 1}.get(roles[name], 2 if name in tied else 3) for name in names}
     target = next((name for name in names if roles[name] == "target"), None)
     return arrange(names, forward, last=target, ties=ties, rank=rank, gap=ROW)
 

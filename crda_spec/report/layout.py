@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from graphlib import TopologicalSorter
 from itertools import pairwise
 
 SWEEPS = 6
@@ -50,8 +51,15 @@ def arrange(
     sideways = [(start, end) if layer[start] <= layer[end] else (end, start) for start, end in ties]
     ways = [(start, end, False) for start, end in forward] + [(start, end, True) for start, end in sideways]
     columns, links, bends = _with_waypoints(nodes, ways, layer, rank)
-    bands = {item: _band(item, rank) for column in columns for item in column}
-    near = _neighbours(columns, links)
+    near: dict[Item, list[Item]] = {item: [] for column in columns for item in column}
+    for start, end in links:
+        near[start].append(end)
+        near[end].append(start)
+    lowest = max(rank.values(), default=0)
+    # A waypoint stays on top when the node it comes from does.
+    bands = {
+        item: rank[item] if isinstance(item, str) else rank[item[0]] if rank[item[0]] <= 1 else lowest for item in near
+    }
     columns = _untangle(columns, near, bands)
     height = _heights(columns, near, gap)
     top = min(height.values(), default=0.0)
@@ -62,13 +70,6 @@ def arrange(
         layers=len(columns),
         bottom=max((value - top for value in height.values()), default=0.0),
     )
-
-
-def _band(item: Item, rank: Mapping[str, int]) -> int:
-    """A node's own band; a waypoint stays on top when the node it comes from does."""
-    if isinstance(item, str):
-        return rank[item]
-    return rank[item[0]] if rank[item[0]] <= 1 else max(rank.values())
 
 
 def _acyclic(nodes: Sequence[str], edges: Sequence[Edge]) -> list[Edge]:
@@ -103,43 +104,18 @@ def _layers(nodes: Sequence[str], edges: Sequence[Edge], last: str | None) -> di
     for start, end in edges:
         parents[end].append(start)
         children[start].append(end)
-    order = _topological(nodes, parents, children)
-    effects = _reached(last, children)
+    order = tuple(TopologicalSorter(parents).static_order())
+    effects = {last}
+    for name in order:
+        effects |= set() if effects.isdisjoint(parents[name]) else {name}
     layer: dict[str, int] = {}
-    for name in [name for name in order if name not in effects]:
-        layer[name] = 1 + max((layer[parent] for parent in parents[name]), default=-1)
-    if last is not None:
-        layer[last] = 1 + max((layer[name] for name in layer), default=-1)
-    for name in [name for name in order if name in effects and name != last]:
-        layer[name] = 1 + max(layer[parent] for parent in parents[name])
+    for name in sorted(order, key=effects.__contains__):  # stable, so that causes still come before effects
+        before = layer.values() if name == last else (layer[parent] for parent in parents[name])
+        layer[name] = 1 + max(before, default=-1)
     for name in reversed(order):
         if name != last and children[name] and len(parents[name]) < len(children[name]):
             layer[name] = min(layer[child] for child in children[name]) - 1
     return layer
-
-
-def _topological(
-    nodes: Sequence[str], parents: Mapping[str, Sequence[str]], children: Mapping[str, Sequence[str]]
-) -> list[str]:
-    waiting = {name: len(parents[name]) for name in nodes}
-    order = [name for name in nodes if not waiting[name]]
-    for name in order:  # grows while it is read
-        for child in children[name]:
-            waiting[child] -= 1
-            if not waiting[child]:
-                order.append(child)
-    return order
-
-
-def _reached(start: str | None, children: Mapping[str, Sequence[str]]) -> set[str]:
-    """The node and all that it causes."""
-    found = set() if start is None else {start}
-    todo = list(found)
-    while todo:
-        new = [child for child in children[todo.pop()] if child not in found]
-        found.update(new)
-        todo.extend(new)
-    return found
 
 
 def _with_waypoints(
@@ -161,25 +137,17 @@ def _with_waypoints(
     return columns, links, bends
 
 
-def _neighbours(columns: Sequence[Sequence[Item]], links: Sequence[tuple[Item, Item]]) -> dict[Item, list[Item]]:
-    near: dict[Item, list[Item]] = {item: [] for column in columns for item in column}
-    for start, end in links:
-        near[start].append(end)
-        near[end].append(start)
-    return near
-
-
 def _untangle(
     columns: list[list[Item]], near: Mapping[Item, Sequence[Item]], bands: Mapping[Item, int]
 ) -> list[list[Item]]:
     """Barycentre sweeps, there and back: each item goes to the mean place of its neighbours, within its band."""
-    place = {item: _centred(column, index) for column in columns for index, item in enumerate(column)}
+    place = {item: height for column in columns for item, height in _centred(column).items()}
     for sweep in range(SWEEPS):
-        for position in range(len(columns)) if sweep % 2 == 0 else reversed(range(len(columns))):
-            wishes = _means(columns[position], near, place)
+        for column in columns if sweep % 2 == 0 else reversed(columns):
+            wishes = _means(column, near, place)
             # Sorting is stable: items with equal wishes keep their order, and the drawing its bytes.
-            columns[position].sort(key=lambda item, wishes=wishes: (bands[item], wishes[item]))  # type: ignore[misc]
-            place.update({item: _centred(columns[position], index) for index, item in enumerate(columns[position])})
+            column.sort(key=lambda item, wishes=wishes: (bands[item], wishes[item]))  # type: ignore[misc]
+            place.update(_centred(column))
     return columns
 
 
@@ -193,13 +161,13 @@ def _means(
     }
 
 
-def _centred(column: Sequence[Item], index: int) -> float:
-    return index - (len(column) - 1) / 2
+def _centred(column: Sequence[Item]) -> dict[Item, float]:
+    return {item: index - (len(column) - 1) / 2 for index, item in enumerate(column)}
 
 
 def _heights(columns: Sequence[Sequence[Item]], near: Mapping[Item, Sequence[Item]], gap: float) -> dict[Item, float]:
     """Heights that keep every layer's order and distances and, sweep by sweep, straighten the edges."""
-    height = {item: gap * _centred(column, index) for column in columns for index, item in enumerate(column)}
+    height = {item: gap * place for column in columns for item, place in _centred(column).items()}
     for sweep in range(SWEEPS):
         for column in columns if sweep % 2 == 0 else reversed(columns):
             wishes = _means(column, near, height)

@@ -4,42 +4,53 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from crda_spec.records import Column, DataReport, FoldResult, RunResult
-from crda_spec.report.figures import Picture, ensemble_figure, feature_figure, run_figures
-from crda_spec.report.graph_draw import page_graph
-from crda_spec.report.page_parts import causal_parts, rows_part, tuning_parts
-from crda_spec.report.svg import FONT, palette
-from crda_spec.report.words.ensemble import ensemble_rows, ensemble_sentences, handed_over
-from crda_spec.report.words.gate import loss_unit, p_value_sentence, turning_sentences, verdict_sentence
-from crda_spec.report.words.numbers import change, in_unit, number, percent, setting, share, shown
-from crda_spec.report.words.run import (
-    DECISIONS,
-    data_sentence,
-    fold_spans,
-    fold_time_sentences,
-    gate_sentence,
-    licence_sentence,
-    nothing_sentence,
-    partition_sentence,
-    policy_sentence,
-    propagation_sentence,
-    rows_sentence,
-    score_sentences,
-    time_sentences,
+from crda_spec.records import Column, FeatureVerdict, Movement, RunResult, Study
+from crda_spec.report.figures import (
+    Picture,
+    ensemble_figure,
+    feature_figure,
+    run_figures,
+    sensitivity_figure,
+    trials_figure,
 )
+from crda_spec.report.graph_draw import anchors, graph_svg
+from crda_spec.report.svg import FONT, palette
+from crda_spec.report.words import causal, gate, numbers, run
+from crda_spec.report.words.numbers import in_unit, number, percent, setting, share, shown
+
+MOST_STATEMENTS = 12
+MOST_MAPS = 12
+MOST_FIGURES = 24  # of moved features; the others keep their sentence
+_CONTENTS = "<!-- contents -->"
+_HEADING = re.compile(r'<h2 id="(\w+)">([^<]+)</h2>')
+
+# By name of the figure (several share one up to their number): what to see in it.
+CAPTIONS = {
+    "rows_plane": "rings far from every grey dot are rows where no real row is, and where the teacher guesses. In "
+    "brackets, the share of the variance of the standardised features.",
+    "rows_pair": "whether the rings keep to the shape of the grey cloud, or break a tie that the data have.",
+    "teacher_effects": "the teacher's mean word along each moved feature. A feature called irrelevant should be a flat "
+    "line; the number also counts effects that differ from row to row.",
+    "noise_quantiles": "on the line, the new rows carry noise like the real ones; flatter, they carry less.",
+    "error_quantiles": "flatter than the line means smaller errors; a bend at an end means that the largest errors "
+    "changed.",
+    "gain_parts": "the step from the first bar to the second is the teacher's labels, from the second to the third the "
+    "new places. Shorter is better.",
+}
 
 
 def rendered(template: str, *, script: str = "", **values: object) -> str:
     """A page from its template; `script` names a file beside it, and the page forbids every other script."""
-    text = _script(script) if script else ""
+    files = resources.files("crda_spec.report") / "templates"
+    text = "\n" + (files / script).read_text(encoding="utf-8") if script else ""
     digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
     return (
         _environment()
@@ -49,13 +60,9 @@ def rendered(template: str, *, script: str = "", **values: object) -> str:
 
 
 @cache
-def _script(name: str) -> str:
-    return "\n" + resources.files("crda_spec.report").joinpath("templates", name).read_text(encoding="utf-8")
-
-
-@cache
 def _environment() -> Environment:
-    return Environment(
+    """Templates ask the modules of words for their sentences."""
+    environment = Environment(
         loader=PackageLoader("crda_spec.report", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -64,6 +71,9 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
         finalize=_finalize,
     )
+    environment.globals |= {"causal": causal, "gate": gate, "numbers": numbers, "run": run}
+    environment.filters["shown"] = shown
+    return environment
 
 
 def _finalize(value: object) -> object:
@@ -72,41 +82,6 @@ def _finalize(value: object) -> object:
     Line breaks and tabs stay, for the spec and the record. Markup (a subclass of str) is our own and stays as it is.
     """
     return shown(value, keep="\n\t") if type(value) is str else value
-
-
-_CONTENTS = "<!-- contents -->"
-_HEADING = re.compile(r'<h2 id="(\w+)">([^<]+)</h2>')
-MOST_FIGURES = 24  # of moved features; the others keep their sentence
-
-
-@dataclass(frozen=True, slots=True)
-class _Tile:
-    """One of the figures at the top of the page."""
-
-    value: str
-    label: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Move:
-    """What was done to one feature, with a picture of it ("" past the limit)."""
-
-    name: str
-    policy: str
-    figure: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _ColumnRow:
-    """A row of the data contract."""
-
-    name: str
-    role: str
-    type: str
-    unit: str
-    promise: str
-    origin: str
-    missing: str  # of the cells that were read; empty when none is
 
 
 def render_html(
@@ -124,50 +99,31 @@ def render_html(
     already.
     """
     figures = run_figures(result) if figures is None else figures
-    made = result.counterfactuals
-    folds, metric = result.verdict.folds, result.verdict.metric
-    weighted, train_rows = result.data.weights is not None, len(result.split.train)
     page = rendered(
         "report.html.j2",
         script="report.js",
         contents_mark=_CONTENTS,
         name=name,
         description=description,
-        svg=page_graph(result.certificate.graph, result.certificate.features),
-        marks={mark for _, _, mark in result.certificate.graph.edges},
-        circles=any("o" in mark for _, _, mark in result.certificate.graph.edges),
         record_json=record_json,
         spec_yaml=spec_yaml,
         result=result,
-        decision=DECISIONS[result.verdict.decision],
-        verdict_sentence=verdict_sentence(result.verdict),
-        handed_over=handed_over(result),
+        figures=figures,
+        svg=graph_svg(result.certificate.graph, result.certificate.features, linked=True),
         tiles=tuple(_tiles(result)),
-        data_sentence=" ".join((data_sentence(result), *time_sentences(result.time))),
-        partition_sentence=partition_sentence(result),
-        licence_sentence=licence_sentence(result),
-        nothing_made=nothing_sentence(result.verdict),
-        rows_sentence="" if made is None else rows_sentence(made, train_rows, weighted=weighted),
+        features=tuple(_features(result)),
+        most_statements=MOST_STATEMENTS,
         moves=tuple(_moves(result)),
-        tuning=tuning_parts(result),
-        gate_sentence=gate_sentence(result.verdict),
-        p_value_sentence=p_value_sentence(result.verdict),
-        turning=turning_sentences(result),
-        loss=f"{'weighted ' if weighted else ''}{loss_unit(metric, result.split.train.target)}",
-        gate_figure=figures["gate"].svg if folds else "",
-        folds=tuple(_fold(fold) for fold in folds),
-        mean=_mean(folds) if folds else (),
-        fold_times=fold_time_sentences(result.time),
-        fold_spans=fold_spans(result),
-        score_sentences=score_sentences(result),
-        score_figure="" if result.score.interval_percent is None else figures["test"].svg,
-        ensemble_rows=() if result.ensemble is None else ensemble_rows(result.ensemble),
-        ensemble_sentences=ensemble_sentences(result),
+        moved_rows=tuple(_moved_rows(result)),
+        captioned=tuple(
+            (picture.svg, CAPTIONS[kind])
+            for title, picture in figures.items()
+            if (kind := title.rstrip("_0123456789")) in CAPTIONS
+        ),
+        sensitivity=tuple(_sensitivity(result)),
+        trials_figure=tuning_figure(result.studies) if result.studies else "",
         ensemble_figure="" if result.ensemble is None else ensemble_figure(result.ensemble).svg,
         columns=tuple(_columns(result)),
-        settings=tuple((key, str(value)) for key, value in sorted(result.settings.items())),
-        rows=rows_part(result, figures),
-        **causal_parts(result),
     )
     return page.replace(_CONTENTS, _contents(page), 1)
 
@@ -178,79 +134,84 @@ def _contents(page: str) -> str:
     return f'<nav class="contents" aria-label="On this page">\n<ul>\n{links}</ul>\n</nav>'
 
 
-def _tiles(result: RunResult) -> Iterator[_Tile]:
-    """The figures that a reader in a hurry wants."""
-    certificate, verdict, score = result.certificate, result.verdict, result.score
-    yield _Tile(f"{len(result.split.train)} + {len(result.split.test)}", "training + test rows")
+def _tiles(result: RunResult) -> Iterator[tuple[str, str]]:
+    """The figures that a reader in a hurry wants: (value, label)."""
+    verdict, score = result.verdict, result.score
+    yield f"{len(result.split.train)} + {len(result.split.test)}", "training + test rows"
     moved = sum(movement.moves == "moves" for movement in result.movements)
-    carried = any(movement.licence == "support" for movement in result.movements)
-    yield _Tile(
-        f"{moved} of {len(certificate.features)}", "features move, without noise" if carried else "features move"
-    )
-    yield _Tile(str(0 if result.counterfactuals is None else len(result.counterfactuals)), "synthetic rows")
+    noise = ", without noise" if causal.moved_without_noise(result) else ""
+    yield f"{moved} of {len(result.certificate.features)}", f"features move{noise}"
+    yield str(0 if result.counterfactuals is None else len(result.counterfactuals)), "synthetic rows"
     if verdict.effect_percent is not None:
-        yield _Tile(f"{percent(verdict.effect_percent)} %", f"mean fold {verdict.metric.upper()} in the gate")
+        yield f"{percent(verdict.effect_percent)} %", f"mean fold {verdict.metric.upper()} in the gate"
     if score.change_percent is not None:
         used = "" if verdict.uses_augmented else " (not used)"
-        yield _Tile(f"{percent(score.change_percent)} %", f"test {score.metric.upper()}, augmented{used}")
+        yield f"{percent(score.change_percent)} %", f"test {score.metric.upper()}, augmented{used}"
     else:
-        yield _Tile(number(score.plain), f"test {score.metric.upper()}, plain model")
+        yield number(score.plain), f"test {score.metric.upper()}, plain model"
 
 
-def _moves(result: RunResult) -> Iterator[_Move]:
-    """The moved features, then those that followed them."""
+def _features(result: RunResult) -> Iterator[tuple[str, FeatureVerdict, Movement, str]]:
+    """Place in the page, verdict, movement and unit; those that move come first, as on the terminal."""
+    units = {column.name: column.unit or "" for column in result.split.train.features}
+    places = anchors(result.certificate.features)
+    movements = {movement.name: movement for movement in result.movements}
+    for verdict in causal.moving_first(result):
+        yield places[verdict.name], verdict, movements[verdict.name], units.get(verdict.name, "")
+
+
+def _moves(result: RunResult) -> Iterator[tuple[str, str, str]]:
+    """The moved features, then those that followed them: name, what was done, and a picture ("" past the limit)."""
     made = result.counterfactuals
     if made is None:
         return
     train, action = result.split.train, made.action
-    told = {name: policy_sentence(made, name) for name in action.moved}
-    told |= {name: propagation_sentence(made, name) for name in action.propagated if name not in told}
-    for index, (name, sentence) in enumerate(told.items()):
+    sentences = {name: run.policy_sentence(made, name) for name in action.moved}
+    sentences |= {name: run.propagation_sentence(made, name) for name in action.propagated if name not in sentences}
+    for index, (name, sentence) in enumerate(sentences.items()):
         position = train.names.index(name)
         column = train.features[position]
         drawn = index < MOST_FIGURES
         figure = feature_figure(train.x[:, position], action.x[:, position], column).svg if drawn else ""
-        yield _Move(in_unit(name, column.unit), _capital(sentence), figure)
+        yield in_unit(name, column.unit), sentence[:1].upper() + sentence[1:], figure
 
 
-def _capital(sentence: str) -> str:
-    return sentence[:1].upper() + sentence[1:]
+def _moved_rows(result: RunResult) -> Iterator[tuple[str, ...]]:
+    """Name, rows changed, median and far move, move in standard deviations, the teacher's change."""
+    units = {column.name: column.unit for column in result.split.train.features}
+    for one in () if result.diagnostics is None else result.diagnostics.moved:
+        moves = ("-" if value is None else number(value, 3) for value in (one.median, one.far, one.in_sd))
+        yield in_unit(one.name, units[one.name]), share(one.changed), *moves, share(one.effect)
 
 
-def _fold(fold: FoldResult) -> tuple[str, ...]:
-    """fold, rows held out, synthetic rows, plain, augmented, change."""
-    return (str(fold.fold), str(fold.held_out_rows), str(fold.synthetic_rows), *_losses(fold.plain, fold.augmented))
-
-
-def _mean(folds: Sequence[FoldResult]) -> tuple[str, ...]:
-    """The last row of the same table."""
-    plain = sum(fold.plain for fold in folds) / len(folds)
-    augmented = sum(fold.augmented for fold in folds) / len(folds)
-    return ("mean", "", "", *_losses(plain, augmented))
-
-
-def _losses(plain: float, augmented: float) -> tuple[str, str, str]:
-    moved = change(plain, augmented)
-    return number(plain), number(augmented), "n/a" if moved is None else percent(moved)
-
-
-def _columns(result: RunResult) -> Iterator[_ColumnRow]:
-    train = result.split.train
-    for column, role in [(train.target, "target"), *((column, "feature") for column in train.features)]:
-        yield _ColumnRow(
-            name=shown(column.name),
-            role=role,
-            type=column.type,
-            unit=shown(column.unit or ""),
-            promise=_promise(column),
-            origin="inferred" if column.inferred else "declared",
-            missing=_missing(result.data, column.name),
+def _sensitivity(result: RunResult) -> Iterator[tuple[str, str, str, str, str]]:
+    """Moved feature, how far, what a hidden cause must explain, its yardstick, and a map ("" where there is none)."""
+    target = result.split.train.target.name
+    units = {column.name: column.unit for column in result.split.train.features}
+    for index, feature in enumerate(() if result.sensitivity is None else result.sensitivity.features):
+        drawn = 0 < feature.limit < math.inf and index < MOST_MAPS
+        yield (
+            in_unit(feature.name, units.get(feature.name)),
+            number(feature.moved_sd),
+            share(feature.robustness) if math.isfinite(feature.limit) else "-",
+            causal.yardstick_words(feature, target),
+            sensitivity_figure(feature, target).svg if drawn else "",
         )
 
 
-def _missing(data: DataReport, name: str) -> str:
-    cells = data.missing.get(name, 0)
-    return f"{cells} ({share(cells / data.rows_read)})" if cells else ""
+def tuning_figure(studies: Sequence[Study]) -> str:
+    """The trials of the search on all rows."""
+    return trials_figure(run.shown_study(studies)).svg
+
+
+def _columns(result: RunResult) -> Iterator[tuple[str, ...]]:
+    """Of each column: name, role, type, unit, values, who says so, and the missing cells of those that were read."""
+    train, data = result.split.train, result.data
+    for column in (train.target, *train.features):
+        role, origin = "target" if column is train.target else "feature", "inferred" if column.inferred else "declared"
+        cells = data.missing.get(column.name, 0)
+        missing = f"{cells} ({share(cells / data.rows_read)})" if cells else ""
+        yield shown(column.name), role, column.type, shown(column.unit or ""), _promise(column), origin, missing
 
 
 def _promise(column: Column) -> str:
@@ -260,9 +221,5 @@ def _promise(column: Column) -> str:
         return f"one of {labels}" + (f" and {len(column.labels) - 12} more" if len(column.labels) > 12 else "")
     if column.allowed is not None:
         return "one of " + ", ".join(setting(value) for value in column.allowed[:12])
-    bounds = [
-        f"{word} {setting(value)}"
-        for word, value in (("at least", column.minimum), ("at most", column.maximum))
-        if value is not None
-    ]
-    return ", ".join(bounds)
+    bounds = (("at least", column.minimum), ("at most", column.maximum))
+    return ", ".join(f"{word} {setting(value)}" for word, value in bounds if value is not None)

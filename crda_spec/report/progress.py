@@ -10,10 +10,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from typing import IO, Protocol
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as RichProgress
 
 from crda_spec.report.words.numbers import shown
@@ -35,13 +36,21 @@ class Progress(Protocol):
         ...
 
 
-class _Quiet:
-    """A stage that nobody watches."""
+class _Counter:
+    """Counts steps, from any thread. show: told how many more are done."""
 
-    __slots__ = ()
+    __slots__ = ("_lock", "_show", "done")
+
+    def __init__(self, show: Callable[[int], None] = lambda _: None) -> None:
+        self.done = 0
+        self._lock = threading.Lock()
+        self._show = show
 
     def advance(self, steps: int = 1) -> None:
-        """Says nothing."""
+        """Adds the steps."""
+        with self._lock:
+            self.done += steps
+        self._show(steps)
 
 
 class Silent:
@@ -52,22 +61,7 @@ class Silent:
     @contextmanager
     def stage(self, name: str, total: int | None = None) -> Iterator[Stage]:  # noqa: ARG002 - the protocol's names
         """A stage that nobody watches."""
-        yield _Quiet()
-
-
-class _Counter:
-    """Counts steps, from any thread."""
-
-    __slots__ = ("_lock", "done")
-
-    def __init__(self) -> None:
-        self.done = 0
-        self._lock = threading.Lock()
-
-    def advance(self, steps: int = 1) -> None:
-        """Adds the steps."""
-        with self._lock:
-            self.done += steps
+        yield _Counter()
 
 
 class Lines:
@@ -91,26 +85,11 @@ class Lines:
             yield counter
             ended = ""
         finally:
-            parts = [ended] if ended else []
-            if total is not None:
-                parts.append(f"{counter.done} of {total}")
-            parts.append(f"{self._clock() - start:.1f} s")
+            done = "" if total is None else f"{counter.done} of {total}"
+            parts = (ended, done, f"{self._clock() - start:.1f} s")
             with self._lock:
-                print(f"{shown(name)}: {', '.join(parts)}", file=self._stream or sys.stderr, flush=True)
-
-
-class _BarStage:
-    """One bar."""
-
-    __slots__ = ("_bars", "_task")
-
-    def __init__(self, bars: RichProgress, task: TaskID) -> None:
-        self._bars = bars
-        self._task = task
-
-    def advance(self, steps: int = 1) -> None:
-        """Moves the bar; rich locks."""
-        self._bars.advance(self._task, steps)
+                text = f"{shown(name)}: {', '.join(filter(None, parts))}"
+                print(text, file=self._stream or sys.stderr, flush=True)
 
 
 class Bars:
@@ -141,7 +120,7 @@ class Bars:
             self._open += 1
             task = self._bars.add_task(shown(name), total=total)
         try:
-            yield _BarStage(self._bars, task)
+            yield _Counter(partial(self._bars.advance, task))
         finally:
             with self._lock:
                 self._bars.remove_task(task)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from html import escape
 
 from crda_spec.report.words.numbers import shown
@@ -12,44 +12,27 @@ FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
 
 # Okabe and Ito's palette, which stays distinct for every common kind of colour blindness, each hue with a tint to
 # fill a box; the dark values are the same hues, lifted until they read on a dark ground.
-LIGHT: dict[str, str] = {
-    "ground": "#ffffff",
-    "ink": "#1c2430",
-    "soft": "#5b6675",
-    "line": "#8a94a3",
-    "grid": "#e3e7ec",
-    "green": "#00795a",
-    "green-tint": "#dcf3ec",
-    "sky": "#1f78b4",
-    "sky-tint": "#e0f0fa",
-    "orange": "#b84a00",
-    "orange-tint": "#fdeadd",
-    "purple": "#9c4a7c",
-    "purple-tint": "#f8e8f1",
-    "grey": "#6b7685",
-    "grey-tint": "#eef0f3",
-    "gold": "#8a6d00",
-    "gold-tint": "#fbf3cf",
+_PALETTE = {  # by name: on a light ground, on a dark one
+    "ground": ("#ffffff", "#14181f"),
+    "ink": ("#1c2430", "#e8ecf1"),
+    "soft": ("#5b6675", "#a3aebb"),
+    "line": ("#8a94a3", "#7c8796"),
+    "grid": ("#e3e7ec", "#2b323d"),
+    "green": ("#00795a", "#3ecfa5"),
+    "green-tint": ("#dcf3ec", "#12352c"),
+    "sky": ("#1f78b4", "#6cbcf0"),
+    "sky-tint": ("#e0f0fa", "#142f43"),
+    "orange": ("#b84a00", "#ff9a5c"),
+    "orange-tint": ("#fdeadd", "#43250f"),
+    "purple": ("#9c4a7c", "#e79cc8"),
+    "purple-tint": ("#f8e8f1", "#3d2133"),
+    "grey": ("#6b7685", "#9aa5b3"),
+    "grey-tint": ("#eef0f3", "#262c35"),
+    "gold": ("#8a6d00", "#ecd04a"),
+    "gold-tint": ("#fbf3cf", "#3a3212"),
 }
-DARK: dict[str, str] = {
-    "ground": "#14181f",
-    "ink": "#e8ecf1",
-    "soft": "#a3aebb",
-    "line": "#7c8796",
-    "grid": "#2b323d",
-    "green": "#3ecfa5",
-    "green-tint": "#12352c",
-    "sky": "#6cbcf0",
-    "sky-tint": "#142f43",
-    "orange": "#ff9a5c",
-    "orange-tint": "#43250f",
-    "purple": "#e79cc8",
-    "purple-tint": "#3d2133",
-    "grey": "#9aa5b3",
-    "grey-tint": "#262c35",
-    "gold": "#ecd04a",
-    "gold-tint": "#3a3212",
-}
+LIGHT = {name: light for name, (light, _) in _PALETTE.items()}
+DARK = {name: dark for name, (_, dark) in _PALETTE.items()}
 
 
 def element(tag: str, content: str = "", /, **attributes: str | float) -> str:
@@ -57,16 +40,15 @@ def element(tag: str, content: str = "", /, **attributes: str | float) -> str:
 
     `class_` is written `class`, and an underscore inside a name is written as a hyphen (`stroke_width`).
     """
-    written = "".join(f' {_attribute(key)}="{_value(value)}"' for key, value in attributes.items())
+    written = ""
+    for key, value in attributes.items():
+        text = coordinate(value) if isinstance(value, int | float) else escape(shown(value), quote=True)
+        written += f' {_attribute(key)}="{text}"'
     return f"<{tag}{written}>{content}</{tag}>" if content else f"<{tag}{written}/>"
 
 
 def _attribute(key: str) -> str:
     return key.rstrip("_").replace("_", "-") if key != "viewBox" else key
-
-
-def _value(value: str | float) -> str:
-    return coordinate(value) if isinstance(value, int | float) else escape(shown(value), quote=True)
 
 
 def coordinate(value: float) -> str:
@@ -98,14 +80,13 @@ def drawing(
     width, height = size
     head = element("title", words(title)) + element("desc", words(description))
     body = "\n".join(parts)
-    label = f"{title}. {description}"
     return element(
         "svg",
         f"{head}\n<style>{palette(f'.{kind}')}.{kind}{{font:13px {FONT}}}{rules}</style>\n{body}\n",
         xmlns="http://www.w3.org/2000/svg",
         class_=kind,
         role=role,
-        aria_label=label,
+        aria_label=f"{title}. {description}",
         viewBox=f"0 0 {coordinate(width)} {coordinate(height)}",
         width=width,
         height=height,
@@ -114,14 +95,8 @@ def drawing(
 
 def palette(selector: str) -> str:
     """The colours as variables: light, and dark on screens that ask for it, never on paper."""
-    return (
-        f"{selector}{{{_variables(LIGHT)}}}"
-        f"@media screen and (prefers-color-scheme:dark){{{selector}{{{_variables(DARK)}}}}}"
-    )
-
-
-def _variables(palette: Mapping[str, str]) -> str:
-    return ";".join(f"--{name}:{colour}" for name, colour in palette.items())
+    light, dark = (";".join(f"--{name}:{colour}" for name, colour in one.items()) for one in (LIGHT, DARK))
+    return f"{selector}{{{light}}}@media screen and (prefers-color-scheme:dark){{{selector}{{{dark}}}}}"
 
 
 def paint(selector: str, **colours: str) -> str:

@@ -9,7 +9,7 @@ import pytest
 from crda_spec.pipeline import run
 from crda_spec.regressors import REGRESSORS
 from crda_spec.report.progress import Silent
-from crda_spec.report.words.ensemble import ensemble_rows
+from crda_spec.report.words.gate import ensemble_rows
 from crda_spec.spec.build import build_plan
 from crda_spec.spec.check import load_spec
 from crda_spec.spec.load import read_draft

@@ -1,14 +1,17 @@
-"""Runs as the pipeline leaves them, built by hand so that every number on a page is known."""
+"""Real runs, from which the goldens come; and runs built by hand, so that every number in a sentence is known."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from crda_spec.audit.canonical import revived
 from crda_spec.counterfactual.licence import movements
+from crda_spec.pipeline import run as run_plan
 from crda_spec.records import (
     Abduction,
     Action,
@@ -39,6 +42,9 @@ from crda_spec.records import (
     TestScore,
     Verdict,
 )
+from crda_spec.report.progress import Silent
+from crda_spec.spec.build import build_plan
+from crda_spec.spec.check import load_spec
 
 
 def feature_verdict(**told):
@@ -682,6 +688,82 @@ def ensemble_score(arm, singles, loss, change=(None, None), gain=(None, None)):
     )
 
 
+# --- real runs: one small table, one spec, and what each run changes of it
+
+SPEC = """version: 1
+name: clinic
+seed: 3
+dataset:
+  source: {kind: csv, path: clinic.csv}
+  target: recovery
+  columns:
+    dose: {unit: mg/day, min: 0, max: 80}
+    age: {unit: years, min: 18}
+    exercise: {unit: h/week}
+    recovery: {unit: days}
+causal:
+  graph:
+    kind: edges
+    edges:
+      - "{ward, exercise, dose, age} -> recovery"
+      - age -> exercise
+      - "severity -> {dose, recovery}"
+      - exercise <-> smoker
+    latent: [severity]
+regressor: {kind: knn}
+gate: {kind: wilcoxon, folds: 8}
+execution: {jobs: 1}
+output: {plots: false, diagnostics: false}
+"""
+_LINEAR = "{kind: committee, members: [{kind: ridge}, {kind: linear}], folds: gate}"
+_RESAMPLED = ("partition.max_features=null", "perturbation.default={kind: resample}")
+RUNS = {
+    "accepted": (f"counterfactual={{teacher: {_LINEAR}, retention: 0.2, factor: 4}}", *_RESAMPLED),
+    "rejected": ("regressor={kind: ridge}",),
+    "abstained": ("partition.keep=[ward, exercise, smoker, age, dose]",),
+    "falsified": ("causal.graph={kind: edges, edges: ['{dose, ward, exercise, smoker, age} -> recovery']}",),
+    "propagated": ("perturbation.propagate=true", "partition.max_features=null"),
+    "supported": (f"counterfactual={{teacher: {_LINEAR}, retention: 0, factor: 2}}", *_RESAMPLED),
+    "discovered": ("causal={discovery: {kind: fci}}", "regressor={kind: random_forest, n_estimators: 10}"),
+    "ensemble": (
+        f"counterfactual={{teacher: {_LINEAR}, retention: 0, factor: 2}}",
+        *_RESAMPLED,
+        "regressor={kind: random_forest, n_estimators: 4}",
+        "output.ensemble=3",
+    ),
+}
+
+
+def write_clinic(folder, rows=200):
+    """Severity, which nobody measured, drives the dose and the recovery; something hidden ties exercise and smoking."""
+    rng = np.random.default_rng(7)
+    severity, age = rng.normal(size=rows), rng.integers(18, 90, rows)
+    ward = rng.choice(["north", "south", "intensive"], rows, p=[0.5, 0.3, 0.2])
+    hidden = rng.normal(size=rows)
+    exercise = np.maximum(0.1, 6 - 0.05 * age + 1.2 * rng.normal(size=rows) + 0.8 * hidden)
+    smoker = np.where(hidden + rng.normal(size=rows) > 0.3, "true", "false")
+    dose = np.clip(30 + 8 * severity + 6 * rng.normal(size=rows), 0, 80)
+    stay = np.select([ward == "south", ward == "intensive"], [2.0, 6.0], 0.0)
+    recovery = 20 + 0.15 * age - 1.5 * exercise + stay - 0.1 * dose + 2 * severity + 1.5 * rng.normal(size=rows)
+    columns = {"dose": dose.round(1), "age": age, "ward": ward, "exercise": exercise.round(2), "smoker": smoker}
+    pd.DataFrame({**columns, "recovery": recovery.round(2)}).to_csv(folder / "clinic.csv", index=False)
+
+
+@pytest.fixture(scope="session")
+def real(tmp_path_factory):
+    """A real run by its kind, computed once; its clock times are fixed, since they are printed."""
+    folder = tmp_path_factory.mktemp("clinic")
+    write_clinic(folder)
+    (folder / "spec.yaml").write_text(SPEC)
+
+    @cache
+    def result(kind: str) -> RunResult:
+        spec, draft = load_spec(folder / "spec.yaml", overrides=RUNS[kind])
+        return replace(run_plan(build_plan(spec, draft), progress=Silent()), timings={"gate": 7.8})
+
+    return result
+
+
 BUILDERS = {
     "accepted": build_accepted,
     "rejected": build_rejected,
@@ -695,17 +777,18 @@ BUILDERS = {
 }
 
 
-@pytest.fixture(params=BUILDERS, ids=list(BUILDERS))
+@pytest.fixture(params=[*RUNS, "hostile"])
 def run_kind(request) -> str:
     return request.param
 
 
 @pytest.fixture
-def any_run(run_kind) -> RunResult:
-    return BUILDERS[run_kind]()
+def any_run(run_kind, real) -> RunResult:
+    """Every real run, and one whose every text is hostile."""
+    return build_hostile() if run_kind == "hostile" else real(run_kind)
 
 
 @pytest.fixture
 def build():
-    """A run by its kind."""
+    """A run by its kind, whose every number is known: for tests of single sentences."""
     return lambda kind: BUILDERS[kind]()

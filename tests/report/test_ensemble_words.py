@@ -8,7 +8,8 @@ from test_html import Page
 from test_html import page as page_of
 
 from crda_spec.report.compare import render_comparison
-from crda_spec.report.words.ensemble import ensemble_blocks, ensemble_rows, ensemble_sentences, handed_over
+from crda_spec.report.terminal import _ensemble
+from crda_spec.report.words.gate import ensemble_rows, ensemble_sentences, handed_over
 
 BOTH = (
     "5 augmented models against one plain model: -12.8 %. Of this the ensemble alone gives -8.8 % (5 plain models "
@@ -46,13 +47,13 @@ def test_the_gain_is_shared_out(build):
     ],
 )
 def test_what_the_interval_says(build, interval, said):
-    assert ensemble_sentences(changed(build("ensemble"), augmentation_interval=interval))[1] == said
+    assert list(ensemble_sentences(changed(build("ensemble"), augmentation_interval=interval)))[1] == said
 
 
 def test_an_ungated_ensemble_claims_no_gate(build):
     run = build("ensemble")
     ungated = replace(run, verdict=replace(run.verdict, decision="ungated"))
-    assert ensemble_sentences(ungated)[2].startswith("Nobody tested the augmentation: ")
+    assert list(ensemble_sentences(ungated))[2].startswith("Nobody tested the augmentation: ")
 
 
 @pytest.mark.parametrize(
@@ -62,7 +63,7 @@ def test_an_ungated_ensemble_claims_no_gate(build):
 def test_plain_models_alone_owe_nothing_to_the_augmentation(build, decision, why):
     run = plain_only(build("ensemble"), decision)
     said = f"5 plain models against one: MSE -8.8 %. The augmentation has no part in it: {why}."
-    assert ensemble_sentences(run) == (said,)
+    assert tuple(ensemble_sentences(run)) == (said,)
     assert handed_over(run) == "Handed over: the mean of 5 plain models."
 
 
@@ -70,8 +71,8 @@ def test_models_that_are_all_the_same_are_called_so(build):
     run = plain_only(build("ensemble"), "rejected")
     one, many = run.ensemble.scores
     same = replace(many, singles=(one.loss,) * 5, loss=one.loss, change_percent=0.0)
-    said = ensemble_sentences(replace(run, ensemble=replace(run.ensemble, scores=(one, same))))
-    assert said[-1] == "All 5 models are the same: this regressor draws nothing, so one of them would do."
+    *_, said = ensemble_sentences(replace(run, ensemble=replace(run.ensemble, scores=(one, same))))
+    assert said == "All 5 models are the same: this regressor draws nothing, so one of them would do."
 
 
 def test_the_table(build):
@@ -85,7 +86,7 @@ def test_the_table(build):
 
 def test_one_model_says_nothing_of_ensembles(build):
     run = build("accepted")
-    assert (ensemble_blocks(run), ensemble_sentences(run), handed_over(run)) == ((), (), "")
+    assert (list(_ensemble(run)), list(ensemble_sentences(run)), handed_over(run)) == ([], [], "")
     assert 'id="ensemble"' not in page_of(run)
 
 

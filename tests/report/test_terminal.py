@@ -13,7 +13,7 @@ from rich.console import Console
 from crda_spec.records import FoldResult
 from crda_spec.report.terminal import print_summary
 from crda_spec.report.words.causal import assumption_sentence
-from crda_spec.report.words.numbers import STATUS_WORDS
+from crda_spec.report.words.numbers import STATUS_WORDS, wrapped
 
 GOLDEN = Path(__file__).parent / "golden"
 FILES = "runs/clinic/1f2e3d4c"
@@ -34,10 +34,10 @@ def test_the_plain_summary_is_the_golden_one(run_kind, any_run):
 
 
 def test_what_is_assumed_is_said_once(any_run):
-    lines = summary(any_run).splitlines()
-    assert lines.count("  Assumed:") == 1
-    assumed = [assumption_sentence(one) for one in any_run.certificate.assumes]
-    assert [lines.count(f"    {one}") for one in assumed] == [1] * len(assumed)
+    text = summary(any_run)
+    assert text.count("\n  Assumed:\n") == 1
+    assumed = ["\n".join(wrapped(assumption_sentence(one), 100, 4)) for one in any_run.certificate.assumes]
+    assert [text.count(f"\n{one}\n") for one in assumed] == [1] * len(assumed)
 
 
 def test_a_pipe_gets_the_same_text_at_any_width(any_run):
@@ -100,6 +100,10 @@ def test_many_folds_are_cut_but_their_mean_stays(build):
     assert "  mean      2.000          1.000     -50.0\n  and 5 more, see folds.csv\n" in text
     assert "    19      2.000" in text
     assert "    20      2.000" not in text
+
+
+def test_many_features_are_cut(build):
+    assert "\n  and 6 more, see certificate.json\n" in summary(build("discovered"))
 
 
 def test_a_score_without_interval_or_change_is_still_said(build):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from crda_spec.errors import show
 from crda_spec.records import (
@@ -97,8 +97,12 @@ def why_sentence(reason: Reason, *, subject: bool = True) -> str:
             return name + _STATED[reason.code].format(*reason.names)
         case Outranked():
             return f"ranks {reason.place} of {reason.of} and partition.max_features is {reason.limit}"
-        case HelpsToPredict():
-            return _helps_to_predict(reason)
+        case HelpsToPredict(features=features, p_value=p):
+            residual = "residual's size" if reason.size else "residual"
+            predicts = f"predict the {residual} of rows that were not fitted"
+            if features == 1:
+                return f"it helps to {predicts} (p = {p:.2g})"
+            return f"together, {features} features help to {predicts} (p = {p:.2g}); of them it is the most tied to it"
         case Screened():
             return screened_words(reason)
         case Untested(rows=rows, of=of):
@@ -174,30 +178,15 @@ def obstacle_sentence(obstacle: Obstacle) -> str:
         case "held_fixed":
             why = f"but {fixed}"
         case "not_computable":
-            latent = node is None or node.kind == "latent"
-            what = (
-                ""
-                if node is None
-                else f"the unmeasured {node.name}"
-                if latent
-                else f"{node.name}, which is no feature,"
-            )
+            what = ""
+            if node is not None:
+                latent = node.kind == "latent"
+                what = f"the unmeasured {node.name}" if latent else f"{node.name}, which is no feature,"
             why = f"but how far cannot be computed: {what} changes on the way"
         case "noise_tied":
             ties = f"something unmeasured ties it to {obstacle.loop[0]} ({' '.join(obstacle.loop)})"
             why = f"but {follower} cannot keep its own noise: {ties}"
     return f"{obstacle.feature} would move {follower} with it ({' '.join(obstacle.way)}), {why}"
-
-
-def _helps_to_predict(reason: HelpsToPredict) -> str:
-    residual = "residual's size" if reason.size else "residual"
-    predicts = f"predict the {residual} of rows that were not fitted"
-    if reason.features == 1:
-        return f"it helps to {predicts} (p = {reason.p_value:.2g})"
-    return (
-        f"together, {reason.features} features help to {predicts} (p = {reason.p_value:.2g}); of them it is the most "
-        "tied to it"
-    )
 
 
 def lemma_sentence(lemma: Lemma | Quoted | None) -> str:
@@ -340,7 +329,7 @@ def ground_sentences(certificate: Certificate, without_noise: Sequence[str] = ()
     said: list[str] = []
     if certificate.noise_side:
         target = next((shown(name) for name, role in certificate.graph.nodes if role == "target"), "the target")
-        parts = listed(tuple(shown(name) for name in certificate.noise_side))
+        parts = listed(tuple(map(shown, certificate.noise_side)))
         said.append(
             f"What drives {target} and is not measured: {parts}. "
             "A feature may move if none of it is tied to the feature once the other features are known."
@@ -350,20 +339,16 @@ def ground_sentences(certificate: Certificate, without_noise: Sequence[str] = ()
     if idle:
         said.append(f"The graph would also let {listed(idle)} move, which the spec or the ranking did not choose.")
     if certificate.propagated:
-        followers = listed(tuple(shown(name) for name in certificate.propagated))
-        said.append(f"What the moved features cause moves with them: {followers}.")
-    if certificate.lemma_holds is not None:
         said.append(
-            "The paper's lemma was checked on this graph, and it holds."
-            if certificate.lemma_holds
-            else "The paper's lemma was checked on this graph, and it does not hold: please report this as a bug."
+            f"What the moved features cause moves with them: {listed(tuple(map(shown, certificate.propagated)))}."
         )
+    if certificate.lemma_holds is not None:
+        holds = "holds" if certificate.lemma_holds else "does not hold: please report this as a bug"
+        said.append(f"The paper's lemma was checked on this graph, and it {holds}.")
     return tuple(said)
 
 
-def joint_check(joint: JointEvidence) -> str:
-    """What the check of all moving features together says, as a line of its own."""
-    return f"Joint check: {shown(joint_sentence(joint))}"
+JOINT_CHECK = "Joint check: "
 
 
 def evidence_sentences(certificate: Certificate, without_noise: Sequence[str] = ()) -> tuple[str, ...]:
@@ -374,10 +359,9 @@ def evidence_sentences(certificate: Certificate, without_noise: Sequence[str] = 
     said = [shown(inquiry_sentence(certificate.method))] if certificate.method else []
     joint = None if without_noise else certificate.joint
     if joint is not None:
-        said.append(joint_check(joint))
+        said.append(f"{JOINT_CHECK}{shown(joint_sentence(joint))}")
         if joint.pruned:
-            held = listed(tuple(shown(name) for name in joint.pruned))
-            said.append(f"It held fixed: {held}.")
+            said.append(f"It held fixed: {listed(tuple(map(shown, joint.pruned)))}.")
         elif joint.failed:
             said.append(
                 "With a declared graph this only warns: the regressor may have missed an effect, or the graph may be "
@@ -391,10 +375,14 @@ def evidence_sentences(certificate: Certificate, without_noise: Sequence[str] = 
 
 def closing_sentence(verdict: FeatureVerdict) -> str:
     """What would close a witness path, if it were known."""
-    if not verdict.blockers:
-        return ""
-    names = [shown(name) for name in verdict.blockers]
-    return f"Knowing {' or '.join(names)} would close this path."
+    names = " or ".join(map(shown, verdict.blockers))
+    return f"Knowing {names} would close this path." if names else ""
+
+
+def measured_words(verdict: FeatureVerdict) -> str:
+    """What was measured, the p-values last; the order is our own, since a record on disk keeps none."""
+    measured = sorted(verdict.evidence.items(), key=lambda item: ("p_value" in item[0], item[0]))
+    return ", ".join(f"{key.replace('_', ' ')} {setting(value)}" for key, value in measured)
 
 
 _FALSIFICATION_TEST = (
@@ -423,20 +411,14 @@ def falsification_sentence(found: Falsification) -> str:
         )
     no = "do not contradict the one statement" if tested == 1 else f"contradict none of the {tested} statements"
     if found.outcome == "not_informative":
-        why = (
-            "every shuffling of the names implies the same"
-            if others is None
-            else f"so do {others:.0%} of the graphs with shuffled names that claim something else"
-        )
-        return (
-            f"The data {no} that the graph implies, but {why}: "
-            "this test tells little about the graph, and more rows might."
-        )
-    if others is None:
-        return f"The data {no} that the graph implies."
+        why = "every shuffling of the names implies the same"
+        if others is not None:
+            why = f"so do {others:.0%} of the graphs with shuffled names that claim something else"
+        little = "this test tells little about the graph, and more rows might"
+        return f"The data {no} that the graph implies, but {why}: {little}."
     passing = f"{others:.0%}" if others else "none"
-    shuffled = f"{passing} of the graphs with shuffled names that claim something else pass"
-    return f"The data {no} that the graph implies, and {shuffled}."
+    shuffled = f", and {passing} of the graphs with shuffled names that claim something else pass"
+    return f"The data {no} that the graph implies{'' if others is None else shuffled}."
 
 
 def _contradiction(found: Falsification) -> str:
@@ -464,53 +446,36 @@ def _advice(found: Falsification) -> str:
     return f"Even with {edges} added, the data contradict it, so more than {these} is wrong: {next_step}."
 
 
-def tested_sentence(found: Falsification) -> str:
-    """What was tested, how, and how much of it failed; empty when the graph implies nothing to test."""
-    if not found.statements:
-        return ""
-    violated = sum(statement.violated for statement in found.statements)
-    tested = len(found.statements)
-    amount = "1 implied independence" if found.implied == 1 else f"{found.implied} implied independencies"
-    of_all = f"{tested} of {amount}" if tested != found.implied else amount
-    were = "was" if found.implied == 1 else "were"
-    return (
-        f"{of_all} {were} tested on {count(found.rows, 'training row')} ({shown(falsification_test(found))}, "
-        f"alpha {setting(found.alpha)} over all together): {violated} violated."
-    )
-
-
-def consequence_sentence(found: Falsification) -> str:
-    """What the spec wants done about a falsified graph."""
-    return _CONSEQUENCES[found.on_falsified] if found.outcome == "falsified" else ""
-
-
-def permutation_sentence(found: Falsification) -> str:
-    """The baseline: would a graph of the same shape with shuffled names have done as well?"""
-    if found.as_good is None or not found.permutations:
-        return ""
-    graphs = f"Of {count(found.permutations, 'graph')} of the same shape with shuffled names"
-    same = f"; {share(found.equivalent)} say the very same" if found.equivalent else ""
-    return f"{graphs}, {share(found.as_good)} contradict the data no more than this one{same}."
+def falsification_sentences(found: Falsification) -> Iterator[str]:
+    """The outcome, what the spec wants done about it, what was tested, and how graphs with shuffled names did."""
+    yield shown(falsification_sentence(found))
+    if found.outcome == "falsified":
+        yield _CONSEQUENCES[found.on_falsified]
+    if found.statements:
+        violated, tested = sum(statement.violated for statement in found.statements), len(found.statements)
+        amount = "1 implied independence" if found.implied == 1 else f"{found.implied} implied independencies"
+        of_all = f"{tested} of {amount}" if tested != found.implied else amount
+        yield (
+            f"{of_all} {'was' if found.implied == 1 else 'were'} tested on {count(found.rows, 'training row')} "
+            f"({shown(falsification_test(found))}, alpha {setting(found.alpha)} over all together): {violated} "
+            "violated."
+        )
+    if found.as_good is not None and found.permutations:
+        graphs = f"Of {count(found.permutations, 'graph')} of the same shape with shuffled names"
+        same = f"; {share(found.equivalent)} say the very same" if found.equivalent else ""
+        yield f"{graphs}, {share(found.as_good)} contradict the data no more than this one{same}."
 
 
 def suggestion_sentence(found: Falsification) -> str:
     """Edges that would excuse what was violated."""
-    if not found.suggested:
-        return ""
-    edges = listed(tuple(shown(edge) for edge in found.suggested), limit=8)
-    return f"Edges that would explain it: {edges}. Draw one only if it makes sense in the field."
+    edges = listed(tuple(map(shown, found.suggested)), limit=8)
+    return f"Edges that would explain it: {edges}. Draw one only if it makes sense in the field." if edges else ""
 
 
 def statement_words(statement: TestedStatement) -> str:
     """`dose and age, given ward`: what should be independent."""
     given = f", given {listed(tuple(_name(name) for name in statement.given))}" if statement.given else ""
     return f"{_name(statement.first)} and {_name(statement.second)}{given}"
-
-
-def statement_numbers(statement: TestedStatement) -> tuple[str, str]:
-    """The p-value and the adjusted one, with a bound where more digits would say nothing."""
-    raw, adjusted = ("< 0.0001" if value < 1e-4 else number(value) for value in (statement.p_value, statement.adjusted))
-    return raw, adjusted
 
 
 _NOT_MEASURED = {
@@ -528,39 +493,38 @@ def sensitivity_sentence(found: Sensitivity) -> str:
     parts = ["No feature that moved can be measured this way."]
     if found.features:
         weakest = min(found.features, key=lambda feature: feature.robustness)
-        parts = [_weakest(weakest, found.target), _yardstick(weakest, found.target)]
+        parts = [*_hidden_cause(weakest, found.target)]
     if found.left_out:
         names: dict[str, list[str]] = {}
         for name, why in found.left_out.items():
             names.setdefault(why, []).append(name)
-        told = "; ".join(f"{', '.join(some)} ({_NOT_MEASURED[why]})" for why, some in names.items())
-        parts.append(f"Not measured: {told}.")
-    return " ".join(part for part in parts if part)
+        reasons = "; ".join(f"{', '.join(some)} ({_NOT_MEASURED[why]})" for why, some in names.items())
+        parts.append(f"Not measured: {reasons}.")
+    return " ".join(parts)
 
 
-def _weakest(feature: FeatureSensitivity, target: str) -> str:
+def _hidden_cause(feature: FeatureSensitivity, target: str) -> Iterator[str]:
+    """What a hidden cause of this feature would have to explain, and the measured one that it is compared with."""
     if math.isinf(feature.limit):
-        return "Nothing that moved lets a hidden cause spoil the labels."
+        yield "Nothing that moved lets a hidden cause spoil the labels."
+        return
     if feature.robustness == 0:
-        return (
+        yield (
             f"The other features determine {feature.name}, so that the data cannot tell its own effect: "
             "the weakest hidden cause would use up the gain that the gate measured."
         )
-    return (
-        f"A hidden cause of {target} and {feature.name} would have to explain {_partial_r2(feature.robustness)} "
-        "of what the features leave open in each before it uses up the gain that the gate measured."
-    )
-
-
-def _yardstick(feature: FeatureSensitivity, target: str) -> str:
-    if not feature.observed or math.isinf(feature.limit):
-        return ""
-    return (
-        f"{feature.observed}, the measured feature that is tied most to both, explains "
-        f"{_partial_r2(feature.observed_with_feature)} of {feature.name} and "
-        f"{_partial_r2(feature.observed_with_target)} of {target}: one more like it, unmeasured, would "
-        f"{'' if uses_up_the_gain(feature) else 'not '}be enough."
-    )
+    else:
+        yield (
+            f"A hidden cause of {target} and {feature.name} would have to explain {_partial_r2(feature.robustness)} "
+            "of what the features leave open in each before it uses up the gain that the gate measured."
+        )
+    if feature.observed:
+        yield (
+            f"{feature.observed}, the measured feature that is tied most to both, explains "
+            f"{_partial_r2(feature.observed_with_feature)} of {feature.name} and "
+            f"{_partial_r2(feature.observed_with_target)} of {target}: one more like it, unmeasured, would "
+            f"{'' if uses_up_the_gain(feature) else 'not '}be enough."
+        )
 
 
 def _partial_r2(value: float) -> str:
@@ -568,27 +532,21 @@ def _partial_r2(value: float) -> str:
     return "less than 0.01 %" if 100.0 * value < 0.01 else share(value)
 
 
-def sensitivity_absence(result: RunResult) -> str:
-    """Why there is nothing to say of a hidden cause; empty where the question does not arise."""
-    verdict = result.verdict
-    if result.sensitivity is not None or result.certificate.basis != "declared" or verdict.effect_percent is None:
-        return ""
-    if verdict.effect_percent >= 0:
-        return "The gate measured no gain, so there is none that a hidden cause could use up."
-    if verdict.metric != "mse":
+def sensitivity_sentences(result: RunResult) -> Iterator[str]:
+    """How strong a hidden cause would have to be, or why there is nothing to say of one."""
+    found, verdict = result.sensitivity, result.verdict
+    if found is not None:
+        yield shown(sensitivity_sentence(found))
+        unit = result.split.train.target.unit
+        squared = f" (unit: {shown(unit)} squared)" if unit else ""
+        yield f"The gain: the mean held-out squared error fell by {number(found.gain)}{squared}."
+    elif result.certificate.basis != "declared" or verdict.effect_percent is None:
+        return
+    elif verdict.effect_percent >= 0:
+        yield "The gate measured no gain, so there is none that a hidden cause could use up."
+    elif verdict.metric != "mse":
         compared = f"The gate compared the {verdict.metric.upper()}"
-        return f"{compared}, and this question needs a gain in squared error: set gate.metric to mse."
-    return ""
-
-
-def gain_sentence(result: RunResult) -> str:
-    """The gain that is at stake, in its unit."""
-    found = result.sensitivity
-    if found is None:
-        return ""
-    unit = result.split.train.target.unit
-    squared = f" (unit: {shown(unit)} squared)" if unit else ""
-    return f"The gain: the mean held-out squared error fell by {number(found.gain)}{squared}."
+        yield f"{compared}, and this question needs a gain in squared error: set gate.metric to mse."
 
 
 def _name(name: str) -> str:

@@ -33,58 +33,52 @@ _SCREENS = {
 }
 
 
+_NOTES = {
+    "budget": (
+        "The search stopped before it tried sets of {depth} columns: they would take more than the {amount:,} tests "
+        "allowed. Links that such sets would have cut are still there. Raise the budget, or tell the search what you "
+        "know (tiers, forbidden edges), so that it has less to try."
+    ),
+    "budget_of_neighbours": "the search ran out of its budget of tests: links that it did not get to test stay",
+    "budget_beyond": (
+        "The search beyond direct neighbours stopped at its budget of {amount:,} tests: links that it would have cut "
+        "are still there. Raise the budget, or lower max_depth."
+    ),
+    "directions_by_cutting_set": (
+        "Comparing all separating sets would take more than the {amount:,} tests left, so directions were decided by "
+        "the set that cut each link."
+    ),
+    "arrowheads_by_cutting_set": (
+        "Comparing all separating sets would take more tests than were left, so arrowheads were decided by the set "
+        "that cut each link."
+    ),
+    "conflict": "The data argue for both directions between {0} and {1}: do not rely on either.",
+    "overruled": (
+        "The data suggest that {0} is caused by both {1} and {2}; what you told the search rules that out, and was "
+        "followed."
+    ),
+    "left_out": "GES left out columns that are constant or that others determine: {names}.",
+    "methods_disagree": "The methods disagree on the direction between {0} and {1}.",
+}
+
+
 def note_sentence(note: Note | Quoted) -> str:
     """What a reader must know of a search."""
     if isinstance(note, Quoted):
         return note.text
-    names = note.names
-    match note.code:
-        case "budget":
-            return (
-                f"The search stopped before it tried sets of {note.depth} columns: they would take more than the "
-                f"{note.amount:,} tests allowed. Links that such sets would have cut are still there. Raise the "
-                "budget, or tell the search what you know (tiers, forbidden edges), so that it has less to try."
-            )
-        case "budget_of_neighbours":
-            return "the search ran out of its budget of tests: links that it did not get to test stay"
-        case "budget_beyond":
-            return (
-                f"The search beyond direct neighbours stopped at its budget of {note.amount:,} tests: links that it "
-                "would have cut are still there. Raise the budget, or lower max_depth."
-            )
-        case "directions_by_cutting_set":
-            return (
-                f"Comparing all separating sets would take more than the {note.amount:,} tests left, so "
-                "directions were decided by the set that cut each link."
-            )
-        case "arrowheads_by_cutting_set":
-            return (
-                "Comparing all separating sets would take more tests than were left, so arrowheads were decided by "
-                "the set that cut each link."
-            )
-        case "conflict":
-            return f"The data argue for both directions between {names[0]} and {names[1]}: do not rely on either."
-        case "overruled":
-            return (
-                f"The data suggest that {names[0]} is caused by both {names[1]} and {names[2]}; "
-                "what you told the search rules that out, and was followed."
-            )
-        case "left_out":
-            return f"GES left out columns that are constant or that others determine: {', '.join(names)}."
-        case "methods_disagree":
-            return f"The methods disagree on the direction between {names[0]} and {names[1]}."
+    return _NOTES[note.code].format(*note.names, names=", ".join(note.names), amount=note.amount, depth=note.depth)
 
 
 def search_notes(found: Findings) -> tuple[str, ...]:
     """All that a reader must know of a search of its own: the rows that it could use, and its notes."""
-    said = []
+    rows = []
     if found.graph.tests == 0 and found.graph.alpha is not None and found.complete <= 3:
-        said.append(
+        rows.append(
             f"Only {found.complete} rows have no missing cell: nothing could be tested, so every link is still there."
         )
     elif found.complete < found.rows:
-        said.append(f"{found.rows - found.complete} of {found.rows} rows have a missing cell and were left out.")
-    return (*said, *map(note_sentence, found.graph.notes))
+        rows.append(f"{found.rows - found.complete} of {found.rows} rows have a missing cell and were left out.")
+    return (*rows, *map(note_sentence, found.graph.notes))
 
 
 def guess_notes(draft: GraphDraft) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The gate's verdict, what its p-value means to a reader who does not test every day, and what would turn it."""
+"""The gate's verdict, what would turn it, and what an ensemble gives beside the augmentation, in words."""
 
 from __future__ import annotations
 
@@ -7,9 +7,18 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from crda_spec.gate.tests import wilcoxon_p_value
-from crda_spec.records import Array, Column, FoldResult, RunResult, Verdict, VerdictReason
+from crda_spec.records import (
+    Array,
+    Column,
+    Ensemble,
+    EnsembleScore,
+    FoldResult,
+    RunResult,
+    Verdict,
+    VerdictReason,
+)
 from crda_spec.report.words.causal import remedy_sentence
-from crda_spec.report.words.numbers import change, count, number, percent, setting, shown
+from crda_spec.report.words.numbers import between, change, count, number, percent, setting, shown
 
 # Reasons that follow from the test and the mean; not those of a gate that stopped early or has too little to move.
 _TURNS_ON_FOLDS = ("improved", "worse", "no_gain_worth_having", "not_significant")
@@ -77,13 +86,8 @@ def _asides(verdict: Verdict) -> Iterator[str]:
         if wanted / rows > 100.0:
             yield "More than 100 times as many rows would be needed to decide."
         else:
-            yield f"About {_rounded(wanted)} training rows instead of {rows} would decide."
-
-
-def _rounded(rows: int) -> int:
-    """Two digits: it is a guess."""
-    unit: int = 10 ** max(0, len(str(rows)) - 2)
-    return -(-rows // unit) * unit
+            unit = 10 ** max(0, len(str(wanted)) - 2)  # two digits: it is a guess
+            yield f"About {-(-wanted // unit) * unit} training rows instead of {rows} would decide."
 
 
 def loss_unit(metric: str, target: Column) -> str:
@@ -187,14 +191,97 @@ def _one_fold_less(folds: Sequence[FoldResult]) -> Iterator[str]:
     if len(folds) < _FEWEST:
         return
     best = min(folds, key=lambda fold: (fold.augmented - fold.plain, fold.fold))
-    rest = [fold for fold in folds if fold is not best]
-    plain, augmented = (sum(values) / len(rest) for values in zip(*((f.plain, f.augmented) for f in rest), strict=True))
-    moved = change(plain, augmented)
-    if moved is None or not np.isfinite(moved):
-        return
-    gained = number(best.plain - best.augmented)
-    if best.augmented < best.plain:
+    moved = change(*mean_losses([fold for fold in folds if fold is not best]))
+    if moved is not None and np.isfinite(moved) and best.augmented < best.plain:
         yield (
-            f"Without the fold that gained most (fold {best.fold}, by {gained}), the mean loss would have changed by "
-            f"{percent(moved)} %."
+            f"Without the fold that gained most (fold {best.fold}, by {number(best.plain - best.augmented)}), the mean "
+            f"loss would have changed by {percent(moved)} %."
         )
+
+
+def mean_losses(folds: Sequence[FoldResult]) -> tuple[float, float]:
+    """The mean loss of the plain models and of the augmented ones."""
+    return sum(fold.plain for fold in folds) / len(folds), sum(fold.augmented for fold in folds) / len(folds)
+
+
+def fold_rows(folds: Sequence[FoldResult]) -> list[tuple[str, ...]]:
+    """fold, rows held out, synthetic rows, plain, augmented, change in percent; the means last."""
+
+    def losses(plain: float, augmented: float) -> tuple[str, str, str]:
+        moved = change(plain, augmented)
+        return number(plain), number(augmented), "n/a" if moved is None else percent(moved)
+
+    rows: list[tuple[str, ...]] = [
+        (str(fold.fold), str(fold.held_out_rows), str(fold.synthetic_rows), *losses(fold.plain, fold.augmented))
+        for fold in folds
+    ]
+    return [*rows, ("mean", "", "", *losses(*mean_losses(folds)))]
+
+
+def ensemble_rows(ensemble: Ensemble) -> tuple[tuple[str, ...], ...]:
+    """One line for one model and for all models of each arm."""
+    return tuple(
+        (
+            f"{one.models} {one.arm}",
+            number(one.loss),
+            # What the models score alone: one of them says little about the next.
+            "" if one.models == 1 else f"{number(min(one.singles))} to {number(max(one.singles))}",
+            _change(one.change_percent, one.interval_percent),
+            _change(one.augmentation_percent, one.augmentation_interval),
+        )
+        for one in ensemble.scores
+    )
+
+
+def _change(change: float | None, interval: tuple[float, float] | None) -> str:
+    around = "" if interval is None else f" ({between(interval)})"
+    return "" if change is None else f"{percent(change)}{around}"
+
+
+def handed_over(result: RunResult) -> str:
+    """What the run hands over beside the decision; empty when it is one model."""
+    ensemble = result.ensemble
+    return "" if ensemble is None else f"Handed over: the mean of {ensemble.models} {ensemble.arm} models."
+
+
+def ensemble_sentences(result: RunResult) -> Iterator[str]:
+    """How much of the change is the ensemble's and how much the augmentation's, and who tested what."""
+    ensemble, decision = result.ensemble, result.verdict.decision
+    if ensemble is None:
+        return
+    many = ensemble.models
+    plain, augmented = ensemble.score("plain", many), ensemble.score("augmented", many)
+    if plain is None or plain.change_percent is None:
+        return
+    if augmented is None or augmented.change_percent is None or augmented.augmentation_percent is None:
+        why = "nothing was augmented" if decision == "abstained" else "the gate chose the plain model"
+        yield (
+            f"{many} plain models against one: {ensemble.metric.upper()} {percent(plain.change_percent)} %. "
+            f"The augmentation has no part in it: {why}."
+        )
+    else:
+        yield (
+            f"{many} augmented models against one plain model: {percent(augmented.change_percent)} %. Of this the "
+            f"ensemble alone gives {percent(plain.change_percent)} % ({many} plain models against one), and the "
+            f"augmentation changes that by {percent(augmented.augmentation_percent)} % ({many} augmented models "
+            f"against {many} plain)."
+        )
+        yield _helps(augmented, ensemble)
+    if len(set(plain.singles)) == 1:
+        yield f"All {many} models are the same: this regressor draws nothing, so one of them would do."
+    elif augmented is not None:
+        tested = "Nobody tested the augmentation" if decision == "ungated" else "The gate judged one model against one"
+        yield f"{tested}: whether an ensemble gains by it, only these test rows say."
+
+
+def _helps(augmented: EnsembleScore, ensemble: Ensemble) -> str:
+    interval = augmented.augmentation_interval
+    if interval is None:
+        return f"{count(ensemble.rows, 'test row')} are too few to say how sure that is."
+    sure = f"({setting(100 * ensemble.level)} % interval {between(interval)})"
+    if interval[1] < 0:
+        return f"So the augmentation helps an ensemble, too {sure}."
+    if interval[0] > 0:
+        plain = f"{ensemble.models} plain models err less"
+        return f"So on these rows the augmentation hurts an ensemble {sure}: {plain}."
+    return f"These rows cannot tell whether the augmentation helps an ensemble {sure}."

@@ -7,6 +7,7 @@ the direction of the text around them; `shown` turns each into a visible escape,
 from __future__ import annotations
 
 import math
+import textwrap
 import unicodedata
 from collections.abc import Mapping, Sequence
 
@@ -123,9 +124,20 @@ def change(plain: float, augmented: float) -> float | None:
     return 100.0 * (augmented - plain) / plain if plain > 0 else None
 
 
+def between(interval: tuple[float, float]) -> str:
+    """An interval of a change in percent: `-18.1 to -2.9`."""
+    return f"{percent(interval[0])} to {percent(interval[1])}"
+
+
 def p_value(value: float, digits: int = 4) -> str:
     """`p = 0.0312`, or a bound where more digits would say nothing."""
-    return "p < 0.0001" if value < 1e-4 else f"p = {number(value, digits)}"
+    bounded = p_number(value, digits)
+    return f"p {bounded}" if bounded.startswith("<") else f"p = {bounded}"
+
+
+def p_number(value: float, digits: int = 4) -> str:
+    """The same in a table, whose header says that it is a p-value."""
+    return "< 0.0001" if value < 1e-4 else number(value, digits)
 
 
 def count(amount: int, noun: str) -> str:
@@ -149,3 +161,13 @@ def named(names: Sequence[str], most: int = 4) -> str:
 def in_unit(name: str, unit: str | None) -> str:
     """A column's name with its unit, as an axis carries it."""
     return f"{shown(name)} ({shown(unit)})" if unit else shown(name)
+
+
+def wrapped(text: str, width: int, first: int = 0, margin: int | None = None) -> list[str]:
+    """Lines of at most `width` columns, the first indented by `first`, the others by `margin` (None: by as much).
+
+    A path or name that does not fit stays whole, so that it can be copied.
+    """
+    start, rest = " " * first, " " * (first if margin is None else margin)
+    wrapper = textwrap.TextWrapper(width, start, rest, break_long_words=False, break_on_hyphens=False)
+    return wrapper.wrap(text)

@@ -2,9 +2,36 @@
 
 from __future__ import annotations
 
-from crda_spec.records import Cost, Counterfactuals, DataReport, RunResult, Span, TestScore, TimeOrder, Verdict
-from crda_spec.report.words.causal import followed_words
-from crda_spec.report.words.numbers import REASON_WORDS, count, listed, number, p_value, percent, setting, shown
+from collections.abc import Iterator, Sequence
+
+from crda_spec.records import (
+    Certificate,
+    Cost,
+    Counterfactuals,
+    DataReport,
+    Diagnostics,
+    RunResult,
+    Span,
+    Study,
+    TestScore,
+    TimeOrder,
+    Verdict,
+)
+from crda_spec.report.words.causal import followed_words, moved_without_noise
+from crda_spec.report.words.numbers import (
+    REASON_WORDS,
+    between,
+    change,
+    count,
+    listed,
+    number,
+    p_value,
+    percent,
+    setting,
+    setting_text,
+    share,
+    shown,
+)
 
 
 def span_words(span: Span) -> str:
@@ -40,11 +67,6 @@ def fold_spans(result: RunResult) -> tuple[tuple[str, str, str], ...]:
     )
 
 
-def held_out_spans(result: RunResult) -> dict[int, str]:
-    """The time that each fold held out; empty when rows have no order."""
-    return {} if result.time is None else {fold.fold: span_words(fold.held_out) for fold in result.time.folds}
-
-
 DECISIONS = {
     "accepted": "Accepted: the augmented model is the one to use.",
     "rejected": "Rejected: the plain model is the one to use.",
@@ -59,39 +81,29 @@ def data_sentence(result: RunResult) -> str:
     """How many rows there were, how they were split, and what was left out."""
     train, test = result.split.train, result.split.test
     groups = "" if train.groups is None else ", groups kept whole"
-    groups += weighted_by(result.data)
+    groups += "" if result.data.weights is None else f", rows weighted by '{shown(result.data.weights)}'"
     rows = f"{count(result.data.rows_read, 'row')} read, {result.data.rows_used} used"
     aside = "" if result.split.tuning is None else f", {len(result.split.tuning)} spent on tuning"
     if result.data.test_source is not None:
         where = shown(result.data.test_source)
-        return f"{rows} to train{groups}{aside}, {dropped(result.data)}; {len(test)} to test, from {where}."
-    return f"{rows}: {len(train)} to train, {len(test)} to test{aside}{groups}; {dropped(result.data)}."
+        return f"{rows} to train{groups}{aside}, {_dropped(result.data)}; {len(test)} to test, from {where}."
+    return f"{rows}: {len(train)} to train, {len(test)} to test{aside}{groups}; {_dropped(result.data)}."
 
 
-def weighted_by(data: DataReport) -> str:
-    """`, rows weighted by 'survey_weight'`; empty when they all count the same."""
-    return "" if data.weights is None else f", rows weighted by '{shown(data.weights)}'"
-
-
-def dropped(data: DataReport) -> str:
+def _dropped(data: DataReport) -> str:
     """What was left out of the data, or that nothing was."""
     parts = []
     if data.dropped_missing:
         parts.append(f"{count(data.dropped_missing, 'row')} dropped for missing values")
     if data.dropped_duplicates:
         parts.append(f"{count(data.dropped_duplicates, 'repeated row')} dropped")
-    if data.missing_cells:
-        parts.append(f"{count(data.missing_cells, 'missing cell')}{_where_missing(data)}")
-    return ", ".join(parts) if parts else "nothing dropped"
-
-
-def _where_missing(data: DataReport) -> str:
-    """` (bmi 37, age 4)`: the columns with most of them first."""
-    most = sorted(data.missing.items(), key=lambda one: (-one[1], one[0]))
-    named = [f"{shown(name)} {cells}" for name, cells in most[:_MOST_MISSING]]
-    if len(most) > _MOST_MISSING:
-        named.append(count(len(most) - _MOST_MISSING, "more column"))
-    return f" ({', '.join(named)})" if named else ""
+    if data.missing_cells:  # ` (bmi 37, age 4)`: the columns with most of them first
+        most = sorted(data.missing.items(), key=lambda one: (-one[1], one[0]))
+        columns = [f"{shown(name)} {cells}" for name, cells in most[:_MOST_MISSING]]
+        columns += [count(len(most) - _MOST_MISSING, "more column")] if len(most) > _MOST_MISSING else []
+        where = f" ({', '.join(columns)})" if columns else ""
+        parts.append(f"{count(data.missing_cells, 'missing cell')}{where}")
+    return ", ".join(parts) or "nothing dropped"
 
 
 def partition_sentence(result: RunResult) -> str:
@@ -100,13 +112,13 @@ def partition_sentence(result: RunResult) -> str:
     ground = (
         "certified by the declared graph" if certificate.basis == "declared" else "found by discovery, not certified"
     )
-    noise = " with their noise" if _without_noise(result) else ""
+    noise = " with their noise" if moved_without_noise(result) else ""
     return f"{len(certificate.perturbed)} of {count(len(certificate.features), 'feature')} may move{noise}, {ground}."
 
 
 def licence_sentence(result: RunResult) -> str:
     """What moves on the data's support alone; empty when rows carry noise, or there are none."""
-    if not _without_noise(result):
+    if not moved_without_noise(result):
         return ""
     moved = [movement for movement in result.movements if movement.moves == "moves"]
     tied = tuple(shown(movement.name) for movement in moved if not movement.certified)
@@ -116,10 +128,6 @@ def licence_sentence(result: RunResult) -> str:
         "any feature may move, and only the data's support is claimed."
     )
     return f"{said} Not certified, and moved all the same: {listed(tied)}." if tied else said
-
-
-def _without_noise(result: RunResult) -> bool:
-    return any(movement.licence == "support" for movement in result.movements)
 
 
 def rows_sentence(made: Counterfactuals, train_rows: int, *, weighted: bool = False) -> str:
@@ -169,8 +177,7 @@ def gate_sentence(verdict: Verdict) -> str:
         return ""
     effect = "" if verdict.effect_percent is None else f", mean fold loss {percent(verdict.effect_percent)} %"
     if verdict.interval_percent is not None and verdict.level is not None:
-        low, high = verdict.interval_percent
-        effect += f" ({setting(100 * verdict.level)} % interval {percent(low)} to {percent(high)})"
+        effect += f" ({setting(100 * verdict.level)} % interval {between(verdict.interval_percent)})"
     if verdict.starts > 1:
         effect += f", each loss the mean of {verdict.starts} starts"
     return f"{shown(verdict.test)}: {p_value(verdict.p_value)}, alpha {setting(verdict.alpha)}{effect}"
@@ -180,11 +187,10 @@ def score_change(score: TestScore) -> str:
     """`-10.6 % (95 % interval -18.1 to -2.9)`; empty when there is no change to speak of."""
     if score.change_percent is None:
         return ""
-    text = f"{percent(score.change_percent)} %"
-    if score.interval_percent is None:
-        return f"{text} (too few test rows for an interval)"
-    low, high = score.interval_percent
-    return f"{text} ({setting(100 * score.level)} % interval {percent(low)} to {percent(high)})"
+    sure = "too few test rows for an interval"
+    if score.interval_percent is not None:
+        sure = f"{setting(100 * score.level)} % interval {between(score.interval_percent)}"
+    return f"{percent(score.change_percent)} % ({sure})"
 
 
 def score_sentences(result: RunResult) -> tuple[str, ...]:
@@ -206,3 +212,117 @@ def score_sentences(result: RunResult) -> tuple[str, ...]:
 def fits_words(cost: Cost) -> str:
     """`67 fits instead of 122`."""
     return f"{cost.fits} fits" + (f" instead of {cost.fits + cost.reused}" if cost.reused else "")
+
+
+LOUD = 0.1  # standard deviations of the target: more than this, and an "irrelevant" feature is not flat
+
+
+def diagnostics_sentences(result: RunResult) -> Iterator[str]:
+    """What the new rows are like, for the page; the terminal takes the last one alone."""
+    diagnostics = result.diagnostics
+    if diagnostics is None:
+        return
+    places, apart = diagnostics.places, diagnostics.disagreement
+    part = share(places.outside) if places.outside else "None"
+    yield (
+        f"{part} of {count(places.rows, 'new row')} that were asked about lie farther from the data than 95 % of real "
+        "rows lie from each other, or break a tie among the numbers."
+    )
+    if apart is not None:
+        times = apart.new_median / apart.real_median if apart.real_median > 0 else float("inf")
+        unit = f" {shown(result.split.train.target.unit)}" if result.split.train.target.unit else ""
+        yield (
+            f"The teacher's {apart.members} members differ by {number(apart.new_median)}{unit} at a typical new row, "
+            f"and by {number(apart.real_median)} at a real one (standard deviation; {number(times, 2)} times as much)."
+        )
+    yield from _irrelevant_features(diagnostics, result.certificate)
+    yield from control_sentences(diagnostics)
+
+
+def _irrelevant_features(diagnostics: Diagnostics, certificate: Certificate) -> Iterator[str]:
+    """Whether what the graph calls irrelevant leaves the teacher alone; nothing where the question does not arise."""
+    irrelevant = {verdict.name for verdict in certificate.features if verdict.status == "irrelevant"}
+    moved = [one for one in diagnostics.moved if one.name in irrelevant]
+    loud = [
+        f"{shown(one.name)} ({share(one.effect)} of the target's standard deviation)"
+        for one in moved
+        if one.effect > LOUD
+    ]
+    if loud:
+        which = listed(tuple(loud))
+        yield f"The graph calls irrelevant what moves the teacher: {which}. Doubt the model there, or the graph."
+    elif moved:
+        names = listed(tuple(shown(one.name) for one in moved))
+        yield f"The graph calls {names} irrelevant, and the teacher is flat there, as it should be."
+
+
+def control_sentences(diagnostics: Diagnostics | None) -> Iterator[str]:
+    """How much of the change needs no new place; nothing without the control."""
+    control = None if diagnostics is None else diagnostics.control
+    if control is not None:
+        total = control.teacher_percent + control.places_percent
+        yield (
+            f"Of the change of {percent(total)} % on the test rows, {percent(control.teacher_percent)} points come "
+            "without moving anything (the same student on the real rows, labelled again by the same rule), and "
+            f"{percent(control.places_percent)} points from the new places."
+        )
+
+
+def shown_study(studies: Sequence[Study]) -> Study:
+    """The search on all rows: that of the knobs, where there is one."""
+    return ([study for study in studies if study.fold == 0] or list(studies))[-1]
+
+
+def tuning_sentences(studies: Sequence[Study]) -> Iterator[str]:
+    """What was searched, where, and what was found."""
+    yield from (_study_sentence(study) for study in studies if study.fold == 0)
+    inside = len({study.fold for study in studies if study.fold})
+    if inside:
+        yield (
+            f"The same was searched anew inside each of {count(inside, 'gate fold')}, on the training rows of that "
+            "fold alone: nothing that a search found has seen a row that judges it."
+        )
+    late = sum(study.stopped == "time" for study in studies)
+    if late:
+        yield (
+            f"The clock ended {late} of the {len(studies)} searches: on another machine they may find something "
+            "else, so this run cannot be repeated to the byte."
+        )
+
+
+def _study_sentence(study: Study) -> str:
+    where = f"{study.rows} rows set aside for it" if study.set_aside else f"all {study.rows} training rows"
+    values = ", ".join(f"{name} {setting_text(value)}" for name, value in sorted(study.chosen.values.items()))
+    loss = study.mean_loss(study.chosen.losses)
+    tried = f"{count(len(study.trials), 'trial')} on {where}, each on {len(study.held_rows)} inner folds"
+    inner = f"inner {study.metric.upper()} {number(loss)}"
+    if study.what == "regressor":
+        return f"The regressor's settings, for both models: {values} ({inner}; {tried})."
+    amounts = {
+        "pruned": sum(trial.state == "pruned" for trial in study.trials),
+        "tried before": sum(trial.repeats is not None for trial in study.trials),
+        "failed": sum(trial.state == "failed" for trial in study.trials),
+    }
+    tried += "".join(f", {amount} {what}" for what, amount in amounts.items() if amount)
+    moved = change(study.mean_loss(study.plain), loss) if study.plain else None
+    against = "" if moved is None else f", {percent(moved)} % against the plain model there"
+    return (
+        f"The augmentation's knobs: {values} ({inner}{against}; {tried}). The best of many trials looks better than it "
+        "is: the gate judges."
+    )
+
+
+def chosen_table(studies: Sequence[Study]) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """Headers, and what each search chose: gate fold, the loss it promised, and the values; no row for one search."""
+    shown_one = shown_study(studies)
+    alike = [study for study in studies if study.what == shown_one.what]
+    names = sorted({name for study in alike for name in study.chosen.values})
+    rows = tuple(
+        (
+            str(study.fold) if study.fold else "set aside" if study.set_aside else "all rows",
+            number(study.mean_loss(study.chosen.losses)),
+            *(setting_text(study.chosen.values[name]) for name in names),
+        )
+        for study in alike
+    )
+    return ("gate fold", f"inner {shown_one.metric.upper()}", *names), rows if len(rows) > 1 else ()

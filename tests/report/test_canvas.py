@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from matplotlib.image import imread
 
 from crda_spec.records import DrawnGraph, FeatureVerdict, Stated
+from crda_spec.report.canvas import LONGEST_SIDE, SCALE, graph_png
 from crda_spec.report.graph_draw import graph_svg
-from crda_spec.report.graph_png import LONGEST_SIDE, SCALE, graph_png
 from crda_spec.report.graph_scene import RING, scene
 from crda_spec.report.svg import LIGHT
 
