@@ -17,7 +17,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from crda_spec.data.cells import label_of
-from crda_spec.data.raw import read_bytes, require_file
+from crda_spec.data.raw import read_bytes, reason_of, require_file
 from crda_spec.data.sources import Csv, Excel, Parquet, Source
 from crda_spec.data.sources.csv import MISSING
 from crda_spec.errors import Complaint, DataError, Place, did_you_mean, show
@@ -162,11 +162,5 @@ def _text_batches(path: Path, source: Csv, header: Sequence[str], names: list[st
 
 
 def _unreadable(path: Path, error: Exception) -> DataError:
-    reason = str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else type(error).__name__
-    complaint = Complaint(
-        code="unreadable-rows",
-        place=Place(file=path.name),
-        what=f"the rows cannot be read: {reason}",
-        hint="check the file, or write it again",
-    )
-    return DataError(complaint)
+    what, hint = f"the rows cannot be read: {reason_of(error)}", "check the file, or write it again"
+    return DataError(Complaint(code="unreadable-rows", place=Place(file=path.name), what=what, hint=hint))

@@ -8,14 +8,13 @@ import io
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
 
-from crda_spec.data.raw import RawTable, check_names, read_bytes, require_file, sha256_of
-from crda_spec.errors import Complaint, DataError, Place, did_you_mean, show
-from crda_spec.strict import FilePath, Strict
+from crda_spec.data.raw import FileSource, RawTable, check_names, read_bytes, require_file, sha256_of
+from crda_spec.errors import did_you_mean, show
 
 MISSING = frozenset({"", "NA", "N/A", "NaN", "nan", "null", "NULL", "Null"})  # not None: a garage may be "None"
 
@@ -27,26 +26,13 @@ _COMMA_NUMBER = re.compile(r"\s*[+-]?(?:\d+,\d*|,\d+)(?:[eE][+-]?\d+)?\s*")
 Records = Iterator[tuple[int, list[str]]]  # the cells of each row, after the line on which it begins (from 1)
 
 
-class _Text(NamedTuple):
-    """The cells of a file as they are written."""
-
-    header: tuple[str, ...]
-    rows: list[list[str]]
-    lines: list[int]  # on which each row begins
-
-
-class Csv(Strict):
+class Csv(FileSource):
     """A text table with a header line."""
 
     kind: Literal["csv"] = Field("csv", description="A delimited text file with a header line.")
-    path: FilePath = Field(description="The file; a relative path starts at the spec's folder.")
     delimiter: str = Field(",", min_length=1, max_length=1, description="The character between two cells.")
     encoding: str = Field("utf-8", description="The file's text encoding, as Python names it.")
     decimal: Literal[".", ","] = Field(".", description="The decimal mark of numbers.")
-
-    def describe(self) -> str:
-        """The file's name."""
-        return Path(self.path).name
 
     def header(self, base: Path) -> tuple[str, ...]:
         """The column names alone: only the beginning of the file is read."""
@@ -59,7 +45,7 @@ class Csv(Strict):
                 return self._header(self._records(text))[1]
         except (UnicodeError, LookupError, OSError):
             # A decoder that reads in pieces does not know the offset in the file: read it whole to name the byte.
-            return self._parse(self._decode(read_bytes(file, self.path))).header
+            return self._parse(self._decode(read_bytes(file, self.path)))[0]
 
     def read(self, base: Path) -> RawTable:
         """The cells as text; empty cells and NA, N/A, NaN, null are missing."""
@@ -71,28 +57,25 @@ class Csv(Strict):
 
         from crda_spec.data.cells import all_numbers  # which imports pyarrow to be fast
 
-        text = self._parse(self._decode(data))
-        written = dict(zip(text.header, zip(*text.rows, strict=True), strict=True))
+        header, rows, starts = self._parse(self._decode(data))
+        written = dict(zip(header, zip(*rows, strict=True), strict=True))
         parsed = {name: all_numbers(cells) for name, cells in written.items()} if self.decimal == "." else {}
         numbers = {name: values for name, values in parsed.items() if values is not None}
-        columns = {name: list(cells) if name in numbers else _without_missing(cells) for name, cells in written.items()}
+        columns = {
+            name: list(cells) if name in numbers else [None if cell.strip() in MISSING else cell for cell in cells]
+            for name, cells in written.items()
+        }
         if self.decimal == ",":
-            self._translate_commas(columns, text.lines)
-        lines = np.array(text.lines, dtype=np.int64)
-        unbroken = bool(np.all(np.diff(lines) == 1))
+            self._translate_commas(columns, starts)
+        lines = np.array(starts, dtype=np.int64)
         return RawTable(
             frame=pd.DataFrame({name: pd.Series(cells, dtype=object) for name, cells in columns.items()}),
             sha256=sha256_of(data),
             description=self.describe(),
-            first_line=text.lines[0],
-            lines=None if unbroken else lines,
+            first_line=starts[0],
+            lines=None if np.all(np.diff(lines) == 1) else lines,
             numbers=numbers,
         )
-
-    def _error(self, code: str, what: str, hint: str, *, line: int = 0, text: str = "") -> DataError:
-        """What is wrong at a line of the file (0: with the file as a whole)."""
-        place = Place(file=self.describe(), line=line, col=1 if line else 0, text=text)
-        return DataError(Complaint(code=code, place=place, what=what, hint=hint))
 
     def _decode(self, data: bytes) -> str:
         """The text of a file without its byte-order mark; a byte that does not fit is named with its offset."""
@@ -110,8 +93,11 @@ class Csv(Strict):
             raise self._error("unknown-encoding", what, hint) from error
         return text.removeprefix("\ufeff")
 
-    def _parse(self, text: str) -> _Text:
-        """All rows of the text. Lines without any character are skipped, as every spreadsheet does."""
+    def _parse(self, text: str) -> tuple[tuple[str, ...], list[list[str]], list[int]]:
+        """The header, the rows as they are written, and the line on which each begins.
+
+        Lines without any character are skipped, as every spreadsheet does.
+        """
         plain = self._all_records(text)
         records = self._records(io.StringIO(text, newline="")) if plain is None else iter(plain)
         line, header = self._header(records)
@@ -121,7 +107,7 @@ class Csv(Strict):
             hint = "add rows below the header"
             raise self._error("no-rows", "the file has a header but no row", hint, line=line)
         self._check_widths(text, len(header), rows, lines)
-        return _Text(header, rows, lines)
+        return header, rows, lines
 
     def _all_records(self, text: str) -> list[tuple[int, list[str]]] | None:
         """The same as `_records`, faster, for a text that has nothing odd about it: one line a record; else None."""
@@ -197,7 +183,3 @@ class Csv(Strict):
                     raise self._error("mixed-decimals", what, hint, line=lines[position])
                 if _COMMA_NUMBER.fullmatch(cell):
                     cells[position] = cell.replace(",", ".")
-
-
-def _without_missing(cells: Sequence[str]) -> list[str | None]:
-    return [None if cell.strip() in MISSING else cell for cell in cells]

@@ -15,9 +15,7 @@ from urllib.parse import quote
 
 from pydantic import Field
 
-from crda_spec.data.raw import RawTable, check_names, require_file, table_of_rows
-from crda_spec.errors import Complaint, DataError, Place
-from crda_spec.strict import Strict
+from crda_spec.data.raw import BaseSource, RawTable, check_names, require_file, table_of_rows
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -36,7 +34,7 @@ _FORBID_WRITING = {
 }
 
 
-class Sql(Strict):
+class Sql(BaseSource):
     """The result of a query. The file of a relative SQLite URL is looked for in the spec's folder."""
 
     kind: Literal["sql"] = Field("sql", description="The result of a query on a database.")
@@ -66,7 +64,9 @@ class Sql(Strict):
         """The cells as the database types them."""
         names, rows = self._run(base, fetch=True)
         if not rows:
-            raise self._error("no-rows", "the query returned no row", "check its WHERE clause")
+            raise self._error(
+                "no-rows", "the query returned no row", "check its WHERE clause", path="dataset.source.query"
+            )
         return table_of_rows(names, rows, description=self.describe())
 
     def _run(self, base: Path, *, fetch: bool) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
@@ -88,7 +88,9 @@ class Sql(Strict):
         except sa.exc.SQLAlchemyError as error:
             reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
             what = f"the query failed: {reason}"
-            raise self._error("sql-error", what, "try it in the database's own shell") from error
+            raise self._error(
+                "sql-error", what, "try it in the database's own shell", path="dataset.source.query"
+            ) from error
         finally:
             engine.dispose()
         check_names(names, self.describe())
@@ -104,7 +106,7 @@ class Sql(Strict):
         if writes is not None:
             what += f": it says {writes.group().upper()}"
         hint = "a source only reads; put a column of such a name in double quotes"
-        raise self._error("not-a-select", what, hint)
+        raise self._error("not-a-select", what, hint, path="dataset.source.query")
 
     def _engine(self, base: Path) -> sa.Engine:
         import sqlalchemy as sa
@@ -121,14 +123,10 @@ class Sql(Strict):
         except (sa.exc.ArgumentError, sa.exc.NoSuchModuleError) as error:
             what = "this is no database URL that SQLAlchemy understands"
             hint = "write dialect://user:password@host/database, or sqlite:///file.db"
-            raise self._error("bad-url", what, hint, key="url") from error
+            raise self._error("bad-url", what, hint, path="dataset.source.url") from error
         except ModuleNotFoundError as error:
             what = f"the driver '{error.name}' is not installed"
-            raise self._error("missing-driver", what, f"pip install {error.name}", key="url") from error
-
-    def _error(self, code: str, what: str, hint: str, *, key: str = "query") -> DataError:
-        place = Place(file=self.describe())
-        return DataError(Complaint(code=code, path=f"dataset.source.{key}", place=place, what=what, hint=hint))
+            raise self._error("missing-driver", what, f"pip install {error.name}", path="dataset.source.url") from error
 
 
 def _is_sqlite_file(url: sa.URL) -> bool:

@@ -11,10 +11,10 @@ import numpy.typing as npt
 from pydantic import Field
 
 from crda_spec.data.equations import read_equations
-from crda_spec.data.raw import RawTable, canonical_bytes, sha256_of
+from crda_spec.data.raw import BaseSource, RawTable, canonical_bytes, sha256_of
 from crda_spec.data.worlds import WORLDS, check_hidden, declare
 from crda_spec.errors import Complaint, SpecError, inconsistent
-from crda_spec.strict import ColumnName, Strict
+from crda_spec.strict import ColumnName
 
 WorldName = Literal["bidding_war", "clinical_recovery", "crop_yield", "home_energy", "paper_synthetic"]
 
@@ -32,7 +32,7 @@ class Drawable(Protocol):
         ...
 
 
-class Synthetic(Strict):
+class Synthetic(BaseSource):
     """Rows drawn from declared structural equations, or from a named world whose equations are known."""
 
     kind: Literal["synthetic"] = Field(
