@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from crda_spec.data.folds import count_pieces, latest
+from crda_spec.data.folds import count_pieces, draw_groups, group_numbers, latest
 from crda_spec.records import Array, Column, Cost, Counterfactuals, IntArray, Predictor, Table, relative
 from crda_spec.regressors._protocol import Design, EarlyStopping, Estimator, Regressor
 from crda_spec.seeds import integer_seed, stream
@@ -232,18 +232,13 @@ def watched_rows(train: Table, stopping: EarlyStopping | None, *, seed: int) -> 
     Where rows have an order it is their latest part: a model is stopped where it foretells best, not where it best
     fills gaps between neighbours in time.
     """
-    if stopping is not None and train.times is not None:
-        if count_pieces(train.times, train.groups) < _LEAST_UNITS:
-            return np.empty(0, dtype=np.int64)
-        return latest(train.times, stopping.validation * len(train), train.groups)
-    member = np.arange(len(train)) if train.groups is None else np.unique(train.groups, return_inverse=True)[1]
-    sizes = np.bincount(member)
-    if stopping is None or len(sizes) < _LEAST_UNITS:
+    units = group_numbers(train).max(initial=-1) + 1 if train.times is None else count_pieces(train.times, train.groups)
+    if stopping is None or units < _LEAST_UNITS:
         return np.empty(0, dtype=np.int64)
-    order = stream(seed, "validation").permutation(len(sizes))
-    reached = np.cumsum(sizes[order])[:-1]  # one row or group at least stays to train on
-    taken = int(np.abs(reached - stopping.validation * len(train)).argmin()) + 1
-    return np.flatnonzero(np.isin(member, order[:taken]))
+    wanted = stopping.validation * len(train)
+    if train.times is not None:
+        return latest(train.times, wanted, train.groups)
+    return draw_groups(train, wanted, rng=stream(seed, "validation"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

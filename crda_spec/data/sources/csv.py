@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
+from crda_spec.data.cells import all_numbers
 from crda_spec.data.raw import FileSource, RawTable, check_names, read_bytes, require_file, sha256_of
 from crda_spec.errors import did_you_mean, show
 
@@ -54,8 +55,6 @@ class Csv(FileSource):
     def table(self, data: bytes) -> RawTable:
         """The table in the bytes of a file that is written this way."""
         import pandas as pd
-
-        from crda_spec.data.cells import all_numbers  # which imports pyarrow to be fast
 
         header, rows, starts = self._parse(self._decode(data))
         written = dict(zip(header, zip(*rows, strict=True), strict=True))
