@@ -10,7 +10,17 @@ from typing import Literal
 import numpy as np
 
 from crda_spec.data.folds import count_pieces, draw_groups, group_numbers, latest
-from crda_spec.records import Array, Column, Cost, Counterfactuals, IntArray, Predictor, Table, relative
+from crda_spec.records import (
+    Array,
+    Column,
+    Cost,
+    Counterfactuals,
+    IntArray,
+    Predictor,
+    Table,
+    mean_prediction,
+    relative,
+)
 from crda_spec.regressors._protocol import Design, EarlyStopping, Estimator, Regressor
 from crda_spec.seeds import integer_seed, stream
 
@@ -243,13 +253,10 @@ def watched_rows(train: Table, stopping: EarlyStopping | None, *, seed: int) -> 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MeanModel:
-    """The mean of the members' predictions, added up in their order, so that it is the same bits everywhere."""
+    """The mean of the members' predictions."""
 
     members: tuple[Predictor, ...]
 
     def predict(self, x: Array) -> Array:
         """x: (m, d). Returns (m,)."""
-        total = self.members[0].predict(x)
-        for member in self.members[1:]:
-            total = total + member.predict(x)
-        return total / len(self.members)
+        return mean_prediction(self.members, x)
