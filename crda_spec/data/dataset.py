@@ -132,17 +132,13 @@ class Dataset(Strict):
             what = f"the target {show(self.target)} is among the features"
             yield inconsistent(where, what, "remove it from the list")
         yield from repeated("dataset.features", features)
-        groups, split, weights = (
-            (self.groups, "dataset.groups"),
-            (self.split_column, "dataset.split.column"),
-            self.weights,
-        )
-        for name, path in (groups, split, (weights, "dataset.weights")):
+        weights, others = self.weights, [(self.groups, "dataset.groups"), (self.split_column, "dataset.split.column")]
+        for name, path in (*others, (weights, "dataset.weights")):
             if name == self.target:
                 yield inconsistent(path, f"{show(name)} is the target", "name another column")
             if name is not None and name in features:
                 yield inconsistent(path, f"{show(name)} is among the features", "remove it from dataset.features")
-        for name, path in (groups, split):
+        for name, path in others:
             if name is not None and name == weights:
                 yield inconsistent("dataset.weights", f"{show(name)} is also {path}", "name another column")
         yield from self._type_complaints(weights, "row weights cannot be", "declare them")
@@ -164,7 +160,7 @@ class Dataset(Strict):
 
     def _type_complaints(self, name: str | None, what: str, hint: str) -> Iterator[Complaint]:
         """A column that has to be of numbers, declared to be of labels."""
-        contract = self.columns.get(name or "")
+        contract = None if name is None else self.columns.get(name)
         if contract is not None and contract.type in ("category", "boolean"):
             where = f"dataset.columns.{name}.type"
             yield inconsistent(where, f"{what} a {contract.type}", f"{hint} continuous or integer")

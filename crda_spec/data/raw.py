@@ -118,12 +118,10 @@ def listed(raw: RawTable, positions: IntArray, values: Sequence[str] | None = No
     Rows are data rows counted from 1, the header not counted; positions count from 0.
     values: how each of these cells is shown, in the same order.
     """
-    parts: list[str] = []
-    for order, position in enumerate(positions[:_SHOWN].tolist()):
-        line = raw.line_of(position) if order == 0 else None
-        name = f"row {position + 1}" if line is None else f"row {position + 1} (line {line})"
-        parts.append(name if values is None else f"{name}: {values[order]}")
-    more = len(positions) - _SHOWN
+    rows = [f"row {position + 1}" for position in positions[:_SHOWN].tolist()]
+    line, more = raw.line_of(int(positions[0])), len(positions) - _SHOWN
+    rows[0] += "" if line is None else f" (line {line})"
+    parts = rows if values is None else [f"{row}: {value}" for row, value in zip(rows, values, strict=True)]
     return ", ".join(parts) + (f" and {more} more" if more > 0 else "")
 
 

@@ -97,8 +97,7 @@ class Csv(FileSource):
 
         Lines without any character are skipped, as every spreadsheet does.
         """
-        plain = self._all_records(text)
-        records = self._records(io.StringIO(text, newline="")) if plain is None else iter(plain)
+        records = self._records(io.StringIO(text, newline=""))
         line, header = self._header(records)
         below = list(records)
         lines, rows = [start for start, _ in below], [cells for _, cells in below]
@@ -107,19 +106,6 @@ class Csv(FileSource):
             raise self._error("no-rows", "the file has a header but no row", hint, line=line)
         self._check_widths(text, len(header), rows, lines)
         return header, rows, lines
-
-    def _all_records(self, text: str) -> list[tuple[int, list[str]]] | None:
-        """The same as `_records`, faster, for a text that has nothing odd about it: one line a record; else None."""
-        if self.delimiter in '"\r\n':
-            return None
-        reader = csv.reader(io.StringIO(text, newline=""), delimiter=self.delimiter, strict=True)
-        try:
-            records = list(reader)
-        except csv.Error:
-            return None
-        if reader.line_num != len(records):
-            return None
-        return [(line, cells) for line, cells in enumerate(records, start=1) if cells]
 
     def _records(self, file: io.TextIOBase) -> Records:
         """The non-blank records, each with the line on which it begins (a quoted cell may span lines)."""
@@ -146,12 +132,10 @@ class Csv(FileSource):
         if any("\0" in name for name in header):
             hint = "if it is text, set the source's encoding, e.g. 'utf-16-le'"
             raise self._error("not-text", "the header contains NUL characters", hint, line=line)
-        if len(header) == 1:
-            for mark, shown in _LIKELY_DELIMITERS.items():
-                if mark in header[0] and mark != self.delimiter:
-                    what = f"the header is one column, {show(header[0])}"
-                    hint = f"if {shown} separates the cells, set the source's delimiter: {shown}"
-                    raise self._error("wrong-delimiter", what, hint, line=line)
+        marks = [shown for mark, shown in _LIKELY_DELIMITERS.items() if mark in header[0] and mark != self.delimiter]
+        if len(header) == 1 and marks:
+            hint = f"if {marks[0]} separates the cells, set the source's delimiter: {marks[0]}"
+            raise self._error("wrong-delimiter", f"the header is one column, {show(header[0])}", hint, line=line)
         check_names(header, self.describe(), line=line)
         return line, header
 
