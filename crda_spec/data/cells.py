@@ -37,6 +37,12 @@ _INTEGER = re.compile(rf"{_SPACE}[+-]?\d+{_SPACE}")
 _CODE = re.compile(rf"{_SPACE}[+-]?0\d+{_SPACE}")  # 007 is a code, not seven
 COMMA_NUMBER = re.compile(rf"{_SPACE}[+-]?\d+,\d+{_SPACE}")
 DATE = re.compile(r"\s*\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}.*)?\s*")  # or a date and a time, as ISO 8601 has them
+_TYPES: dict[CellKind, tuple[type, ...]] = {  # the first that fits: a bool is an Integral, too
+    "text": (str,),
+    "boolean": (bool, np.bool_),
+    "integer": (Integral,),
+    "number": (Real, Decimal),
+}
 _TRUTH_PAIRS = ({"true", "false"}, {"yes", "no"})
 _TRUTH = {"true": 1.0, "yes": 1.0, "1": 1.0, "false": 0.0, "no": 0.0, "0": 0.0}
 
@@ -148,9 +154,11 @@ def read_cells(series: pd.Series[Any], numbers: Array | None = None) -> Cells:
     import pandas as pd
 
     present = series.notna().to_numpy(dtype=bool)
+    shown = series.astype(object).to_numpy(dtype=object, copy=True)
+    shown[~present] = None
     dtype, types = series.dtype, pd.api.types
     if isinstance(dtype, pd.CategoricalDtype) or types.is_object_dtype(dtype) or types.is_string_dtype(dtype):
-        return _read_objects(series.astype(object).to_numpy(dtype=object), present)
+        return _read_objects(shown, present)
     kind: CellKind
     if types.is_bool_dtype(dtype):
         kind = "boolean"
@@ -161,11 +169,10 @@ def read_cells(series: pd.Series[Any], numbers: Array | None = None) -> Cells:
     else:
         raise UnsupportedCellsError(_plain_name(str(dtype)))
     values = series.to_numpy(dtype=np.float64, na_value=np.nan)
-    return Cells(kind=kind, numbers=values, shown=_shown(series.tolist(), present), present=present)
+    return Cells(kind=kind, numbers=values, shown=shown, present=present)
 
 
-def _read_objects(cells: ObjectArray, present: Mask) -> Cells:
-    shown = _shown(cells.tolist(), present)
+def _read_objects(shown: ObjectArray, present: Mask) -> Cells:
     kinds = {_kind_of(cell) for cell in shown[present]}
     truths = kinds == {"boolean"}  # among other cells, a truth is no number
     texts = present if kinds == {"text"} else np.array([isinstance(cell, str) for cell in shown], dtype=bool)
@@ -222,26 +229,15 @@ def _number(text: str) -> float:
 
 
 def _kind_of(cell: object) -> CellKind:
-    if isinstance(cell, str):
-        return "text"
-    if isinstance(cell, (bool, np.bool_)):
-        return "boolean"
-    if isinstance(cell, Integral):
-        return "integer"
-    if isinstance(cell, (Real, Decimal)):
-        return "number"
+    for kind, types in _TYPES.items():
+        if isinstance(cell, types):
+            return kind
     raise UnsupportedCellsError(_plain_name(type(cell).__name__))
 
 
 def _plain_name(name: str) -> str:
     """A type as a reader knows it: every kind of moment is a date."""
     return "dates" if re.match(r"date|time|period", name, re.IGNORECASE) else f"values of type {name}"
-
-
-def _shown(cells: Sequence[object], present: Mask) -> ObjectArray:
-    shown = np.empty(len(cells), dtype=object)
-    shown[:] = [cell if there else None for cell, there in zip(cells, present.tolist(), strict=True)]
-    return shown
 
 
 def _per_cell(cells: ObjectArray, function: Any) -> ObjectArray:  # noqa: ANN401 - a function of one cell
