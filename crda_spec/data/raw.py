@@ -58,9 +58,10 @@ class BaseSource(Strict):
         raise NotImplementedError
 
     def _error(
-        self, code: str, what: str, hint: str = "", *, path: str = "", line: int = 0, text: str = ""
+        self, code: str, what: str, hint: str = "", *, key: str = "", line: int = 0, text: str = ""
     ) -> DataError:
-        """What is wrong with the source, or at a line of its file. path: where the spec causes it."""
+        """What is wrong with the source, or at a line of its file. key: which of its keys causes it."""
+        path = f"dataset.source.{key}" if key else ""
         place = Place(file=self.describe(), line=line, col=1 if line else 0, text=text)
         return DataError(Complaint(code=code, path=path, place=place, what=what, hint=hint))
 

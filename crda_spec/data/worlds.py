@@ -108,10 +108,6 @@ class World:
         values = self.draw(rows, seed=seed).values
         return {name: values[name].copy() for name in self.columns()}
 
-    def parents(self) -> dict[str, tuple[str, ...]]:
-        """The direct causes of every variable, in the order in which its equation names them."""
-        return {equation.name: equation.parents for equation in self.equations}
-
     def edges(self) -> tuple[str, ...]:
         """The causal graph as arrows, e.g. `dose -> recovery`, for `causal.graph.edges`."""
         return tuple(f"{parent} -> {each.name}" for each in self.equations for parent in each.parents)

@@ -2,7 +2,7 @@
 
 On tables of some hundred rows with smooth outcomes it is often the best single model there is, and it needs no search.
 Our own, because the search for the scales is most of its cost: where scikit-learn's gradient fills n x n x p numbers,
-ours takes a few matrix products (`evidence.py`). And because of what it does with weights and with many rows.
+ours takes a few matrix products (`minus_log_evidence`). And because of what it does with weights and with many rows.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ class Benchmark(BaseSource):
                     hashes = f"its sha256 is {digest[:12]}…, not {table.sha256[:12]}…"
                     what = f"'{path}' is not the table of the paper: {hashes}"
                     hint = f"replace it by the original ({table.home}), or read your own version as kind: csv"
-                    raise self._error("benchmark-changed", what, hint, path="dataset.source.name")
+                    raise self._error("benchmark-changed", what, hint, key="name")
                 return replace(Csv(path=table.file).table(data), description=self.describe())
         looked = " or ".join(f"'{folder}'" for folder in benchmark_folders())
         where = f"put it into '{cache_folder()}', or into a folder of your own and name that in CRDA_DATA_DIR"

@@ -79,7 +79,7 @@ class Excel(FileSource):
         else:
             what = f"there is no sheet {show(self.sheet)}"
             hint = did_you_mean(self.sheet, titles, otherwise="sheets")
-        raise self._error("unknown-sheet", what, hint, path="dataset.source.sheet")
+        raise self._error("unknown-sheet", what, hint, key="sheet")
 
     def _names(self, cells: list[object]) -> tuple[str, ...]:
         if not cells:

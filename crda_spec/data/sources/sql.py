@@ -64,9 +64,7 @@ class Sql(BaseSource):
         """The cells as the database types them."""
         names, rows = self._run(base, fetch=True)
         if not rows:
-            raise self._error(
-                "no-rows", "the query returned no row", "check its WHERE clause", path="dataset.source.query"
-            )
+            raise self._error("no-rows", "the query returned no row", "check its WHERE clause", key="query")
         return table_of_rows(names, rows, description=self.describe())
 
     def _run(self, base: Path, *, fetch: bool) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
@@ -86,11 +84,8 @@ class Sql(BaseSource):
                 rows = [tuple(row) for row in result] if fetch else []
                 result.close()
         except sa.exc.SQLAlchemyError as error:
-            reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
-            what = f"the query failed: {reason}"
-            raise self._error(
-                "sql-error", what, "try it in the database's own shell", path="dataset.source.query"
-            ) from error
+            what = f"the query failed: {str(getattr(error, 'orig', None) or error).strip().splitlines()[0]}"
+            raise self._error("sql-error", what, "try it in the database's own shell", key="query") from error
         finally:
             engine.dispose()
         check_names(names, self.describe())
@@ -102,11 +97,9 @@ class Sql(BaseSource):
         writes = _WRITES.search(bare)
         if bare.startswith(_READS) and writes is None and ";" not in bare.rstrip("; \n\t"):
             return
-        what = "the query is not a single SELECT"
-        if writes is not None:
-            what += f": it says {writes.group().upper()}"
+        what = "the query is not a single SELECT" + (f": it says {writes.group().upper()}" if writes else "")
         hint = "a source only reads; put a column of such a name in double quotes"
-        raise self._error("not-a-select", what, hint, path="dataset.source.query")
+        raise self._error("not-a-select", what, hint, key="query")
 
     def _engine(self, base: Path) -> sa.Engine:
         import sqlalchemy as sa
@@ -123,17 +116,12 @@ class Sql(BaseSource):
         except (sa.exc.ArgumentError, sa.exc.NoSuchModuleError) as error:
             what = "this is no database URL that SQLAlchemy understands"
             hint = "write dialect://user:password@host/database, or sqlite:///file.db"
-            raise self._error("bad-url", what, hint, path="dataset.source.url") from error
+            raise self._error("bad-url", what, hint, key="url") from error
         except ModuleNotFoundError as error:
             what = f"the driver '{error.name}' is not installed"
-            raise self._error("missing-driver", what, f"pip install {error.name}", path="dataset.source.url") from error
+            raise self._error("missing-driver", what, f"pip install {error.name}", key="url") from error
 
 
 def _is_sqlite_file(url: sa.URL) -> bool:
-    database = url.database
-    return (
-        url.get_backend_name() == "sqlite"
-        and bool(database)
-        and database != ":memory:"
-        and not str(database).startswith("file:")
-    )
+    database = url.database or ":memory:"
+    return url.get_backend_name() == "sqlite" and database != ":memory:" and not database.startswith("file:")
