@@ -23,13 +23,9 @@ from crda_spec.data.sources.csv import MISSING
 from crda_spec.errors import Complaint, DataError, Place, did_you_mean, show
 
 _KINDS: dict[str, type[Csv | Parquet | Excel]] = {
-    ".parquet": Parquet,
-    ".pq": Parquet,
-    ".csv": Csv,
-    ".tsv": Csv,
-    ".txt": Csv,
-    ".xlsx": Excel,
-    ".xlsm": Excel,
+    **dict.fromkeys((".parquet", ".pq"), Parquet),
+    **dict.fromkeys((".csv", ".tsv", ".txt"), Csv),
+    **dict.fromkeys((".xlsx", ".xlsm"), Excel),
 }
 _CHUNK = 1 << 22  # bytes of a file, or of each column of one, that are read at a time
 

@@ -67,10 +67,10 @@ def read_moments(raw: RawTable, name: str) -> Moments | Complaint:
 
 def time_codes(written: Sequence[str]) -> IntArray:
     """(n,) numbers that grow with time, from moments in the spelling of `Moments.labels`; ValueError for any other."""
-    found = read_moments(RawTable(frame=pd.DataFrame({"time": list(written)}), sha256="", description=""), "time")
-    if not isinstance(found, Moments):
-        raise ValueError(found.what)  # noqa: TRY004 - the text is wrong, not its type
-    return found.codes
+    moments = read_moments(RawTable(frame=pd.DataFrame({"time": list(written)}), sha256="", description=""), "time")
+    if not isinstance(moments, Moments):
+        raise ValueError(moments.what)  # noqa: TRY004 - the text is wrong, not its type
+    return moments.codes
 
 
 def _from_numbers(raw: RawTable, name: str, cells: Cells, present: Mask) -> Moments | Complaint:
@@ -102,17 +102,17 @@ def _from_instants(
             known = np.isfinite(numbers.numbers[there])
             bad, what = (there[~known], "no number") if known.any() else (bad, "neither a number nor an ISO date")
         return _bad_rows(raw, name, what, bad, cells)
-    found = [one for one in instants if one is not None]
-    zoned = sum(one.zoned for one in found)
-    if 0 < zoned < len(found):
-        few = zoned <= len(found) - zoned
+    moments = [one for one in instants if one is not None]
+    zoned = sum(one.zoned for one in moments)
+    if 0 < zoned < len(moments):
+        few = zoned <= len(moments) - zoned
         what = f"written {'with a' if few else 'without a'} time zone, the others {'are not' if few else 'have one'}"
-        odd = there[[one.zoned == few for one in found]]
+        odd = there[[one.zoned == few for one in moments]]
         return _bad_rows(raw, name, what, odd, cells, hint="write a zone in all, or none")
     values: list[int | None] = [None] * len(cells)
-    for at, one in zip(there.tolist(), found, strict=True):
+    for at, one in zip(there.tolist(), moments, strict=True):
         values[at] = one.nanoseconds
-    days = not zoned and all(one.nanoseconds % (86400 * _SECOND) == 0 for one in found)
+    days = not zoned and all(one.nanoseconds % (86400 * _SECOND) == 0 for one in moments)
     return _ranked(values, lambda value: _spelling(int(value), zoned=bool(zoned), days=days))
 
 

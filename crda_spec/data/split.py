@@ -178,10 +178,10 @@ def _forbid_straddling(groups: IntArray | None, marked: Mask, names: Sequence[st
     torn = np.intersect1d(groups[marked], groups[~marked]).tolist()
     if not torn:
         return
-    shown = ", ".join(f"'{names[group]}'" if group < len(names) else str(group) for group in torn[:5])
+    listed = ", ".join(f"'{names[group]}'" if group < len(names) else str(group) for group in torn[:5])
     more = f" and {len(torn) - 5} more" if len(torn) > 5 else ""
     verb = "has" if len(torn) == 1 else "have"
-    what = f"{counted(len(torn), 'group')} {verb} both training and test rows: {shown}{more}"
+    what = f"{counted(len(torn), 'group')} {verb} both training and test rows: {listed}{more}"
     hint = "rows of one group must stay on one side: mark them alike, or use other groups"
     raise DataError(Complaint(code="torn-groups", path="dataset.split", what=what, hint=hint))
 

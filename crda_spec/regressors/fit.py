@@ -194,13 +194,13 @@ def _design(
     seen, real_weight = ~aside, relative(train.weights)
     watched_x, watched_y, watched_from, looks = train.x[held], train.y[held], held, 1
     if extra is not None and watches_synthetic(extra, held, watch):
-        made = extra.stems_from(aside)
+        stems = extra.stems_from(aside)
         # The teacher's word alone: a label with the noise of its source, which is trained on, would praise a model
         # that has learnt this noise by heart.
-        watched_x, watched_y, watched_from = extra.action.x[made], extra.prediction[made], extra.action.source[made]
+        watched_x, watched_y, watched_from = extra.action.x[stems], extra.prediction[stems], extra.action.source[stems]
         seen = np.ones(len(train), dtype=bool)
         # As often, counted in steps of training, as the plain arm looks, whose passes are that much shorter.
-        looks = max(1, round((len(train) + len(extra) - int(made.sum())) / (len(train) - len(held))))
+        looks = max(1, round((len(train) + len(extra) - int(stems.sum())) / (len(train) - len(held))))
     x, y, weight = train.x[seen], train.y[seen], None if real_weight is None else real_weight[seen]
     if extra is not None:
         usable = ~extra.stems_from(aside)

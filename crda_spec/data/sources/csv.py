@@ -132,7 +132,7 @@ class Csv(FileSource):
         if any("\0" in name for name in header):
             hint = "if it is text, set the source's encoding, e.g. 'utf-16-le'"
             raise self._error("not-text", "the header contains NUL characters", hint, line=line)
-        marks = [shown for mark, shown in _LIKELY_DELIMITERS.items() if mark in header[0] and mark != self.delimiter]
+        marks = [name for mark, name in _LIKELY_DELIMITERS.items() if mark in header[0] and mark != self.delimiter]
         if len(header) == 1 and marks:
             hint = f"if {marks[0]} separates the cells, set the source's delimiter: {marks[0]}"
             raise self._error("wrong-delimiter", f"the header is one column, {show(header[0])}", hint, line=line)
@@ -148,8 +148,8 @@ class Csv(FileSource):
         what = f"the header has {width} cells, but {listed}{more}"
         hint = f"put a cell that contains {show(self.delimiter)} in double quotes"
         first = wrong[0][0]
-        shown = next(row for number, row in enumerate(io.StringIO(text, newline=None), start=1) if number == first)
-        raise self._error("ragged-row", what, hint, line=first, text=shown)
+        written = next(row for number, row in enumerate(io.StringIO(text, newline=None), start=1) if number == first)
+        raise self._error("ragged-row", what, hint, line=first, text=written)
 
     def _translate_commas(self, columns: dict[str, list[str | None]], lines: Sequence[int]) -> None:
         """Turns decimal commas into points, in place.

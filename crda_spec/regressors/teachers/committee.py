@@ -90,12 +90,11 @@ def stacking_weights(train: Table, out_of_fold: Sequence[Array]) -> list[float]:
     Target and predictions are standardised by the target first, so that its level cannot decide. A kind whose
     predictions are not all finite has run away and gets no weight, as long as another has not.
     """
-    sane = [position for position, one in enumerate(out_of_fold) if np.isfinite(unseen_error(train, one))]
-    sane = sane or list(range(len(out_of_fold)))
-    weights = [0.0] * len(out_of_fold)
-    for position, weight in zip(sane, _solved(train, [out_of_fold[position] for position in sane]), strict=True):
-        weights[position] = weight
-    return weights
+    sane = np.isfinite([unseen_error(train, one) for one in out_of_fold])
+    sane = sane if sane.any() else ~sane
+    weights = np.zeros(len(out_of_fold))
+    weights[sane] = _solved(train, [one for one, keeps in zip(out_of_fold, sane, strict=True) if keeps])
+    return weights.tolist()
 
 
 def _solved(train: Table, predictions: Sequence[Array]) -> list[float]:
