@@ -22,15 +22,15 @@ def load_plugin(group: str, name: str, settings: Mapping[str, Any], *, noun: str
 
     noun: what it should be, in messages.  path: where the spec writes its name and settings.
     """
-    found = [point for point in entry_points(group=group) if point.name == name]
-    if not found:
+    offered = [point for point in entry_points(group=group) if point.name == name]
+    if not offered:
         hint = did_you_mean(name, plugin_names(group), otherwise="installed")
         what = f"no installed package offers the {noun} {show(name)}"
         raise refused(f"{path}.name", what, hint or f"no package offers one in the group {group}")
     try:
-        member = found[0].load()
+        member = offered[0].load()
     except (ImportError, AttributeError) as error:
-        what = f"the plugin {show(name)} cannot be loaded from {show(found[0].value)}: {error}"
+        what = f"the plugin {show(name)} cannot be loaded from {show(offered[0].value)}: {error}"
         raise refused(f"{path}.name", what, "reinstall the package that offers it") from error
     what, hint = f"the plugin {show(name)} refused its settings", "see the plugin's documentation"
     try:

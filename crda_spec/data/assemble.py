@@ -12,7 +12,7 @@ import pandas as pd
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from crda_spec.data.cells import Cells, Mask, ObjectArray, UnsupportedCellsError, label_of, quoted, read_cells
+from crda_spec.data.cells import Cells, ObjectArray, UnsupportedCellsError, at_rows, label_of, read_cells
 from crda_spec.data.contract import CheckedColumn, ColumnContract, row_number_complaints
 from crda_spec.data.dataset import Dataset
 from crda_spec.data.moments import NO_TIME, Moments, read_moments
@@ -54,7 +54,14 @@ def load(dataset: Dataset, base: Path, *, seed: int) -> tuple[Split, DataReport]
         split = split_by_tables(train.table, test.table, group_names=test.group_names)
         notes = (*report.notes, *(f"test rows: {note}" for note in test.report.notes))
         report = replace(report, test_source=test.report.source, test_sha256=test.report.sha256, notes=notes)
-    return replace(split, clock=train.clock), _with_time_note(split, report)
+    # A declared split may test on rows that are not later than all training rows. Nobody forbids it.
+    trained, tested = split.train.times, split.test.times
+    early = 0 if trained is None or tested is None else int(np.count_nonzero(tested <= trained.max()))
+    if early:
+        verb = "is" if early == 1 else "are"
+        note = f"{early} of {counted(len(split.test), 'test row')} {verb} not later than every training row"
+        report = replace(report, notes=(*report.notes, note))
+    return replace(split, clock=train.clock), report
 
 
 def _assemble_test(source: Source, dataset: Dataset, base: Path, train: Assembled, *, seed: int) -> Assembled:
@@ -65,17 +72,6 @@ def _assemble_test(source: Source, dataset: Dataset, base: Path, train: Assemble
         raise DataError(one.moved("dataset.source", "dataset.split.source") for one in error.complaints) from error
     # Nothing is ordered by the test rows' time, so a second source need not tell it.
     return assemble(raw, dataset.model_copy(update={"time": None}), seed=seed, like=train)
-
-
-def _with_time_note(split: Split, report: DataReport) -> DataReport:
-    """A note when a declared split tests on rows that are not later than all training rows. Nobody forbids it."""
-    train, test = split.train.times, split.test.times
-    early = 0 if train is None or test is None else int(np.count_nonzero(test <= train.max()))
-    if not early:
-        return report
-    verb = "is" if early == 1 else "are"
-    note = f"{early} of {counted(len(split.test), 'test row')} {verb} not later than every training row"
-    return replace(report, notes=(*report.notes, note))
 
 
 def assemble(raw: RawTable, dataset: Dataset, *, seed: int, like: Assembled | None = None) -> Assembled:
@@ -89,13 +85,16 @@ def assemble(raw: RawTable, dataset: Dataset, *, seed: int, like: Assembled | No
     work.check_columns()
     work.check_missing()
     work.stop_at_complaints()
-    keep = work.usable_rows()
-    dropped_missing = len(raw.frame) - len(keep)
-    keep, groups, group_names = work.settle_copies(keep)
-    dropped_copies = len(raw.frame) - dropped_missing - len(keep)
-    if dataset.sample is not None and like is None:
-        chosen = _sample(len(keep), dataset.sample, seed, work.notes)
-        keep, groups = keep[chosen], None if groups is None else groups[chosen]
+    usable = work.usable_rows()
+    keep, groups, group_names = work.settle_copies(usable)
+    dropped_copies = len(usable) - len(keep)
+    size = dataset.sample
+    if size is not None and like is None:
+        if size > len(keep):
+            work.notes.append(f"sample: {size} rows were asked for, all {len(keep)} usable ones are used")
+        if size < len(keep):
+            chosen = np.sort(stream(seed, "sample").choice(len(keep), size=size, replace=False))
+            keep, groups = keep[chosen], None if groups is None else groups[chosen]
     table = work.table(keep, groups)
     work.check_table(table)
     report = DataReport(
@@ -103,7 +102,7 @@ def assemble(raw: RawTable, dataset: Dataset, *, seed: int, like: Assembled | No
         sha256=raw.sha256,
         rows_read=len(raw.frame),
         rows_used=len(table),
-        dropped_missing=dropped_missing,
+        dropped_missing=len(raw.frame) - len(usable),
         dropped_duplicates=dropped_copies,
         missing_cells=sum(work.missing.values()),
         missing=work.missing,
@@ -116,16 +115,8 @@ def assemble(raw: RawTable, dataset: Dataset, *, seed: int, like: Assembled | No
         marks=None if work.marks is None else work.marks.plain()[keep],
         group_names=group_names,
         joined=work.joined,
-        clock=work.clock,
+        clock=None if work.times is None else Clock(column=str(dataset.time), moments=work.times.labels),
     )
-
-
-def _sample(rows: int, size: int, seed: int, notes: list[str]) -> IntArray:
-    if size >= rows:
-        if size > rows:
-            notes.append(f"sample: {size} rows were asked for, all {rows} usable ones are used")
-        return np.arange(rows)
-    return np.sort(stream(seed, "sample").choice(rows, size=size, replace=False))
 
 
 class _Work:
@@ -157,44 +148,38 @@ class _Work:
 
     def check_columns(self) -> None:
         """Reads every column in use, and every column that has a contract, and keeps what is wrong with it."""
-        declared = [name for name in self.dataset.columns if name not in (*self.features, self.dataset.target)]
-        for name in (*self.features, self.dataset.target, *declared):
+        dataset = self.dataset
+        declared = [name for name in dataset.columns if name not in (*self.features, dataset.target)]
+        for name in (*self.features, dataset.target, *declared):
             checked = self._check(name)
             self.complaints.extend(checked.complaints)
             if name not in declared:
                 self.checked[name] = checked
         if self.like is None:
             self.complaints += row_number_complaints(self.raw, [self.checked[name] for name in self.features])
-        target = self.checked[self.dataset.target]
+        target = self.checked[dataset.target]
         if not target.complaints and not target.column.is_numeric:
             what = f"the target '{target.column.name}' is a {target.column.type}, but only numbers can be predicted"
             self.complain("target-not-numeric", "dataset.target", what, "choose a numeric column")
-        if self.dataset.split_column is not None:
-            self.marks = self._plain_cells(self.dataset.split_column, "dataset.split.column")
-        if self.dataset.groups is not None:
-            self.groups = self._plain_cells(self.dataset.groups, "dataset.groups")
-        if self.dataset.weights is not None:
-            self.weights, wrong = read_weights(self.raw, self.dataset.weights)
+        self.marks = self._plain_cells(dataset.split_column, "dataset.split.column")
+        self.groups = self._plain_cells(dataset.groups, "dataset.groups")
+        if dataset.weights is not None:
+            self.weights, wrong = read_weights(self.raw, dataset.weights)
             self.complaints.extend(wrong)
-        if self.dataset.time is not None:
-            self._read_times(self.dataset.time)
+        if dataset.time is not None:
+            self._read_times(dataset.time)
 
     def _read_times(self, name: str) -> None:
         """The moment of each row. As a feature the column has to be of numbers: a label of a moment is no quantity."""
-        found = read_moments(self.raw, name)
-        if isinstance(found, Moments):
-            self.times = found
+        moments = read_moments(self.raw, name)
+        if isinstance(moments, Moments):
+            self.times = moments
         else:
-            self.complaints.append(found)
-        seen = self.checked.get(name)
-        if seen is not None and not seen.complaints and not seen.column.is_numeric:
-            what = f"the time column '{name}' is listed among the features, but is a {seen.column.type}"
+            self.complaints.append(moments)
+        feature = self.checked.get(name)
+        if feature is not None and not feature.complaints and not feature.column.is_numeric:
+            what = f"the time column '{name}' is listed among the features, but is a {feature.column.type}"
             self.complain("time-not-numeric", "dataset.features", what, "remove it from the list, or write numbers")
-
-    @property
-    def clock(self) -> Clock | None:
-        """The moments that times count in."""
-        return None if self.times is None else Clock(column=str(self.dataset.time), moments=self.times.labels)
 
     def _check(self, name: str) -> CheckedColumn:
         """A column under the contract of the training table, where there is one and has it, or of the spec."""
@@ -204,9 +189,9 @@ class _Work:
                     return CheckedColumn(self.raw, name, ColumnContract.of(column), training=True)
         return CheckedColumn(self.raw, name, self.dataset.columns.get(name, ColumnContract()))
 
-    def _plain_cells(self, name: str, path: str) -> Cells | None:
+    def _plain_cells(self, name: str | None, path: str) -> Cells | None:
         try:
-            return read_cells(self.raw.frame[name])
+            return None if name is None else read_cells(self.raw.frame[name])
         except UnsupportedCellsError as error:
             hint = "use numbers, booleans or text"
             self.complain("unsupported-type", path, f"column '{name}' holds {error}", hint)
@@ -215,31 +200,26 @@ class _Work:
     def check_missing(self) -> None:
         """Counts missing cells and complains where the rule does not cover them."""
         self.missing = {name: len(checked.missing) for name, checked in self.checked.items() if len(checked.missing)}
-        rule, target = self.dataset.missing.kind, self.dataset.target
+        rule, target, time = self.dataset.missing.kind, self.dataset.target, self.dataset.time
         if rule == "drop":
             return
-        for name, checked in self.checked.items():
-            if rule == "error":
-                hint = "repair the cells, or set dataset.missing to kind: drop or kind: impute"
-                self._complain_missing(name, checked.missing, hint)
-            elif name == target:
-                hint = "a target is never imputed: set dataset.missing to kind: drop"
-                self._complain_missing(name, checked.missing, hint)
-        others = ((self.dataset.split_column, self.marks), (self.dataset.groups, self.groups))
-        for column, cells in others:
-            if column is not None and cells is not None and column not in self.checked:
-                hint = "repair the cells, or set dataset.missing to kind: drop"
-                self._complain_missing(column, np.flatnonzero(~cells.present), hint)
-        if self.times is not None and self.dataset.time not in self.checked:
-            hint = "a time is never imputed: repair the cells, or set dataset.missing to kind: drop"
-            self._complain_missing(str(self.dataset.time), np.flatnonzero(self.times.codes == NO_TIME), hint)
-
-    def _complain_missing(self, name: str, positions: IntArray, hint: str) -> None:
-        if len(positions):
-            role = "target " if name == self.dataset.target else ""
-            count = counted(len(positions), "value")
-            what = f"{count} of {role}'{name}' {'is' if len(positions) == 1 else 'are'} missing"
-            self.complain("missing", "dataset.missing", f"{what}: {listed(self.raw, positions)}", hint)
+        repair = "repair the cells, or set dataset.missing to kind: drop"
+        if rule == "error":
+            gaps = [(name, checked.missing, f"{repair} or kind: impute") for name, checked in self.checked.items()]
+        else:
+            gaps = [
+                (target, self.checked[target].missing, "a target is never imputed: set dataset.missing to kind: drop")
+            ]
+        for name, cells in ((self.dataset.split_column, self.marks), (self.dataset.groups, self.groups)):
+            if name is not None and cells is not None and name not in self.checked:
+                gaps.append((name, np.flatnonzero(~cells.present), repair))
+        if self.times is not None and time not in self.checked:
+            gaps.append((str(time), np.flatnonzero(self.times.codes == NO_TIME), f"a time is never imputed: {repair}"))
+        for name, positions, hint in gaps:
+            if len(positions):
+                column = f"target '{name}'" if name == target else f"'{name}'"
+                what = at_rows(self.raw, positions, "value", column, "missing")
+                self.complain("missing", "dataset.missing", what, hint)
 
     def usable_rows(self) -> IntArray:
         """Positions of the rows that stay under the rule for missing values."""
@@ -260,39 +240,57 @@ class _Work:
     def settle_copies(self, keep: IntArray) -> tuple[IntArray, IntArray | None, tuple[str, ...]]:
         """The rows that stay under the rule for copies, their groups and the groups' names."""
         groups, names = self._groups(keep)
-        cells = self._matrix(keep)
-        before = np.empty((0, cells.shape[1])) if self.like is None else _used_cells(self.like.table)
-        first = find_copies(before, cells)
-        own = np.flatnonzero((first >= 0) & (first < np.arange(len(keep))))
-        foreign = np.flatnonzero(first == -2)
-        if self.dataset.duplicates.kind == "drop":
-            stay = np.setdiff1d(np.arange(len(keep)), np.concatenate([own, foreign]))
+        columns = [self.checked[name].values[keep] for name in (*self.features, self.dataset.target)]
+        if self.times is not None:  # the same values at another time are another observation, and no copy
+            columns.append(self.times.codes[keep].astype(np.float64))
+        before = np.empty((0, len(columns)))
+        if self.like is not None:
+            before = np.column_stack([self.like.table.x, self.like.table.y])
+        first = find_copies(before, np.column_stack(columns))
+        copies = np.flatnonzero((first >= 0) & (first < np.arange(len(keep))))
+        of_training = np.flatnonzero(first == -2)
+        rule = self.dataset.duplicates.kind
+        if rule == "drop":
+            stay = np.setdiff1d(np.arange(len(keep)), np.concatenate([copies, of_training]))
             if not len(stay):
                 what = f"no row is left: each of the {len(keep)} rows copies a row of the training table"
                 self.complain("no-rows", "dataset.duplicates", what)
                 self.stop_at_complaints()
             return keep[stay], None if groups is None else groups[stay], names
-        tolerated = self.dataset.duplicates.kind == "keep"
-        timed = self.times is not None
-        self.complaints += copy_complaints(
-            self.raw, keep, own if not tolerated else own[:0], first, foreign, timed=timed
-        )
+        if rule == "error" and len(copies):
+            self._complain_of_copies(keep, copies, first)
+        if len(of_training):
+            verb = "copies" if len(of_training) == 1 else "copy"
+            rows = listed(self.raw, keep[of_training])
+            what = f"{counted(len(of_training), 'test row')} {verb} a training row: {rows}"
+            hint = "a copy may not straddle the split: set dataset.duplicates to kind: drop"
+            self.complain("copies-straddle", "dataset.duplicates", what, hint)
         self.stop_at_complaints()
-        if groups is not None and len(own):
+        if not len(copies):
+            return keep, groups, names
+        if groups is not None:
             merged = merge_groups(groups, first)
             self.joined = dict(zip(groups.tolist(), merged.tolist(), strict=True))
             count = len(np.unique(groups)) - len(np.unique(merged))
             if count:
                 self.notes.append(f"copies bind groups together: {counted(count, 'group')} joined another")
             return keep, merged, names
-        if groups is None and len(own):
-            codes = copy_codes(first)
-            origins = keep[np.flatnonzero(first == np.arange(len(keep)))]
-            names = tuple(f"copies of row {origin + 1}" for origin in origins.tolist())
-            verb = "copies" if len(own) == 1 else "copy"
-            self.notes.append(f"{counted(len(own), 'row')} {verb} an earlier row; copies stay in one group")
-            return keep, codes, names
-        return keep, groups, names
+        origins = keep[np.flatnonzero(first == np.arange(len(keep)))]
+        verb = "copies" if len(copies) == 1 else "copy"
+        self.notes.append(f"{counted(len(copies), 'row')} {verb} an earlier row; copies stay in one group")
+        return keep, copy_codes(first), tuple(f"copies of row {origin + 1}" for origin in origins.tolist())
+
+    def _complain_of_copies(self, keep: IntArray, copies: IntArray, first: IntArray) -> None:
+        """keep: (n,) positions of the rows in their source.  copies: which of them copy an earlier one, `first`."""
+        verb = "copies" if len(copies) == 1 else "copy"
+        pairs = ", ".join(f"row {keep[row] + 1} copies row {keep[first[row]] + 1}" for row in copies[:5].tolist())
+        line = self.raw.line_of(int(keep[copies[0]]))
+        where = "" if line is None else f" (the first on line {line})"
+        more = f" and {len(copies) - 5} more" if len(copies) > 5 else ""
+        cells = "every feature and the target" if self.times is None else "every feature, the target and the time"
+        what = f"{counted(len(copies), 'row')} {verb} an earlier row in {cells}{where}: {pairs}{more}"
+        hint = "set dataset.duplicates to kind: keep or kind: drop"
+        self.complain("duplicates", "dataset.duplicates", what, hint)
 
     def _groups(self, keep: IntArray) -> tuple[IntArray | None, tuple[str, ...]]:
         """Group numbers by first appearance, those of the training table first, and the groups' names."""
@@ -303,13 +301,6 @@ class _Work:
         labels = self.groups.labels()[keep].tolist()
         codes = [numbers.setdefault(label_of(label), len(numbers)) for label in labels]
         return np.array([joined.get(code, code) for code in codes], dtype=np.int64), tuple(numbers)
-
-    def _matrix(self, keep: IntArray) -> Array:
-        names = (*self.features, self.dataset.target)
-        columns = [self.checked[name].values[keep] for name in names]
-        if self.times is not None:  # the same values at another time are another observation, and no copy
-            columns.append(self.times.codes[keep].astype(np.float64))
-        return np.column_stack(columns)
 
     def table(self, keep: IntArray, groups: IntArray | None) -> Table:
         """The rows at these positions."""
@@ -341,20 +332,17 @@ class _Work:
             what = f"the target '{target}' is constant: it is {value} in each of the {rows} rows used"
             self.complain("constant-target", "dataset.target", what, "choose a column that varies")
         self.stop_at_complaints()
-        for position, name in enumerate(table.names):
-            seen = np.unique(table.x[:, position][~np.isnan(table.x[:, position])])
-            if len(seen) < 2:
-                self.notes.append(f"feature '{name}' is constant in the rows used")
+        self.notes += [
+            f"feature '{name}' is constant in the rows used"
+            for name, values in zip(table.names, table.x.T, strict=True)
+            if len(np.unique(values[~np.isnan(values)])) < 2
+        ]
 
 
 def _spread(values: Array) -> float:
     """The standard deviation, of values whose squares may vanish."""
     size = float(np.abs(values).max())
     return float(np.std(values / size)) * size if size > 0 else 0.0
-
-
-def _used_cells(table: Table) -> Array:
-    return np.column_stack([table.x, table.y[:, None]])
 
 
 def feature_columns(raw: RawTable, dataset: Dataset, like: Table | None) -> tuple[str, ...]:
@@ -367,81 +355,62 @@ def feature_columns(raw: RawTable, dataset: Dataset, like: Table | None) -> tupl
     named = dataset.column_names()
     if like is not None and dataset.features is None:
         named += [("dataset.split.source", name) for name in like.names]
-    found = [
-        Complaint(
-            code="unknown-column",
-            path=path,
-            place=place,
-            what=f"there is no column '{name}'",
-            hint=did_you_mean(name, known, otherwise="columns"),
-        )
+    complaints = [
+        Complaint(code="unknown-column", path=path, place=place, what=f"there is no column '{name}'", hint=hint)
         for path, name in named
         if name not in known
+        for hint in [did_you_mean(name, known, otherwise="columns")]
     ]
-    found += [one.at(place) for one in dataset.complaints()]
+    complaints += [one.at(place) for one in dataset.complaints()]
     features = dataset.feature_names(known) if like is None else like.names
-    if not features and not found:
+    if not features and not complaints:
         what = f"no feature is left: the table has only {', '.join(repr(name) for name in known)}"
         hint = "it needs at least one more"
-        found.append(Complaint(code="no-features", path="dataset.features", place=place, what=what, hint=hint))
-    if found:
-        raise DataError(found)
+        complaints.append(Complaint(code="no-features", path="dataset.features", place=place, what=what, hint=hint))
+    if complaints:
+        raise DataError(complaints)
     return features
 
 
-def read_weights(raw: RawTable, name: str) -> tuple[Array, list[Complaint]]:
+def read_weights(raw: RawTable, name: str) -> tuple[Array, Iterator[Complaint]]:
     """(n,) the weights, and all that is wrong with them."""
-    place = Place(file=raw.description)
+
+    def complaint(what: str, hint: str) -> Complaint:
+        place = Place(file=raw.description)
+        return Complaint(code="bad-weights", path="dataset.weights", place=place, what=what, hint=hint)
+
     try:
         cells = read_cells(raw.frame[name], raw.numbers.get(name))
     except UnsupportedCellsError as error:
         what = f"column '{name}' holds {error}, but weights are numbers"
-        complaint = Complaint(
-            code="bad-weights", path="dataset.weights", place=place, what=what, hint="name a column of numbers"
-        )
-        return np.full(len(raw.frame), np.nan), [complaint]
-    found = [
-        Complaint(
-            code="bad-weights",
-            path="dataset.weights",
-            place=place,
-            what=f"{counted(len(bad), 'weight')} of '{name}' {'is' if len(bad) == 1 else 'are'} {what}: {rows}",
-            hint=hint,
-        )
-        for what, wrong, hint in _faults(cells)
-        if len(bad := np.flatnonzero(wrong))
-        for rows in [listed(raw, bad, None if what == "missing" else [quoted(cells.shown[at]) for at in bad[:5]])]
-    ]
-    return cells.numbers, found
-
-
-def weight_column(name: str) -> Column:
-    """The same rule as a contract, for rows that are read block by block."""
-    return Column(name=name, type="continuous", minimum=_SMALLEST_WEIGHT, maximum=_LARGEST_WEIGHT, inferred=False)
-
-
-def _faults(cells: Cells) -> list[tuple[str, Mask, str]]:
-    """What may be wrong with a weight, which ones it is wrong with, and what to do."""
+        return np.full(len(raw.frame), np.nan), iter([complaint(what, "name a column of numbers")])
     weight, present = cells.numbers, cells.present
     word = np.full(len(weight), cells.kind == "boolean") | np.isnan(weight)
     number = present & ~word
     finite = number & np.isfinite(weight)
-    return [
+    positive = "a weight is a positive number"
+    faults = (
         ("missing", ~present, "every row needs a weight: fill it in, or leave the row out of the data"),
         ("not numeric", present & word, "name a column of numbers, or repair the cells"),
         ("infinite", number & np.isinf(weight), "write a finite number"),
-        ("negative", finite & (weight < 0.0), "a weight is a positive number"),
-        (
-            "zero",
-            finite & (weight == 0.0),
-            "a weight is a positive number; a row that should not count is left out of the data",
-        ),
+        ("negative", finite & (weight < 0.0), positive),
+        ("zero", finite & (weight == 0.0), f"{positive}; a row that should not count is left out of the data"),
         (
             f"not between {_SMALLEST_WEIGHT:g} and {_LARGEST_WEIGHT:g}",
             finite & (weight > 0.0) & ((weight < _SMALLEST_WEIGHT) | (weight > _LARGEST_WEIGHT)),
             "only the proportions of weights count: write them in another unit",
         ),
-    ]
+    )
+    return weight, (
+        complaint(at_rows(raw, bad, "weight", f"'{name}'", what, None if what == "missing" else cells.shown), hint)
+        for what, wrong, hint in faults
+        if len(bad := np.flatnonzero(wrong))
+    )
+
+
+def weight_column(name: str) -> Column:
+    """The same rule as a contract, for rows that are read block by block."""
+    return Column(name=name, type="continuous", minimum=_SMALLEST_WEIGHT, maximum=_LARGEST_WEIGHT, inferred=False)
 
 
 def find_copies(before: Array, cells: Array) -> IntArray:
@@ -473,29 +442,3 @@ def merge_groups(groups: IntArray, first: IntArray) -> IntArray:
     smallest = np.full(part.max() + 1, size, dtype=np.int64)
     np.minimum.at(smallest, part, np.arange(size))
     return smallest[part][groups]
-
-
-def copy_complaints(
-    raw: RawTable, keep: IntArray, own: IntArray, first: IntArray, foreign: IntArray, *, timed: bool
-) -> Iterator[Complaint]:
-    """Copies that may not be there.
-
-    keep: (n,) positions of the rows in their source.  own, foreign: which of these rows copy an earlier one of them,
-    or a training row.  first: (n,) the row that each copies.  timed: copies agree in their time as well.
-    """
-    path, place = "dataset.duplicates", Place(file=raw.description)
-    if len(own):
-        verb = "copies" if len(own) == 1 else "copy"
-        pairs = ", ".join(f"row {keep[row] + 1} copies row {keep[first[row]] + 1}" for row in own[:5].tolist())
-        line = raw.line_of(int(keep[own[0]]))
-        where = "" if line is None else f" (the first on line {line})"
-        more = f" and {len(own) - 5} more" if len(own) > 5 else ""
-        cells = "every feature, the target and the time" if timed else "every feature and the target"
-        what = f"{counted(len(own), 'row')} {verb} an earlier row in {cells}{where}: {pairs}{more}"
-        hint = "set dataset.duplicates to kind: keep or kind: drop"
-        yield Complaint(code="duplicates", path=path, place=place, what=what, hint=hint)
-    if len(foreign):
-        verb = "copies" if len(foreign) == 1 else "copy"
-        what = f"{counted(len(foreign), 'test row')} {verb} a training row: {listed(raw, keep[foreign])}"
-        hint = "a copy may not straddle the split: set dataset.duplicates to kind: drop"
-        yield Complaint(code="copies-straddle", path=path, place=place, what=what, hint=hint)

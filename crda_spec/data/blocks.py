@@ -9,7 +9,7 @@ contract or is an error that names its row. Every block has exactly as many rows
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,19 +17,15 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from crda_spec.data.cells import label_of
-from crda_spec.data.raw import read_bytes, require_file
+from crda_spec.data.raw import read_bytes, reason_of, require_file
 from crda_spec.data.sources import Csv, Excel, Parquet, Source
 from crda_spec.data.sources.csv import MISSING
 from crda_spec.errors import Complaint, DataError, Place, did_you_mean, show
 
 _KINDS: dict[str, type[Csv | Parquet | Excel]] = {
-    ".parquet": Parquet,
-    ".pq": Parquet,
-    ".csv": Csv,
-    ".tsv": Csv,
-    ".txt": Csv,
-    ".xlsx": Excel,
-    ".xlsm": Excel,
+    **dict.fromkeys((".parquet", ".pq"), Parquet),
+    **dict.fromkeys((".csv", ".tsv", ".txt"), Csv),
+    **dict.fromkeys((".xlsx", ".xlsm"), Excel),
 }
 _CHUNK = 1 << 22  # bytes of a file, or of each column of one, that are read at a time
 
@@ -53,7 +49,7 @@ class RowFile:
         """The rows in order, `size` at a time, only these columns."""
         waiting: list[pa.RecordBatch] = []
         count = 0
-        for batch in self._batches(list(names), size):
+        for batch in self.batches(list(names), size):
             rest = batch
             while count + rest.num_rows >= size:
                 take = size - count
@@ -65,7 +61,8 @@ class RowFile:
         if count:
             yield pa.Table.from_batches(waiting)
 
-    def _batches(self, names: list[str], size: int) -> Iterator[pa.RecordBatch]:
+    def batches(self, names: list[str], size: int) -> Iterator[pa.RecordBatch]:
+        """The rows in order, in whatever pieces the file gives; at most `size` at a time where it can be told."""
         if self.sheet is not None:
             yield from self.sheet.select(names).to_batches(max_chunksize=size)
             return
@@ -77,7 +74,9 @@ class RowFile:
                 with pq.ParquetFile(self.path, pre_buffer=False, buffer_size=_CHUNK) as file:
                     yield from file.iter_batches(batch_size=size, columns=names, use_threads=False)
         except (pa.ArrowException, OSError, UnicodeError) as error:
-            raise _unreadable(self.path, error) from error
+            what, hint = f"the rows cannot be read: {reason_of(error)}", "check the file, or write it again"
+            place = Place(file=self.path.name)
+            raise DataError(Complaint(code="unreadable-rows", place=place, what=what, hint=hint)) from error
 
 
 def open_rows(path: Path, *, like: Source | None = None) -> RowFile:
@@ -93,21 +92,19 @@ def open_rows(path: Path, *, like: Source | None = None) -> RowFile:
     source = like.model_copy(update={"path": path.name}) if isinstance(like, kind) else kind(path=path.name)
     if isinstance(source, Excel):
         names, cells = source.cells(read_bytes(path))
-        return RowFile(path=path, source=source, names=names, rows=len(cells), sheet=_text_table(names, cells))
-    names = source.header(path.parent)
+        # Every cell as text, which keeps columns of mixed cells; what it means is the contract's business.
+        texts = ([_text(row[at]) for row in cells] for at in range(len(names)))
+        sheet = pa.table([pa.array(column, pa.string()) for column in texts], names=list(names))
+        return RowFile(path=path, source=source, names=names, rows=len(cells), sheet=sheet)
+    file = RowFile(path=path, source=source, names=source.header(path.parent), rows=0)
     if isinstance(source, Csv):
-        rows = _text_rows(path, source, names)
+        rows = sum(batch.num_rows for batch in file.batches([file.names[0]], _CHUNK))
     else:
-        with pq.ParquetFile(path) as file:
-            rows = int(file.metadata.num_rows)
+        with pq.ParquetFile(path) as table:
+            rows = int(table.metadata.num_rows)
     if rows == 0:
         raise DataError(Complaint(code="no-rows", place=Place(file=path.name), what="the file has columns but no row"))
-    return RowFile(path=path, source=source, names=names, rows=rows)
-
-
-def _text_table(names: Sequence[str], rows: Sequence[Sequence[object]]) -> pa.Table:
-    """Every cell as text, which keeps columns of mixed cells; what it means is the contract's business."""
-    return pa.table({name: pa.array([_text(row[at]) for row in rows], pa.string()) for at, name in enumerate(names)})
+    return replace(file, rows=rows)
 
 
 def _text(cell: object) -> str | None:
@@ -117,28 +114,17 @@ def _text(cell: object) -> str | None:
 
 def missing_columns(file: RowFile, wanted: Sequence[str]) -> list[Complaint]:
     """One complaint for each column that the file lacks."""
+    place = Place(file=file.path.name)
     return [
-        Complaint(
-            code="unknown-column",
-            place=Place(file=file.path.name),
-            what=f"there is no column {show(name)}",
-            hint=did_you_mean(name, file.names, otherwise="its columns are", taken=wanted),
-        )
+        Complaint(code="unknown-column", place=place, what=f"there is no column {show(name)}", hint=hint)
         for name in wanted
         if name not in file.names
+        for hint in [did_you_mean(name, file.names, otherwise="its columns are", taken=wanted)]
     ]
-
-
-def _text_rows(path: Path, source: Csv, names: Sequence[str]) -> int:
-    try:
-        return sum(batch.num_rows for batch in _text_batches(path, source, names, [names[0]]))
-    except (pa.ArrowException, OSError, UnicodeError) as error:
-        raise _unreadable(path, error) from error
 
 
 def _text_batches(path: Path, source: Csv, header: Sequence[str], names: list[str]) -> Iterator[pa.RecordBatch]:
     """Every cell as text: what it means is the contract's business."""
-    text = pa.string()
     reader = pa_csv.open_csv(
         path,
         read_options=pa_csv.ReadOptions(
@@ -150,7 +136,7 @@ def _text_batches(path: Path, source: Csv, header: Sequence[str], names: list[st
         ),
         parse_options=pa_csv.ParseOptions(delimiter=source.delimiter, newlines_in_values=True),
         convert_options=pa_csv.ConvertOptions(
-            column_types=dict.fromkeys(header, text),
+            column_types=dict.fromkeys(header, pa.string()),
             null_values=sorted(MISSING),
             strings_can_be_null=True,
             quoted_strings_can_be_null=True,
@@ -159,14 +145,3 @@ def _text_batches(path: Path, source: Csv, header: Sequence[str], names: list[st
     )
     with reader:
         yield from reader
-
-
-def _unreadable(path: Path, error: Exception) -> DataError:
-    reason = str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else type(error).__name__
-    complaint = Complaint(
-        code="unreadable-rows",
-        place=Place(file=path.name),
-        what=f"the rows cannot be read: {reason}",
-        hint="check the file, or write it again",
-    )
-    return DataError(complaint)

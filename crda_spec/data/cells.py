@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from crda_spec.data.raw import RawTable, counted, listed
 from crda_spec.errors import Complaint, DataError, Place, show
 from crda_spec.records import Array, Column, IntArray
 
@@ -34,8 +35,14 @@ _SPACE = r"[^\S\x1c-\x1f]*"  # what float() passes over: not the four separators
 _NUMBER = re.compile(rf"{_SPACE}[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|inf(?:inity)?){_SPACE}", re.IGNORECASE)
 _INTEGER = re.compile(rf"{_SPACE}[+-]?\d+{_SPACE}")
 _CODE = re.compile(rf"{_SPACE}[+-]?0\d+{_SPACE}")  # 007 is a code, not seven
-_COMMA_NUMBER = re.compile(rf"{_SPACE}[+-]?\d+,\d+{_SPACE}")
-_DATE = re.compile(r"\s*\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}.*)?\s*")
+COMMA_NUMBER = re.compile(rf"{_SPACE}[+-]?\d+,\d+{_SPACE}")
+DATE = re.compile(r"\s*\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}.*)?\s*")  # or a date and a time, as ISO 8601 has them
+_TYPES: dict[CellKind, tuple[type, ...]] = {  # the first that fits: a bool is an Integral, too
+    "text": (str,),
+    "boolean": (bool, np.bool_),
+    "integer": (Integral,),
+    "number": (Real, Decimal),
+}
 _TRUTH_PAIRS = ({"true", "false"}, {"yes", "no"})
 _TRUTH = {"true": 1.0, "yes": 1.0, "1": 1.0, "false": 0.0, "no": 0.0, "0": 0.0}
 
@@ -70,21 +77,16 @@ class Cells:
 
         Numbers get one spelling whatever the source (3, 3.0 and "3.0" are all "3"); text stays as it is written.
         """
-        if self.kind == "boolean":
-            return _per_cell(self.shown, lambda cell: label_of(bool(cell)))
-        if self.kind == "integer":
-            return _per_cell(self.shown, lambda cell: label_of(int(cell)))
-        if self.kind == "number":
-            return _per_cell(self.shown, lambda cell: label_of(float(cell)))
+        if self.kind != "text":
+            of_kind = {"boolean": bool, "integer": int, "number": float}[self.kind]
+            return _per_cell(self.shown, lambda cell: label_of(of_kind(cell)))
         texts = _per_cell(self.shown, label_of)
         distinct = {text.casefold() for text in texts[self.present]}
         return _per_cell(texts, str.casefold) if distinct <= _TRUTH_PAIRS[0] else texts
 
     def plain(self) -> ObjectArray:
         """Each cell as a plain value, None where it is missing: a number also where the source holds its text."""
-        if self.kind in ("integer", "number"):
-            return _per_cell(self.shown, float)
-        return self.shown
+        return _per_cell(self.shown, float) if self.kind in ("integer", "number") else self.shown
 
     def truths(self) -> Array:
         """1 for true, yes and 1; 0 for false, no and 0; NaN for anything else."""
@@ -100,17 +102,9 @@ class Cells:
         """Positions of cells that hold something else than a number."""
         return np.flatnonzero(self.present & np.isnan(self.numbers))
 
-    def decimal_commas(self) -> IntArray:
-        """Positions of text that would be a number if a comma were the decimal mark."""
-        return self._matching(_COMMA_NUMBER)
-
-    def dates(self) -> IntArray:
-        """Positions of text that is a date, or a date and a time, as ISO 8601 writes them."""
-        return self._matching(_DATE)
-
-    def _matching(self, pattern: re.Pattern[str]) -> IntArray:
-        hits = [isinstance(cell, str) and pattern.fullmatch(cell) is not None for cell in self.shown]
-        return np.flatnonzero(hits)
+    def matching(self, pattern: re.Pattern[str]) -> IntArray:
+        """Positions of text that is written like this."""
+        return np.flatnonzero([isinstance(cell, str) and pattern.fullmatch(cell) is not None for cell in self.shown])
 
 
 def label_of(value: object) -> str:
@@ -139,6 +133,15 @@ def quoted(cell: object) -> str:
     return cell.strip() if isinstance(cell, str) and _NUMBER.fullmatch(cell) else show(cell)
 
 
+def at_rows(
+    raw: RawTable, positions: IntArray, noun: str, column: str, what: str, shown: ObjectArray | None = None
+) -> str:
+    """`2 values of 'x' are too large: row 1 (line 2): 1e200, row 5: 1e300`. shown: (n,) the column's cells."""
+    values = None if shown is None else [quoted(cell) for cell in shown[positions[:5]]]
+    verb = "is" if len(positions) == 1 else "are"
+    return f"{counted(len(positions), noun)} of {column} {verb} {what}: {listed(raw, positions, values)}"
+
+
 def read_cells(series: pd.Series[Any], numbers: Array | None = None) -> Cells:
     """The cells of a column, or UnsupportedCellsError for dates, bytes, lists and the like.
 
@@ -151,49 +154,39 @@ def read_cells(series: pd.Series[Any], numbers: Array | None = None) -> Cells:
     import pandas as pd
 
     present = series.notna().to_numpy(dtype=bool)
-    kind = series.dtype
-    if (
-        isinstance(kind, pd.CategoricalDtype)
-        or pd.api.types.is_object_dtype(kind)
-        or pd.api.types.is_string_dtype(kind)
-    ):
-        return _read_objects(series.astype(object).to_numpy(dtype=object), present)
-    found: CellKind
-    if pd.api.types.is_bool_dtype(kind):
-        found = "boolean"
-    elif pd.api.types.is_integer_dtype(kind):
-        found = "integer"
-    elif pd.api.types.is_float_dtype(kind):
-        found = "number"
+    shown = series.astype(object).to_numpy(dtype=object, copy=True)
+    shown[~present] = None
+    dtype, types = series.dtype, pd.api.types
+    if isinstance(dtype, pd.CategoricalDtype) or types.is_object_dtype(dtype) or types.is_string_dtype(dtype):
+        return _read_objects(shown, present)
+    kind: CellKind
+    if types.is_bool_dtype(dtype):
+        kind = "boolean"
+    elif types.is_integer_dtype(dtype):
+        kind = "integer"
+    elif types.is_float_dtype(dtype):
+        kind = "number"
     else:
-        raise UnsupportedCellsError(_plain_name(str(kind)))
+        raise UnsupportedCellsError(_plain_name(str(dtype)))
     values = series.to_numpy(dtype=np.float64, na_value=np.nan)
-    return Cells(kind=found, numbers=values, shown=_shown(series.tolist(), present), present=present)
+    return Cells(kind=kind, numbers=values, shown=shown, present=present)
 
 
-def _read_objects(cells: ObjectArray, present: Mask) -> Cells:
-    shown = _shown(cells.tolist(), present)
+def _read_objects(shown: ObjectArray, present: Mask) -> Cells:
     kinds = {_kind_of(cell) for cell in shown[present]}
-    if not kinds:
-        return Cells(kind="number", numbers=np.full(len(shown), np.nan), shown=shown, present=present)
-    if kinds == {"text"}:
-        return _read_text(shown, present)
-    if len(kinds) == 1 or kinds == {"integer", "number"}:
-        values = np.array([np.nan if cell is None else float(cell) for cell in shown], dtype=np.float64)
-        only: CellKind = "number" if len(kinds) > 1 else kinds.pop()
-        return Cells(kind=only, numbers=values, shown=shown, present=present)
-    numeric = [np.nan if cell is None or isinstance(cell, (str, bool)) else float(cell) for cell in shown]
-    parsed = np.array(numeric, dtype=np.float64)
-    texts = np.array([isinstance(cell, str) for cell in shown], dtype=bool)
-    parsed[texts] = _parse([str(cell) for cell in shown[texts]])
-    return Cells(kind="text", numbers=parsed, shown=shown, present=present)
-
-
-def _read_text(shown: ObjectArray, present: Mask) -> Cells:
-    texts: list[str] = shown[present].tolist()
+    truths = kinds == {"boolean"}  # among other cells, a truth is no number
+    texts = present if kinds == {"text"} else np.array([isinstance(cell, str) for cell in shown], dtype=bool)
+    typed = present & ~texts
     values = np.full(len(shown), np.nan)
-    values[present] = _parse(texts)
-    kind: CellKind = "text" if np.isnan(values[present]).any() else _kind_of_numbers(texts)
+    values[texts] = _parse(shown[texts].tolist())
+    values[typed] = [np.nan if isinstance(cell, bool) and not truths else float(cell) for cell in shown[typed]]
+    kind: CellKind = "text"
+    if kinds <= {"integer", "number"}:
+        kind = "integer" if kinds == {"integer"} else "number"
+    elif truths:
+        kind = "boolean"
+    elif kinds == {"text"} and not np.isnan(values[present]).any():
+        kind = _kind_of_numbers(shown[present].tolist())
     return Cells(kind=kind, numbers=values, shown=shown, present=present)
 
 
@@ -236,26 +229,15 @@ def _number(text: str) -> float:
 
 
 def _kind_of(cell: object) -> CellKind:
-    if isinstance(cell, str):
-        return "text"
-    if isinstance(cell, (bool, np.bool_)):
-        return "boolean"
-    if isinstance(cell, Integral):
-        return "integer"
-    if isinstance(cell, (Real, Decimal)):
-        return "number"
+    for kind, types in _TYPES.items():
+        if isinstance(cell, types):
+            return kind
     raise UnsupportedCellsError(_plain_name(type(cell).__name__))
 
 
 def _plain_name(name: str) -> str:
     """A type as a reader knows it: every kind of moment is a date."""
     return "dates" if re.match(r"date|time|period", name, re.IGNORECASE) else f"values of type {name}"
-
-
-def _shown(cells: Sequence[object], present: Mask) -> ObjectArray:
-    shown = np.empty(len(cells), dtype=object)
-    shown[:] = [cell if there else None for cell, there in zip(cells, present.tolist(), strict=True)]
-    return shown
 
 
 def _per_cell(cells: ObjectArray, function: Any) -> ObjectArray:  # noqa: ANN401 - a function of one cell
@@ -307,7 +289,13 @@ def block_numbers(block: pa.Table, columns: Sequence[Column], where: BlockPlace)
         values, faults = _block_column(cells, column, decimal=where.decimal)
         for what, bad in faults:
             if bad.any():
-                complaints.append(_complaint(column, what, np.flatnonzero(bad), cells, where))
+                first, count = int(bad.argmax()), int(bad.sum())
+                verb, more = ("is", "") if count == 1 else ("are", f" and {count - 1} more among the rows read with it")
+                row = f"row {where.first + first + 1}: {quoted(cells[first].as_py())}"
+                message = f"{counted(count, 'value')} of '{column.name}' {verb} {what}: {row}{more}"
+                hint = "repair the cells: the run's contract holds for the new rows too"
+                place = Place(file=where.file)
+                complaints.append(Complaint(code="broken-contract", place=place, what=message, hint=hint))
                 break
         read[:, at] = values
     if complaints:
@@ -320,7 +308,10 @@ def _block_column(cells: pa.Array, column: Column, *, decimal: str) -> tuple[Arr
     present = ~np.asarray(cells.is_null(nan_is_null=True))
     if column.type == "category":
         codes = {label: float(code) for code, label in enumerate(column.labels or ())}
-        values = _per_distinct(cells, lambda cell: _code(label_of(cell), codes))
+        # A run's own reader folds True and TRUE where a category has no other label; here its labels tell.
+        values = _per_distinct(
+            cells, lambda cell: codes.get(label := label_of(cell), codes.get(fold_truth(label), np.nan))
+        )
         return values, [("not a label that the run has seen", present & np.isnan(values))]
     if column.type == "boolean":
         values = _per_distinct(cells, _truth)
@@ -333,11 +324,6 @@ def _block_column(cells: pa.Array, column: Column, *, decimal: str) -> tuple[Arr
     if column.allowed is not None:
         broken.append(("not among the allowed values", present & ~np.isin(values, column.allowed)))
     return values, broken
-
-
-def _code(label: str, codes: dict[str, float]) -> float:
-    """A run's own reader folds True and TRUE where a category has no other label; here its labels tell."""
-    return codes.get(label, codes.get(fold_truth(label), np.nan))
 
 
 def _block_values(cells: pa.Array, *, decimal: str) -> Array:
@@ -370,13 +356,3 @@ def _per_distinct(cells: pa.Array, function: Callable[[object], float]) -> Array
     indices = encoded.indices.fill_null(len(known)).to_numpy(zero_copy_only=False).astype(np.int64)
     values: Array = np.array([*known, np.nan], dtype=np.float64)[indices]
     return values
-
-
-def _complaint(column: Column, what: str, positions: IntArray, cells: pa.Array, where: BlockPlace) -> Complaint:
-    first, count = int(positions[0]), len(positions)
-    values = "1 value" if count == 1 else f"{count} values"
-    row = f"row {where.first + first + 1}: {quoted(cells[first].as_py())}"
-    more = f" and {count - 1} more among the rows read with it" if count > 1 else ""
-    told = f"{values} of '{column.name}' {'is' if count == 1 else 'are'} {what}: {row}{more}"
-    hint = "repair the cells: the run's contract holds for the new rows too"
-    return Complaint(code="broken-contract", place=Place(file=where.file), what=told, hint=hint)

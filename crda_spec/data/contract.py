@@ -9,15 +9,17 @@ import numpy as np
 from pydantic import Field
 
 from crda_spec.data.cells import (
+    COMMA_NUMBER,
+    DATE,
     Cells,
     ObjectArray,
     UnsupportedCellsError,
+    at_rows,
     label_of,
     number_faults,
-    quoted,
     read_cells,
 )
-from crda_spec.data.raw import RawTable, counted, listed
+from crda_spec.data.raw import RawTable
 from crda_spec.errors import Complaint, Place, did_you_mean, inconsistent, repeated, show
 from crda_spec.records import Array, Column, ColumnType, IntArray
 from crda_spec.strict import Finite, Strict
@@ -89,9 +91,8 @@ class CheckedColumn:
         self.raw, self.name, self.contract, self.training = raw, name, contract, training
         self.complaints: list[Complaint] = []
         self.missing: IntArray = np.array([], dtype=np.int64)  # positions
-        self.values: Array = np.full(
-            len(raw.frame), np.nan
-        )  # (n,) NaN where missing, or where the column is unreadable
+        # (n,) NaN where missing, or where the column is unreadable
+        self.values: Array = np.full(len(raw.frame), np.nan)
         self.column = self._column(contract.declared_type or "continuous", None)
         cells = self._cells()
         kind = None if cells is None else contract.declared_type or self._infer(cells)
@@ -101,10 +102,8 @@ class CheckedColumn:
         labels: tuple[str, ...] | None = None
         if kind == "category":
             self.values, labels = self._category(cells)
-        elif kind == "boolean":
-            self.values = self._boolean(cells)
         else:
-            self.values = self._number(cells, kind)
+            self.values = self._boolean(cells) if kind == "boolean" else self._number(cells, kind)
         self.column = self._column(kind, labels)
 
     def _cells(self) -> Cells | None:
@@ -143,9 +142,7 @@ class CheckedColumn:
     def _complain_of(self, code: str, what: str, bad: IntArray, shown: ObjectArray, hint: str = _REPAIR) -> None:
         """One complaint for all rows at `bad`, if there are any: `2 values of 'x' are <what>: row 1: ...`."""
         if len(bad):
-            count, verb = counted(len(bad), "value"), "is" if len(bad) == 1 else "are"
-            rows = listed(self.raw, bad, [quoted(cell) for cell in shown[bad[:5]]])
-            self._complain(code, f"{count} of '{self.name}' {verb} {what}: {rows}", hint)
+            self._complain(code, at_rows(self.raw, bad, "value", f"'{self.name}'", what, shown), hint)
 
     def _infer(self, cells: Cells) -> ColumnType | None:
         """The type that the cells show, or None after a complaint that they show none."""
@@ -153,12 +150,12 @@ class CheckedColumn:
             return "boolean"
         if cells.kind != "text":
             return "integer" if cells.kind == "integer" else "continuous"
-        present, bad, commas = int(cells.present.sum()), cells.not_numbers(), cells.decimal_commas()
+        present, bad, commas = int(cells.present.sum()), cells.not_numbers(), cells.matching(COMMA_NUMBER)
         if 2 * len(commas) >= present:
             hint = "set the source's decimal: ',' or declare the column's type"
             self._complain_of("decimal-comma", "written with a decimal comma", commas, cells.shown, hint)
             return None
-        if 2 * len(cells.dates()) >= present:
+        if 2 * len(cells.matching(DATE)) >= present:
             hint = "turn it into numbers, leave it out of dataset.features, or declare its type: category"
             self._complain("unsupported-type", f"column '{self.name}' holds dates", hint)
             return None
@@ -174,8 +171,9 @@ class CheckedColumn:
             self._complain("not-a-number", f"column '{self.name}' holds booleans, not numbers", "declare type: boolean")
             return cells.numbers
         bad = cells.not_numbers()
-        self._complain_of("not-a-number", f"not {_numbers(kind, len(bad))}", bad, cells.shown)
         whole, contract = kind == "integer", self.contract
+        noun = "whole number" if whole else "number"
+        self._complain_of("not-a-number", f"not a {noun}" if len(bad) == 1 else f"not {noun}s", bad, cells.shown)
         inexact = cells.inexact() if whole or cells.kind == "integer" else None
         for code, what, hint, broken in number_faults(
             cells.numbers, whole=whole, inexact=inexact, low=contract.min, high=contract.max
@@ -212,27 +210,21 @@ class CheckedColumn:
         distinct = sorted(set(labels[cells.present].tolist()))
         if self.contract.values is None:
             known = tuple(distinct)
-            if self.contract.type is None:
-                self._identifier(distinct, len(labels))
+            limit = max(50, len(labels) / 2)
+            if self.contract.type is None and len(distinct) > limit:
+                count = f"{len(distinct)} labels in {len(labels)} rows, more than {limit:g}"
+                hint = "leave it out of dataset.features, or declare its type: category"
+                self._complain("identifier", f"column '{self.name}' looks like an identifier: {count}", hint)
         else:
             known = tuple(dict.fromkeys(label_of(value) for value in self.contract.values))
-        codes = _codes(labels, known)
+        code = {label: float(position) for position, label in enumerate(known)}
+        codes = np.array([code.get(label, np.nan) for label in labels.tolist()], dtype=np.float64)
         unknown = np.flatnonzero(cells.present & np.isnan(codes))
         if len(unknown):
             where = "labels of the training table" if self.training else "allowed values"
             hint = did_you_mean(str(labels[unknown[0]]), known, otherwise="known")
             self._complain_of("unknown-label", f"not among the {where}", unknown, labels, hint)
         return codes, known
-
-    def _identifier(self, distinct: list[str], rows: int) -> None:
-        limit = max(50, rows / 2)
-        if len(distinct) > limit:
-            what = (
-                f"column '{self.name}' looks like an identifier: {len(distinct)} labels in {rows} rows, "
-                f"more than {limit:g}"
-            )
-            hint = "leave it out of dataset.features, or declare its type: category"
-            self._complain("identifier", what, hint)
 
 
 def row_number_complaints(raw: RawTable, features: Sequence[CheckedColumn]) -> Iterator[Complaint]:
@@ -247,14 +239,3 @@ def row_number_complaints(raw: RawTable, features: Sequence[CheckedColumn]) -> I
             hint = "leave it out of dataset.features, or declare its type: integer"
             place = Place(file=raw.description)
             yield Complaint(code="identifier", path=f"dataset.columns.{name}", place=place, what=what, hint=hint)
-
-
-def _codes(labels: ObjectArray, known: tuple[str, ...]) -> Array:
-    """The position of each label among the known ones, NaN where it is missing or unknown."""
-    code = {label: float(position) for position, label in enumerate(known)}
-    return np.array([code.get(label, np.nan) for label in labels.tolist()], dtype=np.float64)
-
-
-def _numbers(kind: ColumnType, count: int) -> str:
-    noun = "whole number" if kind == "integer" else "number"
-    return f"a {noun}" if count == 1 else f"{noun}s"

@@ -116,12 +116,7 @@ class Dataset(Strict):
 
     def column_names(self) -> list[tuple[str, str]]:
         """Every name that should be a column, after the path at which it stands in the spec."""
-        roles = {
-            "groups": self.groups,
-            "weights": self.weights,
-            "time": self.time,
-            "split.column": self.split_column,
-        }
+        roles = {"groups": self.groups, "weights": self.weights, "time": self.time, "split.column": self.split_column}
         return [
             ("dataset.target", self.target),
             *((f"dataset.features.{position}", name) for position, name in enumerate(self.features or ())),
@@ -137,51 +132,35 @@ class Dataset(Strict):
             what = f"the target {show(self.target)} is among the features"
             yield inconsistent(where, what, "remove it from the list")
         yield from repeated("dataset.features", features)
-        for path, name in (
-            ("dataset.groups", self.groups),
-            ("dataset.split.column", self.split_column),
-            ("dataset.weights", self.weights),
-        ):
+        weights, others = self.weights, [(self.groups, "dataset.groups"), (self.split_column, "dataset.split.column")]
+        for name, path in (*others, (weights, "dataset.weights")):
             if name == self.target:
                 yield inconsistent(path, f"{show(name)} is the target", "name another column")
             if name is not None and name in features:
                 yield inconsistent(path, f"{show(name)} is among the features", "remove it from dataset.features")
-        yield from self._weights_complaints()
-        yield from self._time_complaints()
+        for name, path in others:
+            if name is not None and name == weights:
+                yield inconsistent("dataset.weights", f"{show(name)} is also {path}", "name another column")
+        yield from self._type_complaints(weights, "row weights cannot be", "declare them")
+        # The column that orders the rows plays no second part, but for that of a feature.
+        for name, part, hint in (
+            (self.target, "the target", "name another column"),
+            (self.groups, "also dataset.groups", "remove dataset.groups: rows of equal time are never torn apart"),
+            (self.split_column, "also dataset.split.column", "name another column in one of them"),
+        ):
+            if name is not None and name == self.time:
+                yield inconsistent("dataset.time", f"{show(name)} is {part}", hint)
         for name, contract in self.columns.items():
             yield from contract.complaints(f"dataset.columns.{name}")
         yield from self._type_complaints(self.target, "a regression target cannot be", "declare it")
-        if isinstance(self.source, Synthetic):
-            yield from self.source.complaints("dataset.source")
-        if isinstance(self.split, SourceSplit) and isinstance(self.split.source, Synthetic):
-            yield from self.split.source.complaints("dataset.split.source")
+        second = self.split.source if isinstance(self.split, SourceSplit) else None
+        for source, path in ((self.source, "dataset.source"), (second, "dataset.split.source")):
+            if isinstance(source, Synthetic):
+                yield from source.complaints(path)
 
-    def _weights_complaints(self) -> Iterator[Complaint]:
-        """A column of weights has no other part to play."""
-        if self.weights is None:
-            return
-        for path, name in (("dataset.groups", self.groups), ("dataset.split.column", self.split_column)):
-            if name == self.weights:
-                yield inconsistent("dataset.weights", f"{show(name)} is also {path}", "name another column")
-        yield from self._type_complaints(self.weights, "row weights cannot be", "declare them")
-
-    def _time_complaints(self) -> Iterator[Complaint]:
-        """The column that orders the rows plays no second part, but for that of a feature."""
-        name, path = self.time, "dataset.time"
-        if name is None:
-            return
-        if name == self.target:
-            yield inconsistent(path, f"{show(name)} is the target", "name another column")
-        if name == self.groups:
-            hint = "remove dataset.groups: rows of equal time are never torn apart"
-            yield inconsistent(path, f"{show(name)} is also dataset.groups", hint)
-        if name == self.split_column:
-            hint = "name another column in one of them"
-            yield inconsistent(path, f"{show(name)} is also dataset.split.column", hint)
-
-    def _type_complaints(self, name: str, what: str, hint: str) -> Iterator[Complaint]:
+    def _type_complaints(self, name: str | None, what: str, hint: str) -> Iterator[Complaint]:
         """A column that has to be of numbers, declared to be of labels."""
-        contract = self.columns.get(name)
+        contract = None if name is None else self.columns.get(name)
         if contract is not None and contract.type in ("category", "boolean"):
             where = f"dataset.columns.{name}.type"
             yield inconsistent(where, f"{what} a {contract.type}", f"{hint} continuous or integer")

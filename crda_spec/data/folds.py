@@ -33,6 +33,21 @@ class Division:
         return (np.setdiff1d(np.arange(rows), held) if self.seen is None else self.seen[fold - 1]), held
 
 
+def group_numbers(rows: Table) -> IntArray:
+    """(n,) the group of each row, counted from 0; every row is its own where there are none."""
+    return np.arange(len(rows)) if rows.groups is None else np.unique(rows.groups, return_inverse=True)[1]
+
+
+def draw_groups(rows: Table, wanted: float, *, rng: np.random.Generator) -> IntArray:
+    """The positions of about `wanted` rows, the first of the shuffled groups; one group at least stays behind."""
+    member = group_numbers(rows)
+    sizes = np.bincount(member)
+    order = rng.permutation(len(sizes))
+    reached = np.cumsum(sizes[order])[:-1]
+    taken = int(np.abs(reached - wanted).argmin()) + 1
+    return np.flatnonzero(np.isin(member, order[:taken]))
+
+
 def pieces(times: IntArray, groups: IntArray | None = None) -> IntArray:
     """(n,) which piece each row is in, counted from 0, the earliest first. Between two pieces a cut is possible.
 
@@ -132,14 +147,12 @@ def left_out_folds(rows: Table, k: int, *, rng: np.random.Generator) -> tuple[In
 
 
 def _require_pieces(rows: Table, times: IntArray, needed: int, what: str) -> None:
-    found = count_pieces(times, rows.groups)
-    if found >= needed:
-        return
-    have = "have" if rows.groups is None else "can, groups kept whole, be parted into"
-    told = f"{what} need at least {needed} different times, but the {counted(len(rows), 'row')} at hand {have} {found}"
-    raise DataError(
-        Complaint(code="too-few-times", path="dataset.time", what=told, hint="use fewer folds, or more data")
-    )
+    times_there = count_pieces(times, rows.groups)
+    if times_there < needed:
+        have = "have" if rows.groups is None else "can, groups kept whole, be parted into"
+        what += f" need at least {needed} different times, but the {counted(len(rows), 'row')} at hand {have}"
+        hint = "use fewer folds, or more data"
+        raise DataError(Complaint(code="too-few-times", path="dataset.time", what=f"{what} {times_there}", hint=hint))
 
 
 def folds(n: int, k: int, *, rng: np.random.Generator, groups: IntArray | None = None) -> tuple[IntArray, ...]:
@@ -151,8 +164,15 @@ def folds(n: int, k: int, *, rng: np.random.Generator, groups: IntArray | None =
     n: the number of rows.  groups: (n,) rows of equal number stay together.
     """
     units = n if groups is None else len(np.unique(groups))
-    if not 2 <= k <= units:
-        raise DataError(_impossible(n, k, None if groups is None else units))
+    if k < 2:
+        what = f"{counted(k, 'fold')} cannot be made: what is trained and what is held out need one each"
+        raise DataError(Complaint(code="too-few-folds", path="gate.folds", what=what, hint="use at least 2 folds"))
+    if k > units:
+        what = f"{k} folds need at least {k} rows, but there are {n} to train on"
+        if groups is not None:
+            what = f"{k} folds need at least {k} groups, but the {n} training rows form {units}"
+        hint = f"use at most {units} folds" if units >= 2 else "use more data"
+        raise DataError(Complaint(code="too-many-folds", path="gate.folds", what=what, hint=hint))
     if groups is None:
         order = rng.permutation(n)
         return tuple(np.sort(order[fold::k]).astype(np.int64) for fold in range(k))
@@ -166,17 +186,3 @@ def folds(n: int, k: int, *, rng: np.random.Generator, groups: IntArray | None =
         fold_of[group] = fold
         heapq.heapreplace(fullness, (rows + int(sizes[group]), fold))
     return tuple(np.flatnonzero(fold_of[member] == fold).astype(np.int64) for fold in range(k))
-
-
-def _impossible(n: int, k: int, groups: int | None) -> Complaint:
-    if k < 2:
-        what = f"{counted(k, 'fold')} cannot be made: what is trained and what is held out need one each"
-        return Complaint(code="too-few-folds", path="gate.folds", what=what, hint="use at least 2 folds")
-    if groups is None:
-        what = f"{k} folds need at least {k} rows, but there are {n} to train on"
-        units = n
-    else:
-        what = f"{k} folds need at least {k} groups, but the {n} training rows form {groups}"
-        units = groups
-    hint = f"use at most {units} folds" if units >= 2 else "use more data"
-    return Complaint(code="too-many-folds", path="gate.folds", what=what, hint=hint)

@@ -10,13 +10,12 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from crda_spec.data.cells import Cells, UnsupportedCellsError, label_of, quoted, read_cells
-from crda_spec.data.raw import RawTable, counted, listed
+from crda_spec.data.cells import Cells, Mask, ObjectArray, UnsupportedCellsError, at_rows, label_of, read_cells
+from crda_spec.data.raw import RawTable
 from crda_spec.errors import Complaint, Place
 from crda_spec.records import IntArray
 
@@ -51,13 +50,16 @@ def read_moments(raw: RawTable, name: str) -> Moments | Complaint:
     """The times of a column, or what is wrong with them, the rows named."""
     series = raw.frame[name]
     present = series.notna().to_numpy(dtype=bool)
-    cells: list[object] = series.astype(object).tolist()
+    cells = series.astype(object).to_numpy(dtype=object)
     there = np.flatnonzero(present)
     if not len(there):
         return _complaint(raw, "empty-column", f"the time column '{name}' has no value at all", "name another column")
-    numbers = _as_numbers(raw, name)
+    try:
+        numbers: Cells | None = read_cells(series, raw.numbers.get(name))
+    except UnsupportedCellsError:  # dates, where the source has such a type
+        numbers = None
     plain = numbers is not None and bool(np.isfinite(numbers.numbers[there]).all())
-    instants = [] if plain else [_instant(cells[at]) for at in there.tolist()]
+    instants = [] if plain else [_instant(cell) for cell in cells[there].tolist()]
     if numbers is not None and not any(instants):
         return _from_numbers(raw, name, numbers, present)
     return _from_instants(raw, name, cells, there, instants, numbers)
@@ -65,27 +67,20 @@ def read_moments(raw: RawTable, name: str) -> Moments | Complaint:
 
 def time_codes(written: Sequence[str]) -> IntArray:
     """(n,) numbers that grow with time, from moments in the spelling of `Moments.labels`; ValueError for any other."""
-    found = read_moments(RawTable(frame=pd.DataFrame({"time": list(written)}), sha256="", description=""), "time")
-    if not isinstance(found, Moments):
-        raise ValueError(found.what)  # noqa: TRY004 - the text is wrong, not its type
-    return found.codes
+    moments = read_moments(RawTable(frame=pd.DataFrame({"time": list(written)}), sha256="", description=""), "time")
+    if not isinstance(moments, Moments):
+        raise ValueError(moments.what)  # noqa: TRY004 - the text is wrong, not its type
+    return moments.codes
 
 
-def _as_numbers(raw: RawTable, name: str) -> Cells | None:
-    try:
-        return read_cells(raw.frame[name], raw.numbers.get(name))
-    except UnsupportedCellsError:  # dates, where the source has such a type
-        return None
-
-
-def _from_numbers(raw: RawTable, name: str, cells: Cells, present: Any) -> Moments | Complaint:  # noqa: ANN401 - a mask
+def _from_numbers(raw: RawTable, name: str, cells: Cells, present: Mask) -> Moments | Complaint:
     if cells.kind == "boolean":
         return _complaint(raw, "not-a-time", f"the time column '{name}' holds booleans, which have no order in time")
     bad = np.flatnonzero(present & ~np.isfinite(cells.numbers))
     if len(bad):
         numeric = 2 * len(bad) <= int(present.sum())
         what = "no finite number" if numeric else "neither a number nor an ISO date"
-        return _bad_rows(raw, name, what, bad, [cells.shown[at] for at in bad[:5]])
+        return _bad_rows(raw, name, what, bad, cells.shown)
     values: list[int | float | None] = [None if np.isnan(one) else one for one in cells.numbers.tolist()]
     if cells.kind == "integer":  # which may be beyond what a float tells apart: nanoseconds since 1970 are
         values = [None if cell is None else int(cell) for cell in cells.shown]
@@ -95,38 +90,29 @@ def _from_numbers(raw: RawTable, name: str, cells: Cells, present: Any) -> Momen
 def _from_instants(
     raw: RawTable,
     name: str,
-    cells: Sequence[object],
+    cells: ObjectArray,
     there: IntArray,
     instants: Sequence[_Instant | None],
     numbers: Cells | None,
 ) -> Moments | Complaint:
-    bad = [order for order, one in enumerate(instants) if one is None]
-    if bad:
+    bad = there[[one is None for one in instants]]
+    if len(bad):
         what = "no date or timestamp as ISO 8601 writes them"
         if numbers is not None and 2 * len(bad) > len(there):
             known = np.isfinite(numbers.numbers[there])
-            if known.any():
-                bad, what = [order for order, number in enumerate(known) if not number], "no number"
-            else:
-                what = "neither a number nor an ISO date"
-        return _bad_rows(raw, name, what, there[bad], [cells[at] for at in there[bad[:5]].tolist()])
-    found = [one for one in instants if one is not None]
-    zoned = sum(one.zoned for one in found)
-    if 0 < zoned < len(found):
-        few = zoned <= len(found) - zoned
-        odd = there[[order for order, one in enumerate(found) if one.zoned == few]]
-        what = (
-            "written with a time zone, the others are not"
-            if few
-            else "written without a time zone, the others have one"
-        )
-        return _bad_rows(
-            raw, name, what, odd, [cells[at] for at in odd[:5].tolist()], hint="write a zone in all, or none"
-        )
+            bad, what = (there[~known], "no number") if known.any() else (bad, "neither a number nor an ISO date")
+        return _bad_rows(raw, name, what, bad, cells)
+    moments = [one for one in instants if one is not None]
+    zoned = sum(one.zoned for one in moments)
+    if 0 < zoned < len(moments):
+        few = zoned <= len(moments) - zoned
+        what = f"written {'with a' if few else 'without a'} time zone, the others {'are not' if few else 'have one'}"
+        odd = there[[one.zoned == few for one in moments]]
+        return _bad_rows(raw, name, what, odd, cells, hint="write a zone in all, or none")
     values: list[int | None] = [None] * len(cells)
-    for at, one in zip(there.tolist(), found, strict=True):
+    for at, one in zip(there.tolist(), moments, strict=True):
         values[at] = one.nanoseconds
-    days = not zoned and all(one.nanoseconds % (86400 * _SECOND) == 0 for one in found)
+    days = not zoned and all(one.nanoseconds % (86400 * _SECOND) == 0 for one in moments)
     return _ranked(values, lambda value: _spelling(int(value), zoned=bool(zoned), days=days))
 
 
@@ -175,11 +161,9 @@ def _spelling(value: int, *, zoned: bool, days: bool) -> str:
 
 
 def _bad_rows(
-    raw: RawTable, name: str, what: str, bad: IntArray, shown: Sequence[object], *, hint: str = _HINT
+    raw: RawTable, name: str, what: str, bad: IntArray, shown: ObjectArray, *, hint: str = _HINT
 ) -> Complaint:
-    verb = "is" if len(bad) == 1 else "are"
-    rows = listed(raw, bad, [quoted(cell) for cell in shown])
-    return _complaint(raw, "not-a-time", f"{counted(len(bad), 'time')} of '{name}' {verb} {what}: {rows}", hint)
+    return _complaint(raw, "not-a-time", at_rows(raw, bad, "time", f"'{name}'", what, shown), hint)
 
 
 def _complaint(raw: RawTable, code: str, what: str, hint: str = _HINT) -> Complaint:

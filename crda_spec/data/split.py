@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
@@ -9,7 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from crda_spec.data.cells import Mask, ObjectArray, fold_truth, label_of
-from crda_spec.data.folds import count_pieces, latest
+from crda_spec.data.folds import count_pieces, draw_groups, group_numbers, latest
 from crda_spec.data.raw import counted
 from crda_spec.data.sources import Source
 from crda_spec.errors import Complaint, DataError, did_you_mean, show
@@ -61,41 +62,34 @@ def split_fraction(table: Table, test: float, *, seed: int) -> Split:
     `test` times all rows. Without groups every row is its own group.
     """
     n = len(table)
-    member = np.arange(n) if table.groups is None else np.unique(table.groups, return_inverse=True)[1]
-    sizes = np.bincount(member)
     wanted = int(np.floor(test * n + 0.5))
     if wanted < 1 or n - wanted < _LEAST_TRAIN:
-        raise DataError(_bad_fraction(n, test, wanted))
+        parts = f"{wanted} would be test and {n - wanted} training rows"
+        what = f"{test:g} of {counted(n, 'row')} is {test * n:g}, so {parts}"
+        hint = f"at least 1 test row and {_LEAST_TRAIN} training rows are needed"
+        if n > _LEAST_TRAIN:
+            low, high = 0.5 / n, (n - _LEAST_TRAIN + 0.5) / n
+            hint += f": use a fraction of at least {low:.3g} and less than {high:.3g}"
+        raise DataError(Complaint(code="empty-split", path="dataset.split.test", what=what, hint=hint))
     if table.times is not None:
         return _split_latest(table, table.times, wanted)
-    if len(sizes) < 2:
+    if group_numbers(table).max() == 0:
         what = f"the {n} rows form 1 group, which cannot be both trained on and tested on"
         raise DataError(Complaint(code="one-group", path="dataset.split", what=what, hint="use finer groups"))
-    order = stream(seed, "split").permutation(len(sizes))
-    reached = np.cumsum(sizes[order])[:-1]  # one group at least stays to train on
-    taken = int(np.argmin(np.abs(reached - wanted))) + 1
-    marked = np.isin(member, order[:taken])
+    marked = np.isin(np.arange(n), draw_groups(table, wanted, rng=stream(seed, "split")))
     return _split(table, marked, f"the groups are too large: {int(marked.sum())} of {n} rows went to the test set")
 
 
 def _split_latest(table: Table, times: IntArray, wanted: int) -> Split:
-    marked = np.zeros(len(table), dtype=bool)
+    rows, moments = len(table), len(np.unique(times))
     if count_pieces(times, table.groups) < 2:
-        raise DataError(_one_piece(times, "dataset.split"))
-    marked[latest(times, wanted, table.groups)] = True
-    return _split(
-        table, marked, f"time can be cut at few places: {int(marked.sum())} of {len(table)} rows are test rows"
-    )
-
-
-def _one_piece(times: IntArray, path: str) -> Complaint:
-    moments = len(np.unique(times))
-    what = f"the {len(times)} rows have {counted(moments, 'different time')}, so none of them is earlier than another"
-    if moments > 1:
-        what = f"the {len(times)} rows cannot be cut in time: at every moment some group has rows before and after it"
-    return Complaint(
-        code="one-piece", path=path, what=what, hint="use finer times or groups, or leave out dataset.time"
-    )
+        what = f"the {rows} rows have {counted(moments, 'different time')}, so none of them is earlier than another"
+        if moments > 1:
+            what = f"the {rows} rows cannot be cut in time: at every moment some group has rows before and after it"
+        hint = "use finer times or groups, or leave out dataset.time"
+        raise DataError(Complaint(code="one-piece", path="dataset.split", what=what, hint=hint))
+    marked = np.isin(np.arange(rows), latest(times, wanted, table.groups))
+    return _split(table, marked, f"time can be cut at few places: {int(marked.sum())} of {rows} rows are test rows")
 
 
 def set_aside(split: Split, fraction: float, *, seed: int) -> Split:
@@ -104,31 +98,20 @@ def set_aside(split: Split, fraction: float, *, seed: int) -> Split:
     Where rows have an order, it is the earliest part: what is found there has then seen no row that is as late as one
     that the gate holds out.
     """
-    if split.train.times is not None:
-        return _set_aside_earliest(split, split.train.times, fraction)
-    try:
-        parts = split_fraction(split.train, fraction, seed=integer_seed(seed, "tuning-split"))
-    except DataError as error:
-        raise DataError(_nothing_aside(split, fraction)) from error
-    positions = np.flatnonzero(np.isin(split.train.row_ids, parts.test.row_ids)).astype(np.int64)
-    return Split(train=parts.train, test=split.test, tuning=split.train.take(positions))
-
-
-def _set_aside_earliest(split: Split, times: IntArray, fraction: float) -> Split:
     train = split.train
     kept = np.empty(0, dtype=np.int64)
-    if count_pieces(times, train.groups) > 1:
-        kept = latest(times, len(train) * (1.0 - fraction), train.groups)
-    aside = np.setdiff1d(np.arange(len(train)), kept)
+    if train.times is None:
+        with contextlib.suppress(DataError):
+            parts = split_fraction(train, fraction, seed=integer_seed(seed, "tuning-split"))
+            kept = np.flatnonzero(np.isin(train.row_ids, parts.train.row_ids))
+    elif count_pieces(train.times, train.groups) > 1:
+        kept = latest(train.times, len(train) * (1.0 - fraction), train.groups)
     if len(kept) < _LEAST_TRAIN:
-        raise DataError(_nothing_aside(split, fraction))
+        what = f"{fraction:g} of {counted(len(train), 'training row')} cannot be set aside for tuning"
+        hint = "use another fraction, or tune.on: {kind: folds}"
+        raise DataError(Complaint(code="empty-split", path="tune.on.fraction", what=what, hint=hint))
+    aside = np.setdiff1d(np.arange(len(train)), kept)
     return Split(train=train.take(kept), test=split.test, tuning=train.take(aside))
-
-
-def _nothing_aside(split: Split, fraction: float) -> Complaint:
-    what = f"{fraction:g} of {counted(len(split.train), 'training row')} cannot be set aside for tuning"
-    hint = "use another fraction, or tune.on: {kind: folds}"
-    return Complaint(code="empty-split", path="tune.on.fraction", what=what, hint=hint)
 
 
 def split_by_values(
@@ -143,13 +126,11 @@ def split_by_values(
     wanted = {_key(value): value for value in test_values}
     strangers = [
         Complaint(
-            code="unknown-split-value",
-            path="dataset.split.test",
-            what=f"no row is marked {show(value)}",
-            hint=did_you_mean(key, known, otherwise="the column's values are"),
+            code="unknown-split-value", path="dataset.split.test", what=f"no row is marked {show(value)}", hint=hint
         )
         for key, value in wanted.items()
         if key not in known
+        for hint in [did_you_mean(key, known, otherwise="the column's values are")]
     ]
     if strangers:
         raise DataError(strangers)
@@ -164,9 +145,7 @@ def split_by_tables(train: Table, test: Table, *, group_names: Sequence[str] = (
     The test table has to be assembled with `like=` the training table, so that types, labels and group numbers
     mean the same in both. Row ids count in each table's own source.
     """
-    wrong = _different_columns(train, test)
-    if wrong:
-        raise DataError(wrong)
+    _require_same_columns(train, test)
     if len(train) < _LEAST_TRAIN or not len(test):
         raise DataError(_too_small(len(train), len(test), "the training table and the test table are given"))
     if train.groups is not None and test.groups is not None:
@@ -193,47 +172,32 @@ def _too_small(train: int, test: int, why: str) -> Complaint:
     return Complaint(code="empty-split", path="dataset.split", what=what, hint=hint)
 
 
-def _bad_fraction(n: int, test: float, wanted: int) -> Complaint:
-    what = f"{test:g} of {counted(n, 'row')} is {test * n:g}, so {wanted} would be test and {n - wanted} training rows"
-    low, high = 0.5 / n, (n - _LEAST_TRAIN + 0.5) / n
-    hint = f"at least 1 test row and {_LEAST_TRAIN} training rows are needed"
-    if n > _LEAST_TRAIN:
-        hint += f": use a fraction of at least {low:.3g} and less than {high:.3g}"
-    return Complaint(code="empty-split", path="dataset.split.test", what=what, hint=hint)
-
-
 def _forbid_straddling(groups: IntArray | None, marked: Mask, names: Sequence[str]) -> None:
     if groups is None:
         return
     torn = np.intersect1d(groups[marked], groups[~marked]).tolist()
     if not torn:
         return
-    shown = ", ".join(f"'{names[group]}'" if group < len(names) else str(group) for group in torn[:5])
+    listed = ", ".join(f"'{names[group]}'" if group < len(names) else str(group) for group in torn[:5])
     more = f" and {len(torn) - 5} more" if len(torn) > 5 else ""
     verb = "has" if len(torn) == 1 else "have"
-    complaint = Complaint(
-        code="torn-groups",
-        path="dataset.split",
-        what=f"{counted(len(torn), 'group')} {verb} both training and test rows: {shown}{more}",
-        hint="rows of one group must stay on one side: mark them alike, or use other groups",
-    )
-    raise DataError(complaint)
+    what = f"{counted(len(torn), 'group')} {verb} both training and test rows: {listed}{more}"
+    hint = "rows of one group must stay on one side: mark them alike, or use other groups"
+    raise DataError(Complaint(code="torn-groups", path="dataset.split", what=what, hint=hint))
 
 
-def _different_columns(train: Table, test: Table) -> list[Complaint]:
-    """Complaints about columns that do not mean the same in both tables."""
-    pairs = list(zip((*train.features, train.target), (*test.features, test.target), strict=False))
-    found = [
-        Complaint(
-            code="different-columns",
-            path="dataset.split.source",
-            what=f"column '{one.name}' ({one.type}) of the training table meets '{other.name}' ({other.type})",
-            hint="assemble the test table like the training table",
-        )
+def _require_same_columns(train: Table, test: Table) -> None:
+    """Raises a DataError unless the columns mean the same in both tables."""
+    pairs = zip((*train.features, train.target), (*test.features, test.target), strict=False)
+    differences = [
+        f"column '{one.name}' ({one.type}) of the training table meets '{other.name}' ({other.type})"
         for one, other in pairs
         if (one.name, one.type, one.labels) != (other.name, other.type, other.labels)
     ]
-    if not found and len(train.features) != len(test.features):
-        what = f"the training table has {len(train.features)} features, the test table {len(test.features)}"
-        found.append(Complaint(code="different-columns", path="dataset.split.source", what=what))
-    return found
+    hint = "assemble the test table like the training table"
+    if not differences and len(train.features) != len(test.features):
+        differences = [f"the training table has {len(train.features)} features, the test table {len(test.features)}"]
+        hint = ""
+    if differences:
+        path = "dataset.split.source"
+        raise DataError(Complaint(code="different-columns", path=path, what=what, hint=hint) for what in differences)

@@ -7,8 +7,18 @@ from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from crda_spec.records.causal import UNPUBLISHED, Certificate, Falsification, Sensitivity
-from crda_spec.records.rows import Abduction, Array, IntArray, Predictor, Split, Teacher, TimeOrder
-from crda_spec.records.synthetic import Counterfactuals, Diagnostics, Movement
+from crda_spec.records.rows import (
+    Abduction,
+    Array,
+    Counterfactuals,
+    Diagnostics,
+    IntArray,
+    Movement,
+    Predictor,
+    Split,
+    Teacher,
+    TimeOrder,
+)
 
 TrialState = Literal["complete", "pruned", "failed"]
 StoppedBy = Literal["trials", "time"]
@@ -259,10 +269,7 @@ class RunResult:
     test_losses: RowLosses | None = None  # of the test rows; None in a result that was read back for its pages
     studies: tuple[Study, ...] = ()  # every search: on all training rows (or a tuning split), then fold by fold
     diagnostics: Diagnostics | None = None  # None when there are no new rows, or the spec does without
-    watch: Literal["real", "synthetic"] = (
-        "real"  # what stopped the augmented model early: `watched`, or rows made of it
-    )
-
+    watch: Literal["real", "synthetic"] = "real"  # what stopped the augmented model: `watched`, or rows made of it
     ensemble: Ensemble | None = None  # None when one model is handed over
     members: tuple[Predictor, ...] = ()  # of the ensemble that is handed over, `model` first; none without one
     time: TimeOrder | None = None  # None when rows have no order

@@ -1,4 +1,4 @@
-"""The base regressor g: a family, one member a file."""
+"""The base regressor g: a family, one member a file but for the plain ones of scikit-learn."""
 
 from collections.abc import Mapping
 from typing import Annotated, get_args
@@ -9,15 +9,9 @@ from crda_spec.regressors._protocol import BaseRegressor, Design, EarlyStopping,
 from crda_spec.regressors.catboost import Catboost
 from crda_spec.regressors.fit import FittedModel, Fitter
 from crda_spec.regressors.gaussian_process import GaussianProcess
-from crda_spec.regressors.hist_gradient_boosting import HistGradientBoosting
-from crda_spec.regressors.kernel_ridge import KernelRidge
-from crda_spec.regressors.knn import Knn
-from crda_spec.regressors.linear import Linear
 from crda_spec.regressors.mlp import Mlp
 from crda_spec.regressors.plugin import Plugin
-from crda_spec.regressors.random_forest import RandomForest
-from crda_spec.regressors.ridge import Ridge
-from crda_spec.regressors.svr import Svr
+from crda_spec.regressors.scikit import HistGradientBoosting, KernelRidge, Knn, Linear, RandomForest, Ridge, Svr
 from crda_spec.regressors.xgboost import Xgboost
 
 AnyRegressor = Annotated[

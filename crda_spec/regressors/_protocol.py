@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Protocol
 
 from pydantic import BaseModel, Field
 
-from crda_spec.records import Array
+from crda_spec.records import Array, Predictor
 from crda_spec.strict import Strict
 
 
@@ -74,12 +74,7 @@ def log_points(low: float, high: float, points: int) -> Choice:
     return Choice(tuple(10.0 ** (low + position * step) for position in range(points)))
 
 
-class Estimator(Protocol):
-    """A trained member: encoded rows in, standardised predictions out."""
-
-    def predict(self, x: Array) -> Array:
-        """x: (m, p). Returns (m,)."""
-        ...
+Estimator = Predictor  # of a trained member: encoded rows (m, p) in, standardised predictions (m,) out
 
 
 class Regressor(Protocol):

@@ -39,12 +39,12 @@ class Catboost(BaseRegressor):
         """Boosts until the early-stopping rows stop improving; writes nothing to disk."""
         regressor = load_catboost()
         if np.all(design.x == design.x[0]):
-            return _constant(design)  # CatBoost refuses features that tell no row from another
+            # CatBoost refuses features that tell no row from another. The weighted mean of y for every row, written as
+            # a network without slopes so that it can be saved.
+            level = np.array([np.average(design.y, weights=design.weight)])
+            return Network((np.zeros((design.x.shape[1], 1)),), (level,))
         model = regressor(
-            iterations=self.iterations,
-            learning_rate=self.learning_rate,
-            depth=self.depth,
-            l2_leaf_reg=self.l2_leaf_reg,
+            **self.model_dump(exclude={"kind", "early_stopping"}),
             random_seed=seed,
             thread_count=1,
             allow_const_label=True,
@@ -64,11 +64,6 @@ def _watched(design: Design) -> Any:  # noqa: ANN401 - CatBoost has no types
     from catboost import Pool
 
     return Pool(design.validation_x, design.validation_y, weight=design.validation_weight)
-
-
-def _constant(design: Design) -> Network:
-    """The weighted mean of y for every row, written as a network without slopes so that it can be saved."""
-    return Network((np.zeros((design.x.shape[1], 1)),), (np.array([np.average(design.y, weights=design.weight)]),))
 
 
 def load_catboost() -> Any:  # noqa: ANN401 - CatBoost has no types

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from crda_spec.data.folds import count_pieces, latest
-from crda_spec.records import Array, Column, Cost, Counterfactuals, IntArray, Predictor, Table, relative
+from crda_spec.data.folds import draw_groups, group_numbers, latest, pieces
+from crda_spec.records import (
+    Array,
+    Column,
+    Cost,
+    Counterfactuals,
+    IntArray,
+    Predictor,
+    Table,
+    mean_prediction,
+    relative,
+)
 from crda_spec.regressors._protocol import Design, EarlyStopping, Estimator, Regressor
 from crda_spec.seeds import integer_seed, stream
 
@@ -60,7 +69,11 @@ def fit_encoder(train: Table, *, fill: Fill) -> Encoder:
         fill=filler,
         center=filled.mean(axis=0),
         scale=_spread(filled),
-        labels=_shown_labels(train.features, filled),
+        # Only labels that these rows show: one that only held-out rows have must not even widen the model's input.
+        labels=tuple(
+            tuple(np.unique(values).astype(np.int64).tolist()) if column.type == "category" else ()
+            for column, values in zip(train.features, filled.T, strict=True)
+        ),
         target_center=float(train.y.mean()),
         target_scale=float(_spread(train.y[:, None])[0]),
     )
@@ -72,14 +85,6 @@ def _spread(columns: Array) -> Array:
     """
     deviation = columns.std(axis=0)
     return np.where((np.ptp(columns, axis=0) > 0) & (deviation > 0), deviation, 1.0)
-
-
-def _shown_labels(columns: Sequence[Column], filled: Array) -> tuple[tuple[int, ...], ...]:
-    """Only labels that these rows show: one that only held-out rows have must not even widen the model's input."""
-    return tuple(
-        tuple(np.unique(values).astype(np.int64).tolist()) if column.type == "category" else ()
-        for column, values in zip(columns, filled.T, strict=True)
-    )
 
 
 def _filler(column: Column, values: Array, fill: Fill) -> float:
@@ -185,27 +190,24 @@ def _design(
     count and penalties mean the same in both arms. A synthetic row weighs as much as its source, times its own weight.
     """
     held = watched_rows(train, stopping, seed=seed)
-    aside = np.zeros(len(train), dtype=bool)
-    aside[held] = True
-    heft = relative(train.weights)
+    aside = np.isin(np.arange(len(train)), held)
+    seen, real_weight = ~aside, relative(train.weights)
     watched_x, watched_y, watched_from, looks = train.x[held], train.y[held], held, 1
     if extra is not None and watches_synthetic(extra, held, watch):
-        made = extra.stems_from(aside)
+        stems = extra.stems_from(aside)
         # The teacher's word alone: a label with the noise of its source, which is trained on, would praise a model
         # that has learnt this noise by heart.
-        watched_x, watched_y, watched_from = extra.action.x[made], extra.prediction[made], extra.action.source[made]
+        watched_x, watched_y, watched_from = extra.action.x[stems], extra.prediction[stems], extra.action.source[stems]
         seen = np.ones(len(train), dtype=bool)
         # As often, counted in steps of training, as the plain arm looks, whose passes are that much shorter.
-        looks = max(1, round((len(train) + len(extra) - int(made.sum())) / (len(train) - len(held))))
-    else:
-        seen = ~aside
-    x, y, weight = train.x[seen], train.y[seen], None if heft is None else heft[seen]
+        looks = max(1, round((len(train) + len(extra) - int(stems.sum())) / (len(train) - len(held))))
+    x, y, weight = train.x[seen], train.y[seen], None if real_weight is None else real_weight[seen]
     if extra is not None:
         usable = ~extra.stems_from(aside)
         x = np.concatenate([x, extra.action.x[usable]])
         y = np.concatenate([y, extra.y[usable]])
-        if heft is not None or extra.weight != 1.0:
-            real = np.ones(len(train)) if heft is None else heft
+        if real_weight is not None or extra.weight != 1.0:
+            real = np.ones(len(train)) if real_weight is None else real_weight
             weight = np.concatenate([real[seen], real[extra.action.source[usable]] * extra.weight])
     return Design(
         x=encoder.encode(x),
@@ -213,7 +215,7 @@ def _design(
         weight=weight,
         validation_x=encoder.encode(watched_x) if len(watched_y) else None,
         validation_y=encoder.encode_target(watched_y) if len(watched_y) else None,
-        validation_weight=heft[watched_from] if heft is not None and len(watched_y) else None,
+        validation_weight=real_weight[watched_from] if real_weight is not None and len(watched_y) else None,
         looks=looks,
     )
 
@@ -232,29 +234,21 @@ def watched_rows(train: Table, stopping: EarlyStopping | None, *, seed: int) -> 
     Where rows have an order it is their latest part: a model is stopped where it foretells best, not where it best
     fills gaps between neighbours in time.
     """
-    if stopping is not None and train.times is not None:
-        if count_pieces(train.times, train.groups) < _LEAST_UNITS:
-            return np.empty(0, dtype=np.int64)
-        return latest(train.times, stopping.validation * len(train), train.groups)
-    member = np.arange(len(train)) if train.groups is None else np.unique(train.groups, return_inverse=True)[1]
-    sizes = np.bincount(member)
-    if stopping is None or len(sizes) < _LEAST_UNITS:
+    unit = group_numbers(train) if train.times is None else pieces(train.times, train.groups)
+    if stopping is None or unit.max(initial=-1) + 1 < _LEAST_UNITS:
         return np.empty(0, dtype=np.int64)
-    order = stream(seed, "validation").permutation(len(sizes))
-    reached = np.cumsum(sizes[order])[:-1]  # one row or group at least stays to train on
-    taken = int(np.abs(reached - stopping.validation * len(train)).argmin()) + 1
-    return np.flatnonzero(np.isin(member, order[:taken]))
+    wanted = stopping.validation * len(train)
+    if train.times is not None:
+        return latest(train.times, wanted, train.groups)
+    return draw_groups(train, wanted, rng=stream(seed, "validation"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MeanModel:
-    """The mean of the members' predictions, added up in their order, so that it is the same bits everywhere."""
+    """The mean of the members' predictions."""
 
     members: tuple[Predictor, ...]
 
     def predict(self, x: Array) -> Array:
         """x: (m, d). Returns (m,)."""
-        total = self.members[0].predict(x)
-        for member in self.members[1:]:
-            total = total + member.predict(x)
-        return total / len(self.members)
+        return mean_prediction(self.members, x)

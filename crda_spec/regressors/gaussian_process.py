@@ -2,7 +2,7 @@
 
 On tables of some hundred rows with smooth outcomes it is often the best single model there is, and it needs no search.
 Our own, because the search for the scales is most of its cost: where scikit-learn's gradient fills n x n x p numbers,
-ours takes a few matrix products (`evidence.py`). And because of what it does with weights and with many rows.
+ours takes a few matrix products (`minus_log_evidence`). And because of what it does with weights and with many rows.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def likeliest(x: Array, y: Array, shape: Shape, *, steps: int) -> Scales:
 
     start = np.concatenate([_START, _believed(x.shape[1])[3:]])
     bounds = [*_HEAD_BOUNDS, *[_LENGTH_BOUNDS] * x.shape[1]]
-    found = minimize(
+    optimum = minimize(
         minus_log_evidence,
         start,
         args=(x, y, shape),
@@ -144,7 +144,7 @@ def likeliest(x: Array, y: Array, shape: Shape, *, steps: int) -> Scales:
         bounds=bounds,
         options={"maxiter": steps},
     )
-    return Scales.of(np.clip(found.x, [low for low, _ in bounds], [high for _, high in bounds]))
+    return Scales.of(np.clip(optimum.x, [low for low, _ in bounds], [high for _, high in bounds]))
 
 
 _BLOCK = 256  # rows at a time: they stay in the cache, and memory does not grow with the rows
@@ -207,26 +207,26 @@ class GaussianProcess(BaseRegressor):
         counts = np.ones(len(design.y)) if design.weight is None else design.weight
         counted = np.flatnonzero(counts > 0.0)  # a row without weight says nothing
         order = counted[stream(0, "gaussian-process").permutation(len(counted))]
-        x, y, heft = design.x[order], design.y[order], counts[order]
+        x, y, weights = design.x[order], design.y[order], counts[order]
         # Standardised outcomes have mean 0 as long as rows weigh alike.
-        level = 0.0 if design.weight is None else float(np.average(y, weights=heft))
+        level = 0.0 if design.weight is None else float(np.average(y, weights=weights))
         y = y - level
         few = slice(0, self.evidence_rows)
         scales = likeliest(x[few], y[few], SHAPES[self.kernel], steps=self.steps)
         solve = self._exact if len(y) <= self.points else self._at_points
-        slopes, heights = solve(x, y, heft, scales)
+        slopes, heights = solve(x, y, weights, scales)
         return Process(self.kernel, scales.lengths, slopes, x[: self.points] / scales.lengths, heights, level)
 
-    def _exact(self, x: Array, y: Array, heft: Array, scales: Scales) -> tuple[Array, Array]:
+    def _exact(self, x: Array, y: Array, weights: Array, scales: Scales) -> tuple[Array, Array]:
         """Slopes and heights of the bumps at every row."""
         from scipy.linalg import cho_solve
 
         total = covariance(x, scales, SHAPES[self.kernel])
-        total[np.diag_indices_from(total)] += scales.noise / heft
+        total[np.diag_indices_from(total)] += scales.noise / weights
         pulls = cho_solve((_factor(total), True), y, check_finite=False)
         return scales.linear * (x.T @ pulls), scales.smooth * pulls
 
-    def _at_points(self, x: Array, y: Array, heft: Array, scales: Scales) -> tuple[Array, Array]:
+    def _at_points(self, x: Array, y: Array, weights: Array, scales: Scales) -> tuple[Array, Array]:
         """The same with bumps at the first `points` rows only: least squares with a unit penalty on whitened bumps."""
         from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
@@ -240,7 +240,7 @@ class GaussianProcess(BaseRegressor):
             near, _ = shape(squared_distances(x[rows] / scales.lengths, points))
             white = solve_triangular(lower, scales.smooth * near.T, lower=True, check_finite=False)
             columns = np.concatenate([white, root * x[rows].T])
-            heavy = columns * (heft[rows] / scales.noise)
+            heavy = columns * (weights[rows] / scales.noise)
             normal += heavy @ columns.T
             right += heavy @ y[rows]
         solved = cho_solve(cho_factor(normal, lower=True), right)

@@ -77,9 +77,9 @@ def charged(losses: Array, weights: Array | None) -> Array:
 
     losses, weights: (m,).  Returns (m,).
     """
-    heft = relative(weights)
+    relative_weights = relative(weights)
     with np.errstate(over="ignore"):
-        return losses if heft is None else heft * losses
+        return losses if relative_weights is None else relative_weights * losses
 
 
 def named_metric(name: str) -> Metric:

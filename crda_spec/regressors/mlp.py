@@ -72,14 +72,11 @@ class Trainer:
         self._decay, self._mean = averaging, np.zeros_like(self._flat)
 
     def _views(self, flat: Array) -> tuple[list[Array], list[Array]]:
-        weights, biases, at = [], [], 0
-        for shape in self._shapes:
-            weights.append(flat[at : at + shape[0] * shape[1]].reshape(shape))
-            at += shape[0] * shape[1]
-        for _, out in self._shapes:
-            biases.append(flat[at : at + out])
-            at += out
-        return weights, biases
+        """The parameters of each layer inside one vector: all weights, then all biases."""
+        sizes = [*(into * out for into, out in self._shapes), *(out for _, out in self._shapes)]
+        parts = np.split(flat, np.cumsum(sizes)[:-1])
+        layers = len(self._shapes)
+        return [part.reshape(shape) for part, shape in zip(parts[:layers], self._shapes, strict=True)], parts[layers:]
 
     def network(self) -> Network:
         """The weights as they are now; training goes on in place, so these are the live ones. Or their running mean."""
@@ -120,7 +117,8 @@ class Trainer:
         error = hidden.pop()[:, 0] - y
         scaled = error if weight is None else error * weight
         size = len(y)
-        loss = 0.5 * float(scaled @ error) / size + self._half_penalty() / size
+        weights = self._flat[: self._penalised]
+        loss = 0.5 * float(scaled @ error) / size + 0.5 * self._penalty * float(weights @ weights) / size
         delta = (scaled / size)[:, None]
         for layer in range(last, -1, -1):
             np.matmul(hidden[layer].T, delta, out=self._weight_gradients[layer])
@@ -128,14 +126,9 @@ class Trainer:
             if layer:
                 delta = delta @ self._weights[layer].T
                 delta *= hidden[layer] > 0
-        penalised = self._penalised
-        self._gradient[:penalised] += (self._penalty / size) * self._flat[:penalised]
+        self._gradient[: self._penalised] += (self._penalty / size) * weights
         self._adam()
         return loss
-
-    def _half_penalty(self) -> float:
-        weights = self._flat[: self._penalised]
-        return 0.5 * self._penalty * float(weights @ weights)
 
     def _adam(self) -> None:
         self._steps += 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
@@ -38,8 +38,6 @@ class Tuned:
     """The best settings found, the whole search, and what it cost."""
 
     regressor: Regressor
-    chosen: dict[str, Any]
-    loss: float
     fits: int
     seconds: float
     study: Study
@@ -68,7 +66,28 @@ def tune(
         fits, seconds = fits + fitter.fits, seconds + fitter.seconds
         failed = not np.isfinite(losses).all()  # a trial that ran away never wins
         trials.append(Trial(number=number, values=chosen, losses=losses, state="failed" if failed else "complete"))
-    return _tuned(regressor, search, train, trials, [len(held) for _, held in parts], (fits, seconds), index)
+    complete = [trial for trial in trials if trial.state == "complete"]
+    if not complete:
+        what = f"all {counted(search.trials, 'trial')} of the search ended with numbers that are not finite"
+        raise DataError(Complaint(code="diverged", path="tune", what=what, hint="look for extreme values in the data"))
+    sizes = tuple(len(held) for _, held in parts)
+    best = min(complete, key=lambda one: sum(loss * rows for loss, rows in zip(one.losses, sizes, strict=True)))
+    study = Study(
+        what="regressor",
+        fold=index[0] if index else 0,
+        rows=len(train),
+        held_rows=sizes,
+        budget=search.trials,
+        seconds=None,
+        stopped="trials",
+        metric="mse",
+        plain=(),
+        trials=tuple(trials),
+        best=best.number,
+        fits=fits,
+    )
+    tuned = regressor.model_copy(update=dict(best.values))
+    return Tuned(regressor=tuned, fits=fits, seconds=seconds, study=study)
 
 
 def _loss(fitter: Fitter, train: Table, seen: IntArray, held: IntArray, *, seed: int) -> float:
@@ -77,42 +96,3 @@ def _loss(fitter: Fitter, train: Table, seen: IntArray, held: IntArray, *, seed:
     unseen = train.take(held)
     with np.errstate(over="ignore", invalid="ignore"):
         return weighted_mean((unseen.y - model.predict(unseen.x)) ** 2, unseen.weights)
-
-
-def _tuned(
-    regressor: BaseRegressor,
-    search: RandomSearch,
-    train: Table,
-    trials: list[Trial],
-    sizes: list[int],
-    cost: tuple[int, float],
-    index: tuple[int, ...],
-) -> Tuned:
-    whole = [trial for trial in trials if trial.state == "complete"]
-    if not whole:
-        what = f"all {counted(search.trials, 'trial')} of the search ended with numbers that are not finite"
-        raise DataError(Complaint(code="diverged", path="tune", what=what, hint="look for extreme values in the data"))
-    best = min(whole, key=lambda one: sum(loss * rows for loss, rows in zip(one.losses, sizes, strict=True)))
-    study = Study(
-        what="regressor",
-        fold=index[0] if index else 0,
-        rows=len(train),
-        held_rows=tuple(sizes),
-        budget=search.trials,
-        seconds=None,
-        stopped="trials",
-        metric="mse",
-        plain=(),
-        trials=tuple(trials),
-        best=best.number,
-        fits=cost[0],
-    )
-    chosen = dict(best.values)
-    return Tuned(
-        regressor=regressor.model_copy(update=chosen),
-        chosen=chosen,
-        loss=study.mean_loss(best.losses),
-        fits=cost[0],
-        seconds=cost[1],
-        study=study,
-    )

@@ -1,9 +1,6 @@
 """Large files take short cuts. Each says the same as the long way."""
 
-import io
-
 import numpy as np
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -61,22 +58,3 @@ def test_columns_mean_the_same_whether_their_numbers_were_kept_or_not(rows):
         assert (kept.kind, kept.shown.tolist()) == (asked.kind, asked.shown.tolist())
         assert kept.numbers.tobytes() == asked.numbers.tobytes()
         assert kept.present.tobytes() == asked.present.tobytes()
-
-
-@pytest.mark.parametrize(
-    ("text", "plain"),
-    [
-        ("a,b\n1,2\n\n3,4\n", True),
-        ("a,b\r\n1,2\r\n", True),
-        ('a,b\n"1\n2",3\n', False),
-        ('a,b\n"1,2\n', False),
-        ("", True),
-        ("a", True),
-    ],
-)
-def test_records_are_the_same_by_both_ways(text, plain):
-    source = Csv(path="rows.csv")
-    short = source._all_records(text)
-    assert (short is not None) == plain
-    if short is not None:
-        assert short == list(source._records(io.StringIO(text, newline="")))

@@ -271,7 +271,7 @@ def test_benchmarks_are_read_as_pinned(name, benchmark_data):
     table = BENCHMARKS[name]
     raw = Benchmark(name=name).read()
     assert raw.sha256 == table.sha256
-    assert raw.frame.shape == (table.rows, len(table.features) + 1)
+    assert raw.frame.shape == (table.rows, len(table.columns))
     assert tuple(raw.frame.columns) == table.columns
 
 

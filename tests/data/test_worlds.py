@@ -73,7 +73,7 @@ def test_columns_have_the_type_of_their_equation(world: World) -> None:
 @every_world
 def test_edges_are_the_parents(world: World) -> None:
     arrows = [tuple(edge.split(" -> ")) for edge in world.edges()]
-    assert arrows == [(parent, child) for child, parents in world.parents().items() for parent in parents]
+    assert arrows == [(parent, each.name) for each in world.equations for parent in each.parents]
     order = [equation.name for equation in world.equations]
     assert all(order.index(cause) < order.index(effect) for cause, effect in arrows)
 
@@ -81,7 +81,7 @@ def test_edges_are_the_parents(world: World) -> None:
 @every_world
 def test_the_features_tied_to_the_noise_are_as_documented(world: World) -> None:
     """Here the hidden parents of the target have no effect but the target or a feature, and few causes."""
-    parents = world.parents()
+    parents = {each.name: each.parents for each in world.equations}
     hidden_parents = set(parents[world.target]) & set(world.hidden)
     causes = {cause for name in hidden_parents for cause in parents[name]}
     effects = {name for name in world.features() if hidden_parents & set(parents[name])}

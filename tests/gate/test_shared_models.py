@@ -217,7 +217,7 @@ def test_what_a_fold_is_handed_has_not_seen_it(choice, folds_):
     models.models = {key: key for key in keys}
     seats = range(len(models.layout.seats))
     for outer in models.numbers:
-        context = models.context(outer)
+        context = models.inside(outer)
         assert context.plain.left_out == (outer,)
         others = [k for k in models.numbers if k != outer]
         assert sorted({k for part in context.parts for k in part}) == others
@@ -244,7 +244,7 @@ def test_in_blocks_most_of_the_say_is_that_of_models_of_all_rows_of_the_fold(fol
     models.fit(models.first)
     models.fit(models.missing(models.numbers))
     for outer in (None, 2):
-        context = models.context(outer)
+        context = models.inside(outer)
         rows = train if outer is None else train.take(np.setdiff1d(np.arange(80), held[outer - 1]))
         fitter = Fitter(FOREST)
         taught = teacher.teach(rows, fitter, context.plain, context)

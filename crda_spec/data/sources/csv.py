@@ -8,14 +8,14 @@ import io
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
 
-from crda_spec.data.raw import RawTable, check_names, read_bytes, require_file, sha256_of
-from crda_spec.errors import Complaint, DataError, Place, did_you_mean, show
-from crda_spec.strict import FilePath, Strict
+from crda_spec.data.cells import all_numbers
+from crda_spec.data.raw import FileSource, RawTable, check_names, read_bytes, require_file, sha256_of
+from crda_spec.errors import did_you_mean, show
 
 MISSING = frozenset({"", "NA", "N/A", "NaN", "nan", "null", "NULL", "Null"})  # not None: a garage may be "None"
 
@@ -27,26 +27,13 @@ _COMMA_NUMBER = re.compile(r"\s*[+-]?(?:\d+,\d*|,\d+)(?:[eE][+-]?\d+)?\s*")
 Records = Iterator[tuple[int, list[str]]]  # the cells of each row, after the line on which it begins (from 1)
 
 
-class _Text(NamedTuple):
-    """The cells of a file as they are written."""
-
-    header: tuple[str, ...]
-    rows: list[list[str]]
-    lines: list[int]  # on which each row begins
-
-
-class Csv(Strict):
+class Csv(FileSource):
     """A text table with a header line."""
 
     kind: Literal["csv"] = Field("csv", description="A delimited text file with a header line.")
-    path: FilePath = Field(description="The file; a relative path starts at the spec's folder.")
     delimiter: str = Field(",", min_length=1, max_length=1, description="The character between two cells.")
     encoding: str = Field("utf-8", description="The file's text encoding, as Python names it.")
     decimal: Literal[".", ","] = Field(".", description="The decimal mark of numbers.")
-
-    def describe(self) -> str:
-        """The file's name."""
-        return Path(self.path).name
 
     def header(self, base: Path) -> tuple[str, ...]:
         """The column names alone: only the beginning of the file is read."""
@@ -59,7 +46,7 @@ class Csv(Strict):
                 return self._header(self._records(text))[1]
         except (UnicodeError, LookupError, OSError):
             # A decoder that reads in pieces does not know the offset in the file: read it whole to name the byte.
-            return self._parse(self._decode(read_bytes(file, self.path))).header
+            return self._parse(self._decode(read_bytes(file, self.path)))[0]
 
     def read(self, base: Path) -> RawTable:
         """The cells as text; empty cells and NA, N/A, NaN, null are missing."""
@@ -69,30 +56,25 @@ class Csv(Strict):
         """The table in the bytes of a file that is written this way."""
         import pandas as pd
 
-        from crda_spec.data.cells import all_numbers  # which imports pyarrow to be fast
-
-        text = self._parse(self._decode(data))
-        written = dict(zip(text.header, zip(*text.rows, strict=True), strict=True))
+        header, rows, starts = self._parse(self._decode(data))
+        written = dict(zip(header, zip(*rows, strict=True), strict=True))
         parsed = {name: all_numbers(cells) for name, cells in written.items()} if self.decimal == "." else {}
         numbers = {name: values for name, values in parsed.items() if values is not None}
-        columns = {name: list(cells) if name in numbers else _without_missing(cells) for name, cells in written.items()}
+        columns = {
+            name: list(cells) if name in numbers else [None if cell.strip() in MISSING else cell for cell in cells]
+            for name, cells in written.items()
+        }
         if self.decimal == ",":
-            self._translate_commas(columns, text.lines)
-        lines = np.array(text.lines, dtype=np.int64)
-        unbroken = bool(np.all(np.diff(lines) == 1))
+            self._translate_commas(columns, starts)
+        lines = np.array(starts, dtype=np.int64)
         return RawTable(
             frame=pd.DataFrame({name: pd.Series(cells, dtype=object) for name, cells in columns.items()}),
             sha256=sha256_of(data),
             description=self.describe(),
-            first_line=text.lines[0],
-            lines=None if unbroken else lines,
+            first_line=starts[0],
+            lines=None if np.all(np.diff(lines) == 1) else lines,
             numbers=numbers,
         )
-
-    def _error(self, code: str, what: str, hint: str, *, line: int = 0, text: str = "") -> DataError:
-        """What is wrong at a line of the file (0: with the file as a whole)."""
-        place = Place(file=self.describe(), line=line, col=1 if line else 0, text=text)
-        return DataError(Complaint(code=code, place=place, what=what, hint=hint))
 
     def _decode(self, data: bytes) -> str:
         """The text of a file without its byte-order mark; a byte that does not fit is named with its offset."""
@@ -110,10 +92,12 @@ class Csv(Strict):
             raise self._error("unknown-encoding", what, hint) from error
         return text.removeprefix("\ufeff")
 
-    def _parse(self, text: str) -> _Text:
-        """All rows of the text. Lines without any character are skipped, as every spreadsheet does."""
-        plain = self._all_records(text)
-        records = self._records(io.StringIO(text, newline="")) if plain is None else iter(plain)
+    def _parse(self, text: str) -> tuple[tuple[str, ...], list[list[str]], list[int]]:
+        """The header, the rows as they are written, and the line on which each begins.
+
+        Lines without any character are skipped, as every spreadsheet does.
+        """
+        records = self._records(io.StringIO(text, newline=""))
         line, header = self._header(records)
         below = list(records)
         lines, rows = [start for start, _ in below], [cells for _, cells in below]
@@ -121,20 +105,7 @@ class Csv(Strict):
             hint = "add rows below the header"
             raise self._error("no-rows", "the file has a header but no row", hint, line=line)
         self._check_widths(text, len(header), rows, lines)
-        return _Text(header, rows, lines)
-
-    def _all_records(self, text: str) -> list[tuple[int, list[str]]] | None:
-        """The same as `_records`, faster, for a text that has nothing odd about it: one line a record; else None."""
-        if self.delimiter in '"\r\n':
-            return None
-        reader = csv.reader(io.StringIO(text, newline=""), delimiter=self.delimiter, strict=True)
-        try:
-            records = list(reader)
-        except csv.Error:
-            return None
-        if reader.line_num != len(records):
-            return None
-        return [(line, cells) for line, cells in enumerate(records, start=1) if cells]
+        return header, rows, lines
 
     def _records(self, file: io.TextIOBase) -> Records:
         """The non-blank records, each with the line on which it begins (a quoted cell may span lines)."""
@@ -161,12 +132,10 @@ class Csv(Strict):
         if any("\0" in name for name in header):
             hint = "if it is text, set the source's encoding, e.g. 'utf-16-le'"
             raise self._error("not-text", "the header contains NUL characters", hint, line=line)
-        if len(header) == 1:
-            for mark, shown in _LIKELY_DELIMITERS.items():
-                if mark in header[0] and mark != self.delimiter:
-                    what = f"the header is one column, {show(header[0])}"
-                    hint = f"if {shown} separates the cells, set the source's delimiter: {shown}"
-                    raise self._error("wrong-delimiter", what, hint, line=line)
+        marks = [name for mark, name in _LIKELY_DELIMITERS.items() if mark in header[0] and mark != self.delimiter]
+        if len(header) == 1 and marks:
+            hint = f"if {marks[0]} separates the cells, set the source's delimiter: {marks[0]}"
+            raise self._error("wrong-delimiter", f"the header is one column, {show(header[0])}", hint, line=line)
         check_names(header, self.describe(), line=line)
         return line, header
 
@@ -179,8 +148,8 @@ class Csv(Strict):
         what = f"the header has {width} cells, but {listed}{more}"
         hint = f"put a cell that contains {show(self.delimiter)} in double quotes"
         first = wrong[0][0]
-        shown = next(row for number, row in enumerate(io.StringIO(text, newline=None), start=1) if number == first)
-        raise self._error("ragged-row", what, hint, line=first, text=shown)
+        written = next(row for number, row in enumerate(io.StringIO(text, newline=None), start=1) if number == first)
+        raise self._error("ragged-row", what, hint, line=first, text=written)
 
     def _translate_commas(self, columns: dict[str, list[str | None]], lines: Sequence[int]) -> None:
         """Turns decimal commas into points, in place.
@@ -197,7 +166,3 @@ class Csv(Strict):
                     raise self._error("mixed-decimals", what, hint, line=lines[position])
                 if _COMMA_NUMBER.fullmatch(cell):
                     cells[position] = cell.replace(",", ".")
-
-
-def _without_missing(cells: Sequence[str]) -> list[str | None]:
-    return [None if cell.strip() in MISSING else cell for cell in cells]

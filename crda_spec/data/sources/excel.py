@@ -12,24 +12,18 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from crda_spec.data.raw import RawTable, check_names, counted, read_bytes, sha256_of, table_of_rows
-from crda_spec.errors import Complaint, DataError, Place, did_you_mean, show
-from crda_spec.strict import FilePath, Strict
+from crda_spec.data.raw import FileSource, RawTable, check_names, counted, read_bytes, sha256_of, table_of_rows
+from crda_spec.errors import did_you_mean, show
 
 # What a damaged archive, or an archive that is no workbook, makes the libraries below raise.
 _BROKEN = (zipfile.BadZipFile, zlib.error, KeyError, ValueError, TypeError, SyntaxError, EOFError, OSError)
 
 
-class Excel(Strict):
+class Excel(FileSource):
     """One sheet of a workbook, its first row the header."""
 
     kind: Literal["excel"] = Field("excel", description="One sheet of an Excel workbook (.xlsx), first row the header.")
-    path: FilePath = Field(description="The file; a relative path starts at the spec's folder.")
     sheet: str | int = Field(0, description="The sheet's name, or its position counted from 0.")
-
-    def describe(self) -> str:
-        """The file's name."""
-        return Path(self.path).name
 
     def header(self, base: Path) -> tuple[str, ...]:
         """The names in the first row of the sheet."""
@@ -80,13 +74,12 @@ class Excel(Strict):
         if isinstance(self.sheet, str) and self.sheet in titles:
             return titles.index(self.sheet)
         if isinstance(self.sheet, int):
-            count = counted(len(titles), "sheet")
-            what = f"there is no sheet {self.sheet}: the workbook has {count}, counted from 0"
+            what = f"there is no sheet {self.sheet}: the workbook has {counted(len(titles), 'sheet')}, counted from 0"
             hint = "sheets: " + ", ".join(titles)
         else:
             what = f"there is no sheet {show(self.sheet)}"
             hint = did_you_mean(self.sheet, titles, otherwise="sheets")
-        raise self._error("unknown-sheet", what, hint, path="dataset.source.sheet")
+        raise self._error("unknown-sheet", what, hint, key="sheet")
 
     def _names(self, cells: list[object]) -> tuple[str, ...]:
         if not cells:
@@ -94,9 +87,6 @@ class Excel(Strict):
         names = tuple("" if cell is None else str(cell) for cell in cells)
         check_names(names, self.describe(), line=1)
         return names
-
-    def _error(self, code: str, what: str, hint: str, *, path: str = "") -> DataError:
-        return DataError(Complaint(code=code, path=path, place=Place(file=self.describe()), what=what, hint=hint))
 
 
 def _trimmed(row: list[object]) -> list[object]:

@@ -7,24 +7,18 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from crda_spec.data.raw import RawTable, check_names, read_bytes, require_file, sha256_of
-from crda_spec.errors import Complaint, DataError, Place
-from crda_spec.strict import FilePath, Strict
+from crda_spec.data.raw import FileSource, RawTable, check_names, read_bytes, reason_of, require_file, sha256_of
+from crda_spec.errors import DataError
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
 
-class Parquet(Strict):
+class Parquet(FileSource):
     """A Parquet file."""
 
     kind: Literal["parquet"] = Field("parquet", description="A Parquet file.")
-    path: FilePath = Field(description="The file; a relative path starts at the spec's folder.")
-
-    def describe(self) -> str:
-        """The file's name."""
-        return Path(self.path).name
 
     def header(self, base: Path) -> tuple[str, ...]:
         """The column names, from the file's footer alone."""
@@ -53,21 +47,14 @@ class Parquet(Strict):
             raise self._corrupt(error) from error
         check_names(tuple(str(name) for name in table.schema.names), self.describe())
         if table.num_rows == 0:
-            place = Place(file=self.describe())
-            raise DataError(Complaint(code="no-rows", place=place, what="the file has columns but no row"))
+            raise self._error("no-rows", "the file has columns but no row")
         # The pandas metadata is ignored, so that a stored index stays a column, as the file's schema says.
         frame: pd.DataFrame = table.to_pandas(ignore_metadata=True, types_mapper=_nullable)
         return RawTable(frame=frame, sha256=sha256_of(data), description=self.describe())
 
     def _corrupt(self, error: Exception) -> DataError:
-        reason = str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else type(error).__name__
-        complaint = Complaint(
-            code="corrupt-file",
-            place=Place(file=self.describe()),
-            what=f"this is no Parquet file that can be read: {reason}",
-            hint="write it again, or choose the source kind that fits the file",
-        )
-        return DataError(complaint)
+        what = f"this is no Parquet file that can be read: {reason_of(error)}"
+        return self._error("corrupt-file", what, "write it again, or choose the source kind that fits the file")
 
 
 def _nullable(kind: pa.DataType) -> object:

@@ -15,9 +15,7 @@ from urllib.parse import quote
 
 from pydantic import Field
 
-from crda_spec.data.raw import RawTable, check_names, require_file, table_of_rows
-from crda_spec.errors import Complaint, DataError, Place
-from crda_spec.strict import Strict
+from crda_spec.data.raw import BaseSource, RawTable, check_names, require_file, table_of_rows
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -36,7 +34,7 @@ _FORBID_WRITING = {
 }
 
 
-class Sql(Strict):
+class Sql(BaseSource):
     """The result of a query. The file of a relative SQLite URL is looked for in the spec's folder."""
 
     kind: Literal["sql"] = Field("sql", description="The result of a query on a database.")
@@ -66,7 +64,7 @@ class Sql(Strict):
         """The cells as the database types them."""
         names, rows = self._run(base, fetch=True)
         if not rows:
-            raise self._error("no-rows", "the query returned no row", "check its WHERE clause")
+            raise self._error("no-rows", "the query returned no row", "check its WHERE clause", key="query")
         return table_of_rows(names, rows, description=self.describe())
 
     def _run(self, base: Path, *, fetch: bool) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
@@ -86,9 +84,8 @@ class Sql(Strict):
                 rows = [tuple(row) for row in result] if fetch else []
                 result.close()
         except sa.exc.SQLAlchemyError as error:
-            reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
-            what = f"the query failed: {reason}"
-            raise self._error("sql-error", what, "try it in the database's own shell") from error
+            what = f"the query failed: {str(getattr(error, 'orig', None) or error).strip().splitlines()[0]}"
+            raise self._error("sql-error", what, "try it in the database's own shell", key="query") from error
         finally:
             engine.dispose()
         check_names(names, self.describe())
@@ -100,11 +97,9 @@ class Sql(Strict):
         writes = _WRITES.search(bare)
         if bare.startswith(_READS) and writes is None and ";" not in bare.rstrip("; \n\t"):
             return
-        what = "the query is not a single SELECT"
-        if writes is not None:
-            what += f": it says {writes.group().upper()}"
+        what = "the query is not a single SELECT" + (f": it says {writes.group().upper()}" if writes else "")
         hint = "a source only reads; put a column of such a name in double quotes"
-        raise self._error("not-a-select", what, hint)
+        raise self._error("not-a-select", what, hint, key="query")
 
     def _engine(self, base: Path) -> sa.Engine:
         import sqlalchemy as sa
@@ -126,16 +121,7 @@ class Sql(Strict):
             what = f"the driver '{error.name}' is not installed"
             raise self._error("missing-driver", what, f"pip install {error.name}", key="url") from error
 
-    def _error(self, code: str, what: str, hint: str, *, key: str = "query") -> DataError:
-        place = Place(file=self.describe())
-        return DataError(Complaint(code=code, path=f"dataset.source.{key}", place=place, what=what, hint=hint))
-
 
 def _is_sqlite_file(url: sa.URL) -> bool:
-    database = url.database
-    return (
-        url.get_backend_name() == "sqlite"
-        and bool(database)
-        and database != ":memory:"
-        and not str(database).startswith("file:")
-    )
+    database = url.database or ":memory:"
+    return url.get_backend_name() == "sqlite" and database != ":memory:" and not database.startswith("file:")

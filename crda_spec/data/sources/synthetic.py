@@ -4,35 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
 from crda_spec.data.equations import read_equations
-from crda_spec.data.raw import RawTable, canonical_bytes, sha256_of
-from crda_spec.data.worlds import WORLDS, check_hidden, declare
+from crda_spec.data.raw import BaseSource, RawTable, canonical_bytes, sha256_of
+from crda_spec.data.worlds import WORLDS, World, check_hidden, declare
 from crda_spec.errors import Complaint, SpecError, inconsistent
-from crda_spec.strict import ColumnName, Strict
+from crda_spec.strict import ColumnName
 
 WorldName = Literal["bidding_war", "clinical_recovery", "crop_yield", "home_energy", "paper_synthetic"]
 
 
-class Drawable(Protocol):
-    """A world, or declared equations: something that draws columns of equal length."""
-
-    @property
-    def name(self) -> str:
-        """What messages and records call it."""
-        ...
-
-    def draw_columns(self, rows: int, *, seed: int) -> dict[str, npt.NDArray[Any]]:
-        """The visible columns: numbers, or object arrays of text for categories."""
-        ...
-
-
-class Synthetic(Strict):
+class Synthetic(BaseSource):
     """Rows drawn from declared structural equations, or from a named world whose equations are known."""
 
     kind: Literal["synthetic"] = Field(
@@ -66,23 +52,20 @@ class Synthetic(Strict):
         if self.world is not None:
             return WORLDS[self.world].columns()
         equations = self.equations or {}
-        complaints = [
-            *read_equations(equations)[1],
-            *check_hidden(tuple(equations), self.hidden, target=target),
-        ]
+        complaints = [*read_equations(equations)[1], *check_hidden(tuple(equations), self.hidden, target=target)]
         if complaints:
             raise SpecError(complaints)
         return tuple(name for name in equations if name not in self.hidden)
 
     def read(self, base: Path = Path(), *, target: str = "", seed: int = 0) -> RawTable:  # noqa: ARG002 - reads no file
         """Draws the rows; the same seed draws the same ones. target: which variable has to be a number."""
-        if self.world is not None:
-            return draw_table(WORLDS[self.world], self.rows, seed=seed)
-        world = declare(name="equations", equations=self.equations or {}, target=target, hidden=self.hidden)
+        world = WORLDS.get(self.world or "")
+        if world is None:
+            world = declare(name="equations", equations=self.equations or {}, target=target, hidden=self.hidden)
         return draw_table(world, self.rows, seed=seed)
 
 
-def draw_table(world: Drawable, rows: int, *, seed: int) -> RawTable:
+def draw_table(world: World, rows: int, *, seed: int) -> RawTable:
     """`rows` rows of a world; the same seed draws the same rows."""
     import pandas as pd
 

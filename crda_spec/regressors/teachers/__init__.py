@@ -7,9 +7,8 @@ from pydantic import Field
 from crda_spec.regressors.teachers._protocol import FoldContext, Seat, TeacherRule
 from crda_spec.regressors.teachers.bagged import BaggedTeacher
 from crda_spec.regressors.teachers.committee import CommitteeTeacher, Student
-from crda_spec.regressors.teachers.crossfit import CrossfitTeacher
+from crda_spec.regressors.teachers.crossfit import CrossfitTeacher, SingleTeacher
 from crda_spec.regressors.teachers.fold_models import FoldModelCache
-from crda_spec.regressors.teachers.single import SingleTeacher
 
 AnyTeacher = Annotated[SingleTeacher | CrossfitTeacher | BaggedTeacher | CommitteeTeacher, Field(discriminator="kind")]
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 from pydantic import Field
 
+from crda_spec.data.folds import group_numbers
 from crda_spec.data.raw import counted
 from crda_spec.errors import Complaint, DataError
 from crda_spec.records import IntArray, Table, Teacher, TeacherFamily
@@ -41,14 +43,18 @@ class BaggedTeacher(TeacherRule):
         """Costs one fit a bag."""
         del plain
         seed, index = context.seed, context.index
-        unit = np.arange(len(train)) if train.groups is None else np.unique(train.groups, return_inverse=True)[1]
+        unit = group_numbers(train)
         drawn = bags(int(unit.max()) + 1, self.members, rng=stream(seed, "bags", *index))
-        rows_of = _rows_of(unit)
+        rows_of = np.split(np.argsort(unit, kind="stable"), np.cumsum(np.bincount(unit))[:-1])  # by unit
         members: list[FittedModel] = []
         total, voices = np.zeros(len(train)), np.zeros(len(train))
         for number, bag in enumerate(drawn):
             rows = np.sort(np.concatenate([rows_of[one] for one in bag.tolist()]))
-            member = fitter.fit(_bag_table(train, rows), seed=integer_seed(seed, "bag", *index, number))
+            # Copies of a row belong together: early stopping sets whole groups aside, and were copies free, a member
+            # would be watched on rows it trains on.
+            table = train.take(rows)
+            table = replace(table, groups=rows.copy()) if table.groups is None else table
+            member = fitter.fit(table, seed=integer_seed(seed, "bag", *index, number))
             unseen = np.flatnonzero(~np.isin(unit, bag))
             total[unseen] += member.predict(train.x[unseen])
             voices[unseen] += 1
@@ -91,27 +97,3 @@ def bags(units: int, count: int, *, rng: np.random.Generator) -> tuple[IntArray,
         gone = drawn[fullest] == unit
         drawn[fullest, gone] = rng.choice(others, size=int(gone.sum()))
     return tuple(bag.astype(np.int64) for bag in drawn)
-
-
-def _rows_of(unit: IntArray) -> list[IntArray]:
-    """The positions of each unit's rows."""
-    order = np.argsort(unit, kind="stable")
-    return np.split(order, np.cumsum(np.bincount(unit))[:-1])
-
-
-def _bag_table(train: Table, rows: IntArray) -> Table:
-    """The bag as a table in which the copies of a row belong together.
-
-    Early stopping sets whole groups aside: were copies free, a member would be watched on rows it trains on.
-    """
-    bag = train.take(rows)
-    return Table(
-        features=bag.features,
-        target=bag.target,
-        row_ids=bag.row_ids,
-        x=bag.x,
-        y=bag.y,
-        groups=rows.copy() if bag.groups is None else bag.groups,
-        weights=bag.weights,
-        times=bag.times,
-    )

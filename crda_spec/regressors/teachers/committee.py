@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field
 
 from crda_spec.errors import SpecError
-from crda_spec.records import Array, Table, Teacher, relative, spread_of, weighted_mean
+from crda_spec.records import Array, Table, relative, spread_of, weighted_mean
 from crda_spec.regressors import AnyRegressor, GaussianProcess, Mlp, Regressor, Xgboost
-from crda_spec.regressors.fit import FittedModel, Fitter
-from crda_spec.regressors.teachers._protocol import FOLDS, FoldContext, Folds, Seat, TeacherRule
-from crda_spec.regressors.teachers.fold_models import gate_lines, own_lines, unseen_error, weighed_teacher
+from crda_spec.regressors.teachers._protocol import FOLDS, Folds, Seat
+from crda_spec.regressors.teachers.fold_models import FoldTeacher, Line, unseen_error
 from crda_spec.strict import Strict
-
-# Where blocks leave their members two thirds of the rows, these only tell how the kinds are to be weighed: a quarter of
-# the say for them cost the gate a quarter of the gain that it could see on Energy Efficiency (docs/teachers.md).
-_WHOLE_SHARE = 1.0
 
 
 class Student(Strict):
@@ -43,8 +38,12 @@ DEFAULT_COMMITTEE: tuple[CommitteeMember, ...] = (
 )
 
 
-class CommitteeTeacher(TeacherRule):
+class CommitteeTeacher(FoldTeacher):
     """Stacked regression with weights that are not negative (Breiman 1996), normalised to sum 1."""
+
+    # Where blocks leave their members two thirds of the rows, these only tell how the kinds are to be weighed: a
+    # quarter of the say for them cost the gate a quarter of its gain on Energy Efficiency (docs/teachers.md).
+    whole_share: ClassVar[float] = 1.0
 
     kind: Literal["committee"] = Field(
         "committee",
@@ -74,31 +73,13 @@ class CommitteeTeacher(TeacherRule):
         return self.model_copy(update={"members": tuple(members)})
 
     @property
-    def _all_seats(self) -> tuple[Seat, ...]:
+    def all_seats(self) -> tuple[Seat, ...]:
+        """One a kind."""
         return tuple(Seat(regressor=None if isinstance(member, Student) else member) for member in self.members)
 
-    @property
-    def in_blocks(self) -> bool:
-        """Whether `folds` says so."""
-        return self.folds == "blocks"
-
-    @property
-    def seats(self) -> tuple[Seat, ...]:
-        """One a kind."""
-        return self._all_seats if isinstance(self.folds, str) else ()
-
-    def fits(self, parts: int) -> int:
-        """One member a fold and kind."""
-        return len(self.members) * (parts if isinstance(self.folds, str) else self.folds)
-
-    def teach(self, train: Table, fitter: Fitter, plain: FittedModel, context: FoldContext) -> Teacher:
-        """Costs one fit a fold and kind, less what is ready. A kind without weight is never asked again."""
-        if isinstance(self.folds, str):
-            lines = gate_lines(train, fitter, self._all_seats, plain, context)
-        else:
-            lines = own_lines(train, fitter, self._all_seats, self.folds, context)
-        weights = stacking_weights(train, [line.out_of_fold for line in lines])
-        return weighed_teacher(self.kind, train, lines, weights, whole_share=_WHOLE_SHARE)
+    def line_weights(self, train: Table, lines: Sequence[Line]) -> list[float]:
+        """By what each kind says of rows it has not seen. One without weight is never asked again."""
+        return stacking_weights(train, [line.out_of_fold for line in lines])
 
 
 def stacking_weights(train: Table, out_of_fold: Sequence[Array]) -> list[float]:
@@ -109,17 +90,16 @@ def stacking_weights(train: Table, out_of_fold: Sequence[Array]) -> list[float]:
     Target and predictions are standardised by the target first, so that its level cannot decide. A kind whose
     predictions are not all finite has run away and gets no weight, as long as another has not.
     """
-    sane = [position for position, one in enumerate(out_of_fold) if np.isfinite(unseen_error(train, one))]
-    sane = sane or list(range(len(out_of_fold)))
-    weights = [0.0] * len(out_of_fold)
-    for position, weight in zip(sane, _solved(train, [out_of_fold[position] for position in sane]), strict=True):
-        weights[position] = weight
-    return weights
+    sane = np.isfinite([unseen_error(train, one) for one in out_of_fold])
+    sane = sane if sane.any() else ~sane
+    weights = np.zeros(len(out_of_fold))
+    weights[sane] = _solved(train, [one for one, keeps in zip(out_of_fold, sane, strict=True) if keeps])
+    return weights.tolist()
 
 
 def _solved(train: Table, predictions: Sequence[Array]) -> list[float]:
     equal = [1.0 / len(predictions)] * len(predictions)
-    y, heft = train.y, relative(train.weights)
+    y, weight = train.y, relative(train.weights)
     center, spread = weighted_mean(y, train.weights), math.sqrt(spread_of(y, train.weights))
     columns = np.column_stack(predictions)
     if len(predictions) == 1 or spread == 0.0 or not np.isfinite(columns).all():
@@ -127,9 +107,9 @@ def _solved(train: Table, predictions: Sequence[Array]) -> list[float]:
     from scipy.optimize import nnls
 
     try:
-        root = np.ones(len(y)) if heft is None else np.sqrt(heft)
-        found, _ = nnls(root[:, None] * ((columns - center) / spread), root * ((y - center) / spread))
+        root = np.ones(len(y)) if weight is None else np.sqrt(weight)
+        solution, _ = nnls(root[:, None] * ((columns - center) / spread), root * ((y - center) / spread))
     except RuntimeError:  # it gave up: no weights are better founded than equal ones
         return equal
-    total = float(found.sum())
-    return (found / total).tolist() if total > 0 and np.isfinite(total) else equal
+    total = float(solution.sum())
+    return (solution / total).tolist() if total > 0 and np.isfinite(total) else equal

@@ -1,27 +1,54 @@
-"""The mean of one model per fold, all of the student's own kind."""
+"""The student's own kind: one model on all training rows, the paper's g, or the mean of one model per fold."""
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from crda_spec.records import Table, Teacher
+from crda_spec.records import Table, Teacher, TeacherFamily
 from crda_spec.regressors.fit import FittedModel, Fitter
 from crda_spec.regressors.teachers._protocol import FOLDS, FoldContext, Folds, Seat, TeacherRule
-from crda_spec.regressors.teachers.fold_models import gate_lines, own_lines, weighed_teacher
-
-# Of the member of all rows, where blocks leave the others two thirds of them each. That one is the plain model itself,
-# so that without the others there would be nothing to teach.
-_WHOLE_SHARE = 0.75
+from crda_spec.regressors.teachers.fold_models import FoldTeacher, Line
 
 
-class CrossfitTeacher(TeacherRule):
+class SingleTeacher(TeacherRule):
+    """The plain model itself; it has seen every row."""
+
+    predicts_unseen: ClassVar[bool] = False
+
+    kind: Literal["single"] = Field("single", description="One model fitted on all training rows, as in the paper.")
+
+    def fits(self, parts: int) -> int:
+        """None: the plain model is there anyway."""
+        del parts
+        return 0
+
+    def teach(self, train: Table, fitter: Fitter, plain: FittedModel, context: FoldContext) -> Teacher:
+        """Costs no fit."""
+        del fitter, context
+        return Teacher(
+            kind=self.kind,
+            members=(plain,),
+            in_sample=plain.predict(train.x),
+            out_of_fold=None,
+            weights=(1.0,),
+            names=(plain.kind,),
+            families=(TeacherFamily(name=plain.kind, fitted=1, weight=1.0, error=None),),
+        )
+
+
+class CrossfitTeacher(FoldTeacher):
     """Each member predicts its own fold without having seen it; the teacher's word is the mean of all members.
 
     Repeats average over more models. On the gate's folds a repeat starts the same folds from another seed, so that its
     members can be shared too; with folds of its own, each repeat draws new ones.
     """
+
+    # Where blocks leave the others two thirds of the rows each. The member of all rows is the plain model itself, so
+    # that without the others there would be nothing to teach.
+    whole_share: ClassVar[float] = 0.75
 
     kind: Literal["crossfit"] = Field(
         "crossfit",
@@ -38,28 +65,11 @@ class CrossfitTeacher(TeacherRule):
     )
 
     @property
-    def _all_seats(self) -> tuple[Seat, ...]:
+    def all_seats(self) -> tuple[Seat, ...]:
+        """One a repeat."""
         return tuple(Seat(repeat=repeat) for repeat in range(self.repeats))
 
-    @property
-    def in_blocks(self) -> bool:
-        """Whether `folds` says so."""
-        return self.folds == "blocks"
-
-    @property
-    def seats(self) -> tuple[Seat, ...]:
-        """One a repeat."""
-        return self._all_seats if isinstance(self.folds, str) else ()
-
-    def fits(self, parts: int) -> int:
-        """One member a fold and repeat."""
-        return self.repeats * (parts if isinstance(self.folds, str) else self.folds)
-
-    def teach(self, train: Table, fitter: Fitter, plain: FittedModel, context: FoldContext) -> Teacher:
-        """Costs one fit a fold and repeat, less what is ready."""
-        if isinstance(self.folds, str):
-            lines = gate_lines(train, fitter, self._all_seats, plain, context)
-        else:
-            lines = own_lines(train, fitter, self._all_seats, self.folds, context)
-        weights = [1.0 / len(lines)] * len(lines)
-        return weighed_teacher(self.kind, train, lines, weights, whole_share=_WHOLE_SHARE)
+    def line_weights(self, train: Table, lines: Sequence[Line]) -> list[float]:
+        """All the same."""
+        del train
+        return [1.0 / len(lines)] * len(lines)

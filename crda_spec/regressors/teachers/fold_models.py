@@ -29,8 +29,10 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import partial, reduce
 from itertools import combinations
+from operator import add
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -39,7 +41,7 @@ from crda_spec.execution import in_order
 from crda_spec.records import Array, Cost, IntArray, Table, Teacher, TeacherFamily, weighted_mean
 from crda_spec.regressors._protocol import Regressor
 from crda_spec.regressors.fit import Fill, FittedModel, Fitter, student_seed
-from crda_spec.regressors.teachers._protocol import Block, FoldContext, Seat, fold_blocks
+from crda_spec.regressors.teachers._protocol import Block, FoldContext, Folds, Seat, TeacherRule, fold_blocks
 from crda_spec.seeds import integer_seed, stream
 
 
@@ -71,6 +73,66 @@ def fold_model_seed(seed: int, seat: Seat, position: int, left_out: tuple[int, .
     return integer_seed(seed, "fold-model", position, *left_out)
 
 
+class FoldTeacher(TeacherRule):
+    """A teacher whose members each leave out a part of the rows: of the gate's folds, or of folds of its own."""
+
+    whole_share: ClassVar[float]  # of a line's say, that of a member that has seen all rows: there is one in blocks
+
+    if TYPE_CHECKING:
+        folds: Folds  # a member says where it stands among its keys
+
+    @property
+    def all_seats(self) -> tuple[Seat, ...]:
+        """Who is fitted once for each fold."""
+        raise NotImplementedError
+
+    def line_weights(self, train: Table, lines: Sequence[Line]) -> list[float]:
+        """What each seat's line of members weighs, together 1."""
+        raise NotImplementedError
+
+    @property
+    def in_blocks(self) -> bool:
+        """Whether `folds` says so."""
+        return self.folds == "blocks"
+
+    @property
+    def seats(self) -> tuple[Seat, ...]:
+        """All, where the folds are the gate's."""
+        return self.all_seats if isinstance(self.folds, str) else ()
+
+    def fits(self, parts: int) -> int:
+        """One member a fold and seat."""
+        return len(self.all_seats) * (parts if isinstance(self.folds, str) else self.folds)
+
+    def teach(self, train: Table, fitter: Fitter, plain: FittedModel, context: FoldContext) -> Teacher:
+        """Costs one fit a fold and seat, less what is ready; members without weight are left behind."""
+        if isinstance(self.folds, str):
+            lines = gate_lines(train, fitter, self.all_seats, plain, context)
+        else:
+            lines = own_lines(train, fitter, self.all_seats, self.folds, context)
+        weights = self.line_weights(train, lines)
+        chosen = [(line, weight) for line, weight in zip(lines, weights, strict=True) if weight > 0]
+        members = [
+            (member, name, share)
+            for line, weight in chosen
+            for member, name, share in zip(
+                line.members, line.names, line.weights(weight, whole_share=self.whole_share), strict=True
+            )
+            if share > 0
+        ]
+        teacher = Teacher(
+            kind=self.kind,
+            members=tuple(member for member, _, _ in members),
+            in_sample=np.empty(0),
+            # Added up in this order, so that it is the same to the last bit every time.
+            out_of_fold=reduce(add, (weight * line.out_of_fold for line, weight in chosen)),
+            weights=tuple(share for _, _, share in members),
+            names=tuple(name for _, name, _ in members),
+            families=_summaries(train, lines, weights),
+        )
+        return replace(teacher, in_sample=teacher.predict(train.x))
+
+
 def gate_lines(
     train: Table, fitter: Fitter, seats: Sequence[Seat], plain: FittedModel, context: FoldContext
 ) -> tuple[Line, ...]:
@@ -85,23 +147,21 @@ def gate_lines(
     if train.times is not None:
         count = max(2, min(len(context.parts), count_pieces(train.times, train.groups)))
         return own_lines(train, fitter, seats, count, context)
-    families = _families(seats, fitter)
+    held = [context.held_of(part) for part in context.parts]
+
+    def member(position: int, seat: Seat, part: Block, unseen: IntArray) -> FittedModel:
+        if seat.is_students and not part:
+            return plain
+        if (position, part) in context.ready:
+            fitter.reused += 1
+            return context.ready[position, part]
+        member_seed = fold_model_seed(context.seed, seat, position, context.left_out(part))
+        return _without(train, unseen, fitter, seat, seed=member_seed)
+
     lines = []
-    for position, seat in enumerate(seats):
-        members = []
-        for part in context.parts:
-            if seat.is_students and not part:
-                members.append(plain)
-                continue
-            member = context.ready.get((position, part))
-            if member is None:
-                member_seed = fold_model_seed(context.seed, seat, position, context.left_out(part))
-                member = _without(train, context.held_of(part), fitter, seat, seed=member_seed)
-            else:
-                fitter.reused += 1
-            members.append(member)
-        held = [context.held_of(part) for part in context.parts]
-        lines.append(_line(train, families[position], seat, context.parts, held, members))
+    for position, (seat, family) in enumerate(zip(seats, _families(seats, fitter), strict=True)):
+        members = [member(position, seat, part, unseen) for part, unseen in zip(context.parts, held, strict=True)]
+        lines.append(_line(train, family, seat, context.parts, held, members))
     return tuple(lines)
 
 
@@ -110,48 +170,18 @@ def own_lines(
 ) -> tuple[Line, ...]:
     """The lines of members on folds of their own: the same for all seats of a repeat, drawn anew for the next."""
     seed, index = context.seed, context.index
-    families = _families(seats, fitter)
     numbers = tuple((number,) for number in range(1, count + 1))
     lines = []
-    for position, seat in enumerate(seats):
+    for position, (seat, family) in enumerate(zip(seats, _families(seats, fitter), strict=True)):
         draw = stream(seed, "teacher-folds", *index, *((seat.repeat,) if seat.repeat else ()))
-        layout = left_out_folds(train, count, rng=draw)
+        held = left_out_folds(train, count, rng=draw)
         stage = f"teacher-{position}" if position else "teacher"
         members = [
-            _without(train, held, fitter, seat, seed=integer_seed(seed, stage, *index, number))
-            for number, held in enumerate(layout)
+            _without(train, unseen, fitter, seat, seed=integer_seed(seed, stage, *index, number))
+            for number, unseen in enumerate(held)
         ]
-        word = "fold" if train.times is None else "block"
-        lines.append(_line(train, families[position], seat, numbers, layout, members, word=word))
+        lines.append(_line(train, family, seat, numbers, held, members))
     return tuple(lines)
-
-
-def weighed_teacher(
-    kind: str, train: Table, lines: Sequence[Line], weights: Sequence[float], *, whole_share: float
-) -> Teacher:
-    """The teacher whose lines weigh this much (together 1); members without weight are left behind.
-
-    whole_share: how much of a line's say belongs to the member that has seen all rows, where there is one.
-    """
-    chosen = [(line, weight) for line, weight in zip(lines, weights, strict=True) if weight > 0]
-    say = [(line, line.weights(weight, whole_share=whole_share)) for line, weight in chosen]
-    members = [(line, at, own) for line, each in say for at, own in enumerate(each) if own > 0]
-    teacher = Teacher(
-        kind=kind,
-        members=tuple(line.members[at] for line, at, _ in members),
-        in_sample=np.empty(0),
-        out_of_fold=None,
-        weights=tuple(weight for *_, weight in members),
-    )
-    return Teacher(
-        kind=kind,
-        members=teacher.members,
-        in_sample=teacher.predict(train.x),
-        out_of_fold=_weighed([line.out_of_fold for line, _ in chosen], [weight for _, weight in chosen]),
-        weights=teacher.weights,
-        names=tuple(line.names[at] for line, at, _ in members),
-        families=_summaries(train, lines, weights),
-    )
 
 
 def unseen_error(train: Table, predicted: Array) -> float:
@@ -161,29 +191,20 @@ def unseen_error(train: Table, predicted: Array) -> float:
     return error if np.isfinite(error) else float("inf")
 
 
-def _weighed(predictions: Sequence[Array], weights: Sequence[float]) -> Array:
-    """(n,) the weighted mean; in this order, so that it is the same to the last bit every time."""
-    total = weights[0] * predictions[0]
-    for weight, predicted in zip(weights[1:], predictions[1:], strict=True):
-        total = total + weight * predicted
-    return total
-
-
 def _summaries(train: Table, lines: Sequence[Line], weights: Sequence[float]) -> tuple[TeacherFamily, ...]:
     """One a family; repeats of one family are summed up."""
-    found = []
-    for family in dict.fromkeys(line.family for line in lines):
-        own = [(line, weight) for line, weight in zip(lines, weights, strict=True) if line.family == family]
-        mean = np.mean([line.out_of_fold for line, _ in own], axis=0)
-        found.append(
-            TeacherFamily(
-                name=family,
-                fitted=sum(len(line.members) for line, _ in own),
-                weight=float(sum(weight for _, weight in own)),
-                error=unseen_error(train, mean),
-            )
+    families: dict[str, list[tuple[Line, float]]] = {}
+    for line, weight in zip(lines, weights, strict=True):
+        families.setdefault(line.family, []).append((line, weight))
+    return tuple(
+        TeacherFamily(
+            name=family,
+            fitted=sum(len(line.members) for line, _ in pairs),
+            weight=float(sum(weight for _, weight in pairs)),
+            error=unseen_error(train, np.mean([line.out_of_fold for line, _ in pairs], axis=0)),
         )
-    return tuple(found)
+        for family, pairs in families.items()
+    )
 
 
 def _families(seats: Sequence[Seat], fitter: Fitter) -> tuple[str, ...]:
@@ -208,14 +229,13 @@ def _line(
     parts: Sequence[Block],
     layout: Sequence[IntArray],
     members: Sequence[FittedModel],
-    *,
-    word: str = "fold",
 ) -> Line:
     total, times = np.zeros(len(train)), np.zeros(len(train))
     for held, member in zip(layout, members, strict=True):
         total[held] += member.predict(train.x[held])
         times[held] += 1.0
     repeat = f", repeat {seat.repeat + 1}" if seat.repeat else ""
+    word = "fold" if train.times is None else "block"
     names = tuple(f"{family} {_folds_in_words(part, word)}{repeat}" for part in parts)
     return Line(family=family, names=names, members=tuple(members), out_of_fold=total / times, has_whole=not all(parts))
 
@@ -250,8 +270,7 @@ class FoldLayout:
     @property
     def student(self) -> int:
         """The seat whose models without one fold are the gate's plain ones."""
-        own = [position for position, seat in enumerate(self.seats) if seat.is_students]
-        return own[0] if own else STUDENT
+        return next((position for position, seat in enumerate(self.seats) if seat.is_students), STUDENT)
 
     def singles(self) -> list[ModelKey]:
         """What leaves out one fold: the gate's plain models, and the members of the teacher on all rows."""
@@ -285,16 +304,16 @@ class FoldFitting:
         from threadpoolctl import threadpool_limits
 
         seat = Seat() if key.seat == STUDENT else self.layout.seats[key.seat]
-        if key.left_out:
-            seed = fold_model_seed(self.division.seed, seat, key.seat, key.left_out)
-        else:
-            seed = student_seed(self.division.seed, (0,))
+        seed = self.division.seed
+        seed = fold_model_seed(seed, seat, key.seat, key.left_out) if key.left_out else student_seed(seed, (0,))
         unseen = [self.division.held[number - 1] for number in key.left_out]
         rows = np.setdiff1d(np.arange(len(self.train)), np.concatenate(unseen) if unseen else [])
         fitter = Fitter(self.regressor, self.fill)
         with threadpool_limits(limits=1):  # the same bytes on any machine, and no fight between workers
             model = fitter.fit(self.train.take(rows), seed=seed, regressor=seat.regressor)
-        return _as_sent(model), fitter.seconds
+        # Equal numbers inside an estimator may be one object or two, and saved models tell the difference. Sending
+        # pulls them apart, so a model that stays in its process is taken through the same door.
+        return pickle.loads(pickle.dumps(model)), fitter.seconds  # noqa: S301 - our own object, a moment old
 
 
 @dataclass(slots=True, eq=False)
@@ -344,14 +363,10 @@ class FoldModelCache:
 
     def on_all_rows(self) -> FoldContext:
         """What the procedure on all training rows may know."""
-        return self.context(None)
+        return self.inside(None)
 
-    def inside(self, outer: int) -> FoldContext:
-        """What the procedure inside an outer fold may know: no model that saw that fold."""
-        return self.context(outer)
-
-    def context(self, outer: int | None) -> FoldContext:
-        """The gate's folds in the rows without the outer fold (None: all training rows), with all models at hand."""
+    def inside(self, outer: int | None) -> FoldContext:
+        """What the procedure inside an outer fold may know: no model that saw that fold. None: on all training rows."""
         context = fold_context(self.fitting.division, len(self.fitting.train), outer, in_blocks=self.layout.in_blocks)
         if not self.shares:
             return context
@@ -370,26 +385,15 @@ class FoldModelCache:
         self.models = {key: model for key, model in self.models.items() if left.intersection(key.left_out)}
 
 
-def _as_sent(model: FittedModel) -> FittedModel:
-    """The model as another process would hand it over.
-
-    Equal numbers inside an estimator may be one object or two, and saved models tell the difference. Sending pulls
-    them apart, so a model that stays in its process is taken through the same door.
-    """
-    sent: FittedModel = pickle.loads(pickle.dumps(model))  # noqa: S301 - our own object, a moment old
-    return sent
-
-
 def fold_context(division: Division, rows: int, outer: int | None, *, in_blocks: bool = False) -> FoldContext:
     """The gate's folds as they lie in the rows without the outer fold, with no model at hand. rows: all there are."""
-    folds, seed = len(division.held), division.seed
+    folds = len(division.held)
+    context = time_context(folds, outer, seed=division.seed, in_blocks=in_blocks)
     if division.in_time:
-        return time_context(folds, outer, seed=seed, in_blocks=in_blocks)
-    numbers = tuple(number for number in range(1, folds + 1) if number != outer)
+        return context
     seen = np.arange(rows) if outer is None else np.setdiff1d(np.arange(rows), division.held[outer - 1])
-    held = tuple(np.searchsorted(seen, division.held[number - 1]).astype(np.int64) for number in numbers)
-    whole = FoldContext(seed=seed, index=(outer or 0,), outer=outer, numbers=numbers, held=held)
-    return laid_out(whole, folds, in_blocks=in_blocks)
+    held = tuple(np.searchsorted(seen, division.held[number - 1]).astype(np.int64) for number in context.numbers)
+    return laid_out(replace(context, held=held, in_time=False), folds, in_blocks=in_blocks)
 
 
 def time_context(folds: int, outer: int | None, *, seed: int, in_blocks: bool = False) -> FoldContext:
@@ -409,15 +413,15 @@ def laid_out(context: FoldContext, folds: int, *, in_blocks: bool) -> FoldContex
 
     folds: how many the gate has. Some may have no row among these; they are in no part.
     """
-    here, outer = set(context.numbers), context.outer
-    parts: tuple[Block, ...] = tuple((number,) for number in context.numbers)
-    if outer is not None:
-        blocks = [block for block in shared_blocks(folds, in_blocks=in_blocks) if outer in block]
-        parts = tuple(tuple(number for number in block if number in here) for block in blocks)
-    parts = tuple(part for part in parts if part)
-    if outer is not None and not context.in_time and FoldLayout(seats=(), folds=folds, in_blocks=in_blocks).asks_whole:
-        parts = (*parts, ())
-    return replace(context, parts=parts, ready={}, plain=None)
+    outer = context.outer
+    if outer is None:
+        return replace(context, parts=tuple((number,) for number in context.numbers), ready={}, plain=None)
+    blocks = (block for block in shared_blocks(folds, in_blocks=in_blocks) if outer in block)
+    parts = [tuple(number for number in block if number in context.numbers) for block in blocks]
+    parts = [part for part in parts if part]
+    if not context.in_time and FoldLayout(seats=(), folds=folds, in_blocks=in_blocks).asks_whole:
+        parts.append(())
+    return replace(context, parts=tuple(parts), ready={}, plain=None)
 
 
 def shared_blocks(folds: int, *, in_blocks: bool) -> tuple[Block, ...]:

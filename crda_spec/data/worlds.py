@@ -1,14 +1,16 @@
-"""Worlds that compute: rows drawn from structural equations, and the true outcome of any row under any action."""
+"""Worlds: structural equations that draw rows, and know what any row would have been under any action."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from crda_spec.data.equations import Equation, Values, evaluate, read_equations, uniforms
+from crda_spec.data.raw import read_catalogue
 from crda_spec.errors import Complaint, DataError, SpecError, did_you_mean, show
 from crda_spec.records import Array, IntArray, read_only
 
@@ -36,61 +38,50 @@ def check_action(
     A variable of whole numbers may be set between them: an equation knows no difference.
     """
     known = {equation.name: equation for equation in equations}
-    values: dict[str, Values] = {}
-    complaints = []
+    settings: dict[str, Values | Complaint] = {}
     for name, given in action.items():
         if name not in known:
-            what = f"'{name}' is no variable of this world"
             hint = did_you_mean(name, tuple(known), otherwise="variables")
-            complaints.append(Complaint(code="unknown-variable", path=name, what=what, hint=hint))
+            what = f"'{name}' is no variable of this world"
+            settings[name] = Complaint(code="unknown-variable", path=name, what=what, hint=hint)
         elif name == target:
-            what, hint = f"'{name}' is the outcome itself and cannot be set", "set what causes it"
-            complaints.append(Complaint(code="action-target", path=name, what=what, hint=hint))
+            what = f"'{name}' is the outcome itself and cannot be set"
+            settings[name] = Complaint(code="action-target", path=name, what=what, hint="set what causes it")
         else:
-            found = _setting(known[name], given, rows)
-            if isinstance(found, Complaint):
-                complaints.append(found)
-            else:
-                values[name] = found
+            settings[name] = _setting(known[name], given, rows)
+    complaints = [one for one in settings.values() if isinstance(one, Complaint)]
     if complaints:
         raise DataError(complaints)
-    return values
+    return {name: values for name, values in settings.items() if not isinstance(values, Complaint)}
 
 
 def _setting(equation: Equation, given: npt.ArrayLike, rows: int) -> Values | Complaint:
     """One variable's new values as a contiguous array: numpy may round a broadcast one differently."""
-    name = equation.name
-    raw = np.asarray(given, dtype=object if equation.type == "category" else None)
+    name, is_category = equation.name, equation.type == "category"
+    raw = np.asarray(given, dtype=object if is_category else None)
     if raw.ndim != 0 and raw.shape != (rows,):
         what = f"{rows} rows need {rows} values, but got an array of shape {raw.shape}"
         return Complaint(code="action-shape", path=name, what=what, hint="give one value a row, or a single one")
     column = np.array(np.broadcast_to(raw, (rows,)))
-    if equation.type == "category":
-        return _labels(equation, column)
+    if is_category:  # a label that its equation never gives would pass through it unnoticed
+        for value in dict.fromkeys(column.tolist()):
+            if value not in equation.labels:
+                hint = did_you_mean(str(value), equation.labels, otherwise="its labels")
+                what = f"{show(value)} is no label of '{name}'"
+                return Complaint(code="unknown-label", path=name, what=what, hint=hint)
+        return column
+    hint = f"'{name}' is {equation.type}"
     if not (np.issubdtype(column.dtype, np.number) or column.dtype == np.bool_):
         what = f"the values must be numbers, but got {show(column.tolist()[0]) if rows else column.dtype}"
-        return Complaint(code="action-value", path=name, what=what, hint=f"'{name}' is {equation.type}")
+        return Complaint(code="action-value", path=name, what=what, hint=hint)
     numbers = column.astype(np.float64)
-    wrong = ~np.isfinite(numbers)
-    allowed = "finite numbers"
-    if equation.type == "boolean":
-        wrong |= (numbers != 0.0) & (numbers != 1.0)
-        allowed = "0 or 1"
+    is_truth = equation.type == "boolean"
+    wrong = ~np.isin(numbers, (0.0, 1.0)) if is_truth else ~np.isfinite(numbers)
     if wrong.any():
-        first = int(wrong.argmax())
+        first, allowed = int(wrong.argmax()), "0 or 1" if is_truth else "finite numbers"
         what = f"the values must be {allowed}, but got {numbers[first]:g} for row {first + 1} of the action"
-        return Complaint(code="action-value", path=name, what=what, hint=f"'{name}' is {equation.type}")
+        return Complaint(code="action-value", path=name, what=what, hint=hint)
     return numbers
-
-
-def _labels(equation: Equation, column: Values) -> Values | Complaint:
-    """Labels of a category; one that its equation never gives would pass through it unnoticed."""
-    for value in dict.fromkeys(column.tolist()):
-        if value not in equation.labels:
-            hint = did_you_mean(str(value), equation.labels, otherwise="its labels")
-            what = f"{show(value)} is no label of '{equation.name}'"
-            return Complaint(code="unknown-label", path=equation.name, what=what, hint=hint)
-    return column
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,10 +107,6 @@ class World:
         """The observed columns, in the order of the equations: float64, int64, bool, or str in an object array."""
         values = self.draw(rows, seed=seed).values
         return {name: values[name].copy() for name in self.columns()}
-
-    def parents(self) -> dict[str, tuple[str, ...]]:
-        """The direct causes of every variable, in the order in which its equation names them."""
-        return {equation.name: equation.parents for equation in self.equations}
 
     def edges(self) -> tuple[str, ...]:
         """The causal graph as arrows, e.g. `dose -> recovery`, for `causal.graph.edges`."""
@@ -212,12 +199,10 @@ class WorldSample:
     def _up_to_target(self) -> list[Equation]:
         """The target's equation and those of its ancestors, in causal order."""
         needed = {self.world.target}
-        found = []
         for equation in reversed(self.world.equations):
             if equation.name in needed:
                 needed.update(equation.parents)
-                found.append(equation)
-        return found[::-1]
+        return [equation for equation in self.world.equations if equation.name in needed]
 
 
 def check_hidden(variables: Sequence[str], hidden: Sequence[str], *, target: str) -> tuple[Complaint, ...]:
@@ -248,23 +233,32 @@ def declare(
     units: Mapping[str, str] | None = None,
 ) -> World:
     """A world from the text of its equations; raises one SpecError with all that is wrong with them."""
-    parsed, complaints = read_equations(equations)
-    found = [*complaints, *check_hidden(tuple(equations), hidden, target=target)]
+    parsed, (*complaints,) = read_equations(equations)
+    complaints += check_hidden(tuple(equations), hidden, target=target)
     if target not in equations:
         hint = did_you_mean(target, tuple(equations), otherwise="variables")
         what = f"the target '{target}' has no equation"
-        found.append(Complaint(code="unknown-column", path="dataset.target", what=what, hint=hint))
+        complaints.append(Complaint(code="unknown-column", path="dataset.target", what=what, hint=hint))
     for equation in parsed:
         if equation.name == target and equation.type in ("category", "boolean"):
-            what = f"the target '{target}' is a {equation.type}, and a regression needs a number"
-            found.append(Complaint(code="target-type", path="dataset.target", what=what, hint="choose another target"))
-    if found:
-        raise SpecError(found)
+            what, hint = (
+                f"the target '{target}' is a {equation.type}, and a regression needs a number",
+                "choose another target",
+            )
+            complaints.append(Complaint(code="target-type", path="dataset.target", what=what, hint=hint))
+    if complaints:
+        raise SpecError(complaints)
     return World(
         name=name,
         description=description,
         target=target,
         equations=parsed,
         hidden=tuple(hidden),
-        units=dict(units or {}),
+        units=units or {},
     )
+
+
+# Invented tables whose structural equations, and so whose counterfactuals, are known.
+WORLDS: Mapping[str, World] = {
+    name: declare(name=name, **facts) for name, facts in read_catalogue(Path(__file__).with_suffix(".yaml")).items()
+}
