@@ -24,8 +24,6 @@ from crda_spec.scm.mechanisms import Mechanisms, fit_mechanisms
 from crda_spec.scm.propagation import follower_inputs, followers, propagable
 from crda_spec.seeds import stream
 
-__all__ = ["Block", "Propagation", "Streams", "act", "act_on", "fit_contract"]
-
 TRIES = 10  # draws of a row that keeps breaking a rule, before it is clipped or dropped
 
 Mask = npt.NDArray[np.bool_]

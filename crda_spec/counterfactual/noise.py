@@ -12,8 +12,6 @@ from crda_spec.records import Array, Table
 from crda_spec.scm.mechanisms import Inputs, SmoothMean, fit_mean
 from crda_spec.strict import Fraction, Strict
 
-__all__ = ["Additive", "EvenScale", "LocationScale", "NoiseModel", "SmoothScale"]
-
 
 class Additive(Strict):
     """The paper's noise: added, of one size."""

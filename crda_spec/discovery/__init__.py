@@ -11,18 +11,4 @@ from crda_spec.discovery.ges import Ges
 from crda_spec.discovery.knowledge import Knowledge
 from crda_spec.discovery.pc import Pc
 
-__all__ = [
-    "Consensus",
-    "DiscoveredGraph",
-    "Discovery",
-    "Fci",
-    "FoundEdge",
-    "Ges",
-    "Knowledge",
-    "Pc",
-    "Search",
-    "Stability",
-    "Ties",
-]
-
 Discovery = Annotated[Pc | Fci | Ges | Consensus, Field(discriminator="kind")]

@@ -18,26 +18,4 @@ from crda_spec.independence.dependence import Distance, Hsic, MutualInformation
 from crda_spec.independence.gcm import Gcm, GcmResult
 from crda_spec.independence.joint import JointCheck, JointResult
 
-__all__ = [
-    "ADJUSTMENTS",
-    "Adjustment",
-    "BaseScreen",
-    "Distance",
-    "Gcm",
-    "GcmResult",
-    "Hsic",
-    "JointCheck",
-    "JointResult",
-    "MutualInformation",
-    "Pearson",
-    "Screen",
-    "ScreenResult",
-    "Spearman",
-    "adjust",
-    "correlation_matrix",
-    "fisher_z",
-    "grouped",
-    "numbers",
-]
-
 Screen = Annotated[Pearson | Spearman | Distance | Hsic | MutualInformation, Field(discriminator="kind")]

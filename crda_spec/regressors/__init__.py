@@ -33,27 +33,3 @@ AnyRegressor = Annotated[
 # Ours, by kind.
 _OURS = (member for member in get_args(get_args(AnyRegressor)[0]) if member is not Plugin)
 REGRESSORS: Mapping[str, type[BaseRegressor]] = {member.model_fields["kind"].default: member for member in _OURS}
-
-__all__ = [
-    "REGRESSORS",
-    "AnyRegressor",
-    "BaseRegressor",
-    "Catboost",
-    "Design",
-    "EarlyStopping",
-    "Estimator",
-    "FittedModel",
-    "Fitter",
-    "GaussianProcess",
-    "HistGradientBoosting",
-    "KernelRidge",
-    "Knn",
-    "Linear",
-    "Mlp",
-    "Plugin",
-    "RandomForest",
-    "Regressor",
-    "Ridge",
-    "Svr",
-    "Xgboost",
-]

@@ -27,25 +27,3 @@ Policy = Annotated[_Single, Field(discriminator="kind")]
 POLICIES: dict[str, type[BasePolicy]] = {
     member.model_fields["kind"].default: member for member in get_args(_Single) if member is not PluginPolicy
 }
-
-__all__ = [
-    "POLICIES",
-    "BasePolicy",
-    "Conditional",
-    "DefaultPolicy",
-    "Feature",
-    "Flip",
-    "Grid",
-    "Interpolate",
-    "Jitter",
-    "PluginPolicy",
-    "Policy",
-    "Proposal",
-    "Quantile",
-    "Resample",
-    "Rows",
-    "Scale",
-    "Share",
-    "Shift",
-    "cell",
-]

@@ -34,18 +34,3 @@ def header_of(source: Source, base: Path, *, target: str) -> tuple[str, ...]:
 def read_source(source: Source, base: Path, *, target: str, seed: int) -> RawTable:
     """The rows of a source. target, seed: of one that draws them."""
     return source.read(base, target=target, seed=seed) if isinstance(source, Synthetic) else source.read(base)
-
-
-__all__ = [
-    "Benchmark",
-    "Csv",
-    "Excel",
-    "Parquet",
-    "RawTable",
-    "Sklearn",
-    "Source",
-    "Sql",
-    "Synthetic",
-    "header_of",
-    "read_source",
-]

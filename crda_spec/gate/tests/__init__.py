@@ -24,20 +24,3 @@ AnyGate = Annotated[
     Wilcoxon | Clustered | CorrectedT | Sign | Bootstrap | FiveByTwo,
     Field(discriminator="kind"),
 ]
-
-__all__ = [
-    "TESTS",
-    "Alternative",
-    "AnyGate",
-    "Bootstrap",
-    "Clustered",
-    "CorrectedT",
-    "FiveByTwo",
-    "Gate",
-    "Paired",
-    "Sign",
-    "Wilcoxon",
-    "folds_needed",
-    "p_value",
-    "wilcoxon_p_value",
-]

@@ -11,16 +11,3 @@ from crda_spec.regressors.teachers.crossfit import CrossfitTeacher, SingleTeache
 from crda_spec.regressors.teachers.fold_models import FoldModelCache
 
 AnyTeacher = Annotated[SingleTeacher | CrossfitTeacher | BaggedTeacher | CommitteeTeacher, Field(discriminator="kind")]
-
-__all__ = [
-    "AnyTeacher",
-    "BaggedTeacher",
-    "CommitteeTeacher",
-    "CrossfitTeacher",
-    "FoldContext",
-    "FoldModelCache",
-    "Seat",
-    "SingleTeacher",
-    "Student",
-    "TeacherRule",
-]

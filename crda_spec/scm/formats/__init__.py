@@ -14,9 +14,6 @@ from crda_spec.scm.formats.gml import Gml
 from crda_spec.scm.formats.graphml import GraphMl
 from crda_spec.scm.graph import CausalGraph
 
-__all__ = ["FORMATS", "ReadGraph", "Written", "from_edges", "parse_edges", "read_graph", "to_edges", "write_graph"]
-
-
 FORMATS: dict[str, Format] = {one.name: one for one in (Dagitty(), Dot(), Gml(), GraphMl())}
 
 
