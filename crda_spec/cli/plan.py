@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from crda_spec.gate.cost import CostEstimate
     from crda_spec.records import TimeOrder
-    from crda_spec.spec.check_graph import KnownGraph
+    from crda_spec.spec.check import KnownGraph
     from crda_spec.spec.load import Draft
     from crda_spec.spec.run import RunSpec
 

@@ -11,9 +11,7 @@ from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.data.dataset import Dataset
 from crda_spec.errors import Complaint, inconsistent, repeated, show
 from crda_spec.gate.tests import FiveByTwo, Gate
-from crda_spec.spec.causal import Causal, EdgesGraph
-from crda_spec.spec.counterfactual import Counterfactual
-from crda_spec.spec.run import Execution
+from crda_spec.spec.run import Causal, Counterfactual, EdgesGraph, Execution
 
 
 def check_parts(parts: Mapping[str, Any]) -> Iterator[Complaint]:

@@ -1,23 +1,141 @@
-"""`RunSpec`: all that a user may say; with it `execution` and `output`."""
+"""`RunSpec`: all that a user may say, and those of its sections that belong to no family."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, StringConstraints, WithJsonSchema
 
+from crda_spec.counterfactual.noise import Additive, NoiseModel
 from crda_spec.counterfactual.partition import Partition
 from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.data.dataset import Dataset
-from crda_spec.discovery import Pc
+from crda_spec.discovery import Discovery, Pc
 from crda_spec.gate.tests import AnyGate, Wilcoxon
 from crda_spec.regressors import AnyRegressor, Xgboost
+from crda_spec.regressors.teachers import AnyTeacher, SingleTeacher
 from crda_spec.scm.falsify import Falsify
-from crda_spec.spec.causal import Causal
-from crda_spec.spec.counterfactual import Counterfactual
 from crda_spec.spec.recipes import RecipeName
 from crda_spec.spec.tune import NoTuning, Tune
-from crda_spec.strict import FilePath, Strict
+from crda_spec.strict import ColumnName, EdgeText, FilePath, Positive, Strict
+
+
+class _AnyGraph(Strict):
+    """What every way to write a graph shares."""
+
+    latent: tuple[ColumnName, ...] = Field(
+        (), description="Nodes of the graph that are not columns: nobody measured them."
+    )
+    selected: tuple[ColumnName, ...] = Field(
+        (),
+        description="Nodes by which rows were chosen into the data: no certificate can be given then.",
+    )
+    noise: tuple[ColumnName, ...] = Field(
+        (), description="Features that the size of the target's noise depends on (heteroscedastic noise)."
+    )
+
+
+class EdgesGraph(_AnyGraph):
+    """A graph written as arrows."""
+
+    kind: Literal["edges"] = Field(description="The graph is written here, as arrows between columns.")
+    edges: tuple[EdgeText, ...] = Field(
+        min_length=1, description="The arrows: a -> b, a <-> b, a -> b -> c, {a b} -> c."
+    )
+
+
+class _WrittenGraph(_AnyGraph):
+    """A graph in another tool's language, in a file or right here."""
+
+    path: FilePath | None = Field(None, description="The graph's file; give either this or text.")
+    text: str | None = Field(
+        None, min_length=1, description="The graph itself, as a block of text (`text: |`); give either this or path."
+    )
+
+
+class DagittyGraph(_WrittenGraph):
+    """A DAGitty model."""
+
+    kind: Literal["dagitty"] = Field(description="DAGitty text, as dagitty.net shows it: dag { a -> b; u [latent] }.")
+
+
+class DotGraph(_WrittenGraph):
+    """A Graphviz digraph."""
+
+    kind: Literal["dot"] = Field(description="A Graphviz digraph; dashed nodes are latent, dir=both is a <-> b.")
+
+
+class GmlGraph(_WrittenGraph):
+    """A GML graph."""
+
+    kind: Literal["gml"] = Field(description="GML, as networkx and yEd write it; a node's latent 1 is unmeasured.")
+
+
+class GraphmlGraph(_WrittenGraph):
+    """A GraphML graph."""
+
+    kind: Literal["graphml"] = Field(description="GraphML; a node's data key `latent` says that nobody measured it.")
+
+
+Graph = Annotated[
+    EdgesGraph | DagittyGraph | DotGraph | GmlGraph | GraphmlGraph,
+    Field(discriminator="kind"),
+]
+
+
+class Causal(Strict):
+    """Either a declared graph or a discovery method."""
+
+    graph: Graph | None = Field(
+        None, description="The causal graph as the expert knows it; give either this or discovery."
+    )
+    discovery: Discovery | None = Field(
+        None, description="How to look for structure when no graph is known; give either this or graph."
+    )
+
+
+# `tune` is written out before the models see it, but an editor should not underline it.
+_Retention = Annotated[
+    float, WithJsonSchema({"anyOf": [{"type": "number", "minimum": 0, "maximum": 1}, {"const": "tune"}]})
+]
+
+
+class Counterfactual(Strict):
+    """Abduction and prediction: y' = teacher(x') + retention * noise."""
+
+    teacher: AnyTeacher = Field(SingleTeacher(), description="What predicts the outcome of a changed row.")
+    residuals: Literal["in_sample", "out_of_fold"] = Field(
+        "in_sample",
+        description="Which residual is a row's noise: of the fitted teacher, or of members that have not seen the row.",
+    )
+    noise: NoiseModel = Field(Additive(), description="How noise enters the outcome.")
+    retention: _Retention = Field(
+        1.0,
+        ge=0,
+        le=1,
+        description=(
+            "How much noise a new row carries: 1 all of it (the paper), 0 none. Above 0 only certified features may "
+            "move; at 0 the new row is the teacher's word alone, and any feature may. tune: found inside the folds, "
+            "from 0, 0.25, 0.5, 0.75 and 1 (short for a search under tune.augmentation)."
+        ),
+    )
+    residual_draw: Literal["own", "none", "matched"] = Field(
+        "own",
+        description=(
+            "Whose noise a new row carries: its own source row's (the paper), nobody's (with retention: 0), or that of "
+            "a training row with similar kept features (for simulation)."
+        ),
+    )
+    factor: float = Field(1.25, gt=0, le=1000, description="New rows per training row.")
+    weight: Positive = Field(1.0, le=1000, description="The weight of a new row in training; a real row weighs 1.")
+    watch: Literal["real", "synthetic"] = Field(
+        "real",
+        description=(
+            "What the augmented model's early stopping looks at. real: the rows that the plain model watches too, and "
+            "neither trains on. synthetic: the new rows made from these, labelled by the teacher alone, so that every "
+            "real row is trained on."
+        ),
+    )
 
 
 class Execution(Strict):
