@@ -70,6 +70,16 @@ def dotted(path: SpecPath) -> str:
     return ".".join(str(part) for part in path)
 
 
+def value_at(value: Any, path: SpecPath) -> Any:  # noqa: ANN401 - any YAML value
+    """What stands at `path` inside the value; None when nothing does."""
+    for part in path:
+        if isinstance(value, list) and isinstance(part, int) and part < len(value):
+            value = value[part]
+        else:
+            value = value.get(str(part)) if isinstance(value, dict) else None
+    return value
+
+
 def resolve_scalar(text: str) -> Any:  # noqa: ANN401 - that is what a scalar is
     """A plain (unquoted) scalar by the rules of YAML 1.2."""
     if text in _SPECIAL:
