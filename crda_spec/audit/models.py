@@ -65,6 +65,12 @@ def load_model(folder: Path) -> FittedModel:
     return FittedModel(head["kind"], encoder, _load_estimator(folder, head))
 
 
+def load_models(folder: Path) -> tuple[FittedModel, ...]:
+    """The models of an ensemble, or the members of a teacher, in the order of their numbers."""
+    places = sorted(folder.glob("*/model.json"), key=lambda path: int(path.parent.name))
+    return tuple(load_model(path.parent) for path in places)
+
+
 def _load_estimator(folder: Path, head: dict[str, Any]) -> Any:  # noqa: ANN401 - any library's estimator
     width = sum(len(codes) or 1 for codes in head["encoder"]["labels"])
     if "network" in head:

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from crda_spec.audit.canonical import canonical_json, revived
-from crda_spec.audit.models import load_model
+from crda_spec.audit.models import load_models
 from crda_spec.audit.record import RECORD_VERSION, read_studies
 from crda_spec.counterfactual.noise import EvenScale, SmoothScale
 from crda_spec.data.cells import BlockPlace, block_numbers
@@ -84,13 +84,13 @@ def open_run(folder: Path) -> SavedRun:
 
 def load_teacher(folder: Path, record: dict[str, Any]) -> Teacher | None:
     """What labelled the synthetic rows; None when the run did not save it."""
-    members = sorted((folder / "teacher").glob("*/model.json"), key=lambda path: int(path.parent.name))
+    members = load_models(folder / "teacher")
     if not members:
         return None
     told = record.get("teacher") or {}
     return Teacher(
         kind=str(told.get("kind", "")),
-        members=tuple(load_model(path.parent) for path in members),
+        members=members,
         in_sample=np.empty(0),  # of rows at hand when it was fitted; they are in the ledger
         out_of_fold=None,
         weights=tuple(told.get("weights", ())),

@@ -13,7 +13,7 @@ from crda_spec.cli.options import AsJson
 from crda_spec.errors import Complaint, OutputError, SpecError
 
 if TYPE_CHECKING:
-    from crda_spec.audit.generated import Generated
+    from crda_spec.audit.new_rows import Generated
     from crda_spec.audit.open_run import SavedRun
     from crda_spec.spec.run import RunSpec
 
@@ -104,7 +104,7 @@ def _generate(
 ) -> Generated:
     from rich.console import Console
 
-    from crda_spec.audit.generated import generate, prepare
+    from crda_spec.audit.new_rows import generate, prepare
     from crda_spec.report.progress import progress_for
 
     job = prepare(saved, spec, data, rows=rows, factor=factor)

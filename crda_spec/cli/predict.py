@@ -59,7 +59,7 @@ def predict(
         what = f"'{out}' already exists" if out.exists() else f"there is no folder '{out.parent}'"
         raise OutputError(Complaint(code="cannot-write", path="--out", what=what, hint="choose another file"))
     from crda_spec.api import resolved_spec
-    from crda_spec.audit.predicted import predicted, predictions_csv, prepare_scoring, write_predictions
+    from crda_spec.audit.new_rows import predicted, predictions_csv, prepare_scoring, write_predictions
     from crda_spec.audit.verify import read_record
 
     record = read_record(run)

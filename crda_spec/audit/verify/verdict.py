@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from crda_spec.audit.canonical import plain, revived
-from crda_spec.audit.predicted import load_members
+from crda_spec.audit.models import load_models
 from crda_spec.audit.record import certificate_record
 from crda_spec.audit.tables import folds_csv
 from crda_spec.audit.verify.checks import EXACT, Check, Finding, Tolerance, checked, compared, named
@@ -267,7 +267,7 @@ def check_ensemble_models(folder: Path, record: Mapping[str, Any], split: Split,
 
     def look() -> Iterator[Finding]:
         found = revived(Ensemble, record["ensemble"])
-        members = load_members(folder)
+        members = load_models(folder / "ensemble")
         if len(members) != found.models:
             yield Finding(where="ensemble/", what=f"holds {len(members)} models, the record says {found.models}")
             return
