@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,17 +37,30 @@ _FOUND = {
 }
 
 
-def changes(then: Any, now: Any, path: str = "") -> Iterator[Change]:  # noqa: ANN401 - any JSON
+def _same(then: object, now: object) -> bool:
+    return type(then) is type(now) and then == now
+
+
+def changes(
+    then: Any,  # noqa: ANN401 - any JSON
+    now: Any,  # noqa: ANN401
+    path: str = "",
+    *,
+    same: Callable[[Any, Any], bool] = _same,
+    order: Callable[[dict[str, Any]], Iterable[str]] = iter,
+) -> Iterator[Change]:
     """Every value that differs, with its path; ABSENT where one of the two has none."""
+    inner: Iterable[tuple[object, Any, Any]]
     if isinstance(then, dict) and isinstance(now, dict):
-        for key in [*now, *(key for key in then if key not in now)]:
-            inner = f"{path}.{key}" if path else key
-            yield from changes(then.get(key, ABSENT), now.get(key, ABSENT), inner)
+        inner = ((key, then.get(key, ABSENT), now.get(key, ABSENT)) for key in order({**now, **then}))
     elif isinstance(then, list) and isinstance(now, list) and len(then) == len(now):
-        for number, (one, other) in enumerate(zip(then, now, strict=True)):
-            yield from changes(one, other, f"{path}.{number}")
-    elif type(then) is not type(now) or then != now:
-        yield path, then, now
+        inner = zip(range(len(then)), then, now, strict=True)
+    else:
+        if not same(then, now):
+            yield path, then, now
+        return
+    for key, one, other in inner:
+        yield from changes(one, other, f"{path}.{key}" if path else str(key), same=same, order=order)
 
 
 def said(value: object) -> str:

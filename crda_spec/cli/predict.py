@@ -60,7 +60,7 @@ def predict(
         raise OutputError(Complaint(code="cannot-write", path="--out", what=what, hint="choose another file"))
     from crda_spec.api import resolved_spec
     from crda_spec.audit.new_rows import predicted, predictions_csv, prepare_scoring, write_predictions
-    from crda_spec.audit.verify import read_record
+    from crda_spec.audit.verify.checks import read_record
 
     record = read_record(run)
     spec = resolved_spec(record)

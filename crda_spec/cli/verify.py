@@ -19,7 +19,8 @@ from crda_spec.errors import Complaint, SpecError, show
 
 if TYPE_CHECKING:
     from crda_spec.api import KeptSpec
-    from crda_spec.audit.verify import Check, Finding, Ledger, Tolerance
+    from crda_spec.audit.verify.checks import Check, Finding, Tolerance
+    from crda_spec.audit.verify.rows import Ledger
 
 _FAILED = 4
 
@@ -64,7 +65,7 @@ def verify(
     """
     from threadpoolctl import threadpool_limits
 
-    from crda_spec.audit.verify import Tolerance
+    from crda_spec.audit.verify.checks import Tolerance
 
     if not 0 <= tolerance < 1:
         what = f"--tolerance {tolerance:g} is not between 0 and 1"
@@ -80,14 +81,14 @@ def verify(
 
 
 def _checks(run: Path, depth: Depth, base: Path | None, tolerance: Tolerance, seal: str | None) -> Iterator[Check]:
-    from crda_spec.audit.verify import check_files, check_record, read_record
+    from crda_spec.audit.verify.checks import check_files, check_record, read_record
 
     record = read_record(run)
     yield check_record(run, record, noted=seal)
     yield check_files(run, record)
     if depth is Depth.files:
         return
-    from crda_spec.audit.verify import checked, skipped
+    from crda_spec.audit.verify.checks import checked, skipped
 
     kept: list[KeptSpec] = []
     yield checked("spec", "the record's spec against spec.yaml", lambda: _spec_findings(run, base, record, kept))
@@ -102,8 +103,7 @@ def _spec_findings(run: Path, base: Path | None, record: dict[str, Any], kept: l
     """Loads the spec for all that follows, and compares it with the record's copy of it."""
     from crda_spec.api import kept_spec
     from crda_spec.audit.canonical import sha256_of
-    from crda_spec.audit.verify import Finding, Tolerance
-    from crda_spec.audit.verify.checks import compared
+    from crda_spec.audit.verify.checks import Finding, Tolerance, compared
     from crda_spec.spec.render import resolved
 
     found = []
@@ -119,49 +119,49 @@ def _spec_findings(run: Path, base: Path | None, record: dict[str, Any], kept: l
 
 def _row_checks(run: Path, record: dict[str, Any], kept: KeptSpec | None, tolerance: Tolerance) -> Iterator[Check]:
     """All that can be computed again without fitting a model."""
-    from crda_spec.audit import verify as look
     from crda_spec.audit.open_run import load_scale, load_teacher
+    from crda_spec.audit.verify import checks, rows, verdict
 
     ledger: list[Ledger] = []
     teacher: list[Any] = []
 
     def read() -> Sequence[Any]:
-        ledger.append(look.read_ledger(run, record))
+        ledger.append(rows.read_ledger(run, record))
         return ()
 
     def load() -> Sequence[Any]:
         teacher.append((load_teacher(run, record), load_scale(run)))
         return ()
 
-    yield look.checked("table", "augmented.parquet obeys the columns' contracts", read)
-    yield look.checked("teacher", "the saved teacher, loaded without executing anything", load)
+    yield checks.checked("table", "augmented.parquet obeys the columns' contracts", read)
+    yield checks.checked("teacher", "the saved teacher, loaded without executing anything", load)
     model, scale = teacher[0] if teacher else (None, None)
     if ledger:
-        yield look.check_real_rows(ledger[0], record, model, tolerance)
-        yield look.check_made_rows(ledger[0], record)
-        yield look.check_cells(run, ledger[0], record)
+        yield rows.check_real_rows(ledger[0], record, model, tolerance)
+        yield rows.check_made_rows(ledger[0], record)
+        yield rows.check_cells(run, ledger[0], record)
         if record["counterfactuals"] is not None and model is not None:
-            yield look.check_labels(ledger[0], record, model, scale, tolerance)
+            yield rows.check_labels(ledger[0], record, model, scale, tolerance)
         elif record["counterfactuals"] is not None:
-            yield look.skipped("labels", "the run saved no teacher (output.model: false)")
-    yield look.check_folds(run, record)
-    yield look.check_losses(run, record, ledger[0].train if ledger else None, tolerance)
-    yield look.check_score(record)
-    if look.has_ensemble(record):
-        yield look.check_ensemble(record)
+            yield checks.skipped("labels", "the run saved no teacher (output.model: false)")
+    yield verdict.check_folds(run, record)
+    yield verdict.check_losses(run, record, ledger[0].train if ledger else None, tolerance)
+    yield verdict.check_score(record)
+    if verdict.has_ensemble(record):
+        yield verdict.check_ensemble(record)
     wrote = record["versions"]["crda-spec"]
     if wrote == __version__:
         what = "report.html and graph.svg, drawn again from the record and the rows"
-        yield look.checked("page", what, lambda: _pages(run))
+        yield checks.checked("page", what, lambda: _pages(run))
     else:
-        yield look.skipped("page", f"it was drawn by crda-spec {wrote}")
+        yield checks.skipped("page", f"it was drawn by crda-spec {wrote}")
     if kept is None:
-        yield look.check_certificate(run, record)
+        yield checks.check_certificate(run, record)
         return
     gate = kept.spec.gate
     trained = ledger[0].train if ledger else None
-    yield look.check_verdict(
-        record, lambda folds: look.rejudged(gate, run, record, folds, trained), tolerance=tolerance
+    yield verdict.check_verdict(
+        record, lambda folds: verdict.rejudged(gate, run, record, folds, trained), tolerance=tolerance
     )
     yield from _data_checks(run, record, kept, ledger[0] if ledger else None, tolerance)
 
@@ -169,7 +169,7 @@ def _row_checks(run: Path, record: dict[str, Any], kept: KeptSpec | None, tolera
 def _pages(run: Path) -> Iterator[Finding]:
     """What a person sees, against what the folder holds: the page and the picture are made again."""
     from crda_spec.audit.open_run import reopen
-    from crda_spec.audit.verify import Finding
+    from crda_spec.audit.verify.checks import Finding
     from crda_spec.cli.report import page_of
     from crda_spec.report.graph_draw import graph_svg
 
@@ -188,7 +188,7 @@ def _data_checks(
     run: Path, record: dict[str, Any], kept: KeptSpec, ledger: Ledger | None, tolerance: Tolerance
 ) -> Iterator[Check]:
     """What the run's data and graph say of it, where they are at hand."""
-    from crda_spec.audit import verify as look
+    from crda_spec.audit.verify import checks, rows, verdict
     from crda_spec.spec.build import build_plan
 
     loaded: list[tuple[Any, ...]] = []
@@ -198,19 +198,21 @@ def _data_checks(
         loaded.append((plan, *plan.load()))
         return ()
 
-    opened = look.skipped("data", kept.absent) if kept.absent else look.checked("data", "the data can be read", load)
+    opened = (
+        checks.skipped("data", kept.absent) if kept.absent else checks.checked("data", "the data can be read", load)
+    )
     if not loaded or ledger is None:
         yield opened
-        yield look.check_certificate(run, record)
+        yield checks.check_certificate(run, record)
         return
     plan, split, report = loaded[0]
-    yield look.check_source(run, ledger, record, split, report)
-    whole = look.certificate_again(plan, split.train, ledger.real["noise"])
-    yield look.check_certificate(run, record, proven=_proven(kept), whole=whole, tolerance=tolerance)
+    yield rows.check_source(run, ledger, record, split, report)
+    whole = checks.certificate_again(plan, split.train, ledger.real["noise"])
+    yield checks.check_certificate(run, record, proven=_proven(kept), whole=whole, tolerance=tolerance)
     if "model/model.json" in record["files"]:
-        yield look.check_model(run, record, split, tolerance=tolerance)
+        yield rows.check_model(run, record, split, tolerance=tolerance)
         if record.get("ensemble") is not None:
-            yield look.check_ensemble_models(run, record, split, tolerance=tolerance)
+            yield verdict.check_ensemble_models(run, record, split, tolerance=tolerance)
 
 
 def _proven(kept: KeptSpec) -> dict[str, Any] | None:
@@ -229,7 +231,7 @@ def _again(run: Path, record: dict[str, Any], kept: KeptSpec, tolerance: Toleran
     from rich.console import Console
 
     from crda_spec.api import finish_run, required
-    from crda_spec.audit.verify import check_folders
+    from crda_spec.audit.verify.rows import check_folders
     from crda_spec.pipeline import run as run_plan
     from crda_spec.report.progress import progress_for
     from crda_spec.spec.build import build_plan
