@@ -21,14 +21,18 @@ from threadpoolctl import threadpool_limits
 
 from crda_spec.audit.canonical import canonical_json, sealed
 from crda_spec.audit.export import CRATE, crate_json, croissant_json
-from crda_spec.audit.lock import lock_complaints, lock_file, make_lock, read_lock
 from crda_spec.audit.models import model_files
 from crda_spec.audit.open_run import noise_files
 from crda_spec.audit.record import (
     certificate_record,
     graph_record,
+    lock_complaints,
+    lock_file,
+    make_lock,
     make_record,
     platform_record,
+    read_lock,
+    special_packages,
     tuning_files,
     versions,
 )
@@ -360,18 +364,10 @@ def lock_now(spec: RunSpec, draft: Draft, plan: Plan) -> tuple[dict[str, Any], P
         split=split,
         report=report,
         graph=graph_of(spec, draft, drawn),
-        versions=versions(*_others(spec)),
+        versions=versions(*special_packages(spec.regressor.kind, searched=spec.tune.augmentation is not None)),
         platform=platform_record(),
     )
     return lock, replace(plan, load=lambda: (split, report))
-
-
-def _others(spec: RunSpec) -> Iterator[str]:
-    """The packages that only some runs use, as the record lists them."""
-    if spec.regressor.kind == "catboost":
-        yield "catboost"
-    if getattr(spec.tune, "augmentation", None) is not None:
-        yield "optuna"
 
 
 def locked_plan(spec: RunSpec, draft: Draft, plan: Plan, file: Path) -> Plan:

@@ -1,6 +1,7 @@
-"""`record.json`: everything a run found out, from which its numbers can be checked.
+"""`record.json`: everything a run found out, from which its numbers can be checked; and `spec.lock`, written before.
 
-All fields but `volatile` are the same for the same spec, data and versions.
+All fields of a record but `volatile` are the same for the same spec, data and versions. A lock holds what a run depends
+on, so that `--locked` can refuse anything else.
 """
 
 from __future__ import annotations
@@ -10,20 +11,20 @@ import io
 import json
 import platform
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from crda_spec.audit.canonical import canonical_json, plain, revived, sha256_of
+from crda_spec.audit.compare import changes, said
+from crda_spec.errors import Complaint, DataError, OutputError, Place, show
 from crda_spec.records import (
     Abduction,
     Certificate,
     Comparison,
-    Counterfactuals,
     DataReport,
-    Diagnostics,
     DrawnGraph,
     MovedFeature,
     Places,
@@ -35,19 +36,6 @@ from crda_spec.report.words.causal import followed_words
 from crda_spec.scm.certificate import graph_certificate
 from crda_spec.scm.graph import CausalGraph
 from crda_spec.seeds import STREAM_RULE, STREAMS
-
-__all__ = [
-    "LEFT_TO_FIGURES",
-    "RECORD_VERSION",
-    "certificate_record",
-    "data_record",
-    "foreseen_record",
-    "graph_record",
-    "make_record",
-    "platform_record",
-    "versions",
-]
-
 
 TRIALS, STUDIES = "trials.csv", "tuning.json"
 
@@ -133,6 +121,11 @@ def versions(*others: str) -> dict[str, str]:
     return {"python": platform.python_version(), **{name: version(name) for name in (*_PACKAGES, *others)}}
 
 
+def special_packages(regressor: object, *, searched: bool) -> list[str]:
+    """The packages that only some runs use. searched: whether the augmentation's knobs are."""
+    return [name for name, used in (("catboost", regressor == "catboost"), ("optuna", searched)) if used]
+
+
 def platform_record() -> dict[str, str]:
     """What numbers may depend on beside the versions; nothing that tells one machine from its neighbour."""
     return {
@@ -168,18 +161,19 @@ def make_record(
     graph: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The record of a run, without its volatile part and its file hashes. graph: see `graph_record`."""
+    searched = any(study.what == "augmentation" for study in result.studies)
     return {
         "record_version": RECORD_VERSION,
         "name": spec["name"],
         "seed": seed,
         "spec": {"sha256": sha256_of(spec_yaml), "resolved": plain(spec), "origins": dict(origins)},
-        "versions": versions(*_others(result)),
+        "versions": versions(*special_packages(result.settings["kind"], searched=searched)),
         "platform": platform_record(),
         "streams": {"rule": STREAM_RULE, "names": dict(STREAMS)},
         "graph": dict(graph) if graph is not None else graph_record(result.certificate.graph),
         "data": data_record(result.split, result.data),
         "certificate": certificate_record(result.certificate),
-        "falsification": None if result.falsification is None else plain(result.falsification),
+        "falsification": plain(result.falsification),
         "abduction": {
             "model": result.abduction.model,
             "scale": _scale(result.abduction),
@@ -194,14 +188,14 @@ def make_record(
             "families": plain(result.teacher.families),
         },
         "movements": plain(result.movements),
-        "counterfactuals": _counterfactuals(result.counterfactuals, _uncertified(result)),
+        "counterfactuals": _counterfactuals(result),
         "regressor": plain(result.settings),
         "tuning": plain(tuning_record(result.studies)),
         "verdict": {**plain(result.verdict), "accepted": result.verdict.accepted},
         "test": plain(result.score),
-        "ensemble": None if result.ensemble is None else plain(result.ensemble),
-        "sensitivity": None if result.sensitivity is None else plain(result.sensitivity),
-        "diagnostics": None if result.diagnostics is None else _diagnostics(result.diagnostics),
+        "ensemble": plain(result.ensemble),
+        "sensitivity": plain(result.sensitivity),
+        "diagnostics": _diagnostics(result.diagnostics),
         "final_model": "augmented" if result.verdict.uses_augmented else "plain",
         "fits": result.cost.fits,
         "spared_fits": result.cost.reused,
@@ -223,14 +217,6 @@ def certificate_record(certificate: Certificate) -> dict[str, Any]:
 def foreseen_record(graph: CausalGraph, features: Sequence[str]) -> dict[str, Any]:
     """The same for all that a declared graph proves by itself, before a row is seen: every feature it frees moves."""
     return certificate_record(graph_certificate(graph, features))
-
-
-def _others(result: RunResult) -> Iterator[str]:
-    """The packages that only some runs use."""
-    if result.settings["kind"] == "catboost":
-        yield "catboost"
-    if any(study.what == "augmentation" for study in result.studies):
-        yield "optuna"
 
 
 def data_record(split: Split, report: DataReport) -> dict[str, Any]:
@@ -255,25 +241,16 @@ def _scale(abduction: Abduction) -> dict[str, Any] | None:
     return {"least": low, "greatest": high, "clipped": abduction.scale_clipped}
 
 
-def _diagnostics(found: Diagnostics) -> dict[str, Any]:
+def _diagnostics(value: Any) -> Any:  # noqa: ANN401 - any part of the diagnostics
     """The numbers alone."""
-
-    def told(value: Any) -> Any:  # noqa: ANN401 - any part of the diagnostics
-        left = LEFT_TO_FIGURES.get(type(value), ())
-        if is_dataclass(value):
-            return {item.name: told(getattr(value, item.name)) for item in fields(value) if item.name not in left}
-        return [told(one) for one in value] if isinstance(value, tuple) else plain(value)
-
-    numbers: dict[str, Any] = told(found)
-    return numbers
+    left = LEFT_TO_FIGURES.get(type(value), ())
+    if is_dataclass(value):
+        return {item.name: _diagnostics(getattr(value, item.name)) for item in fields(value) if item.name not in left}
+    return [_diagnostics(one) for one in value] if isinstance(value, tuple) else plain(value)
 
 
-def _uncertified(result: RunResult) -> list[str]:
-    """What moved although the certificate does not cover it: rows that carry no noise may."""
-    return [one.name for one in result.movements if one.moves == "moves" and not one.certified]
-
-
-def _counterfactuals(made: Counterfactuals | None, uncertified: list[str]) -> dict[str, Any] | None:
+def _counterfactuals(result: RunResult) -> dict[str, Any] | None:
+    made = result.counterfactuals
     if made is None:
         return None
     return {
@@ -284,7 +261,8 @@ def _counterfactuals(made: Counterfactuals | None, uncertified: list[str]) -> di
         "scale_clipped": made.scale_clipped,
         "weight": made.weight,
         "moved": list(made.action.moved),
-        "uncertified": uncertified,
+        # What moved although the certificate does not cover it: rows that carry no noise may.
+        "uncertified": [one.name for one in result.movements if one.moves == "moves" and not one.certified],
         "policies": dict(made.action.policies),
         "propagated": {name: followed_words(how) for name, how in made.action.propagated.items()},
         "clipped": dict(made.action.clipped),
@@ -292,3 +270,74 @@ def _counterfactuals(made: Counterfactuals | None, uncertified: list[str]) -> di
         "redrawn": made.action.redrawn,
         "unmoved": made.action.unmoved,
     }
+
+
+LOCK_VERSION = 1
+_PARTS = ("spec", "data", "graph", "versions", "platform")
+
+
+def lock_file(spec: Path) -> Path:
+    """`spec.lock` beside `spec.yaml`."""
+    return spec.with_suffix(".lock")
+
+
+def make_lock(
+    *,
+    spec: Mapping[str, Any],
+    split: Split,
+    report: DataReport,
+    graph: Mapping[str, Any],
+    versions: Mapping[str, str],
+    platform: Mapping[str, str],
+) -> dict[str, Any]:
+    """All that the numbers of a run depend on. spec: as resolved, without what changes no number."""
+    return {
+        "lock_version": LOCK_VERSION,
+        "spec": plain(spec),
+        "data": plain(data_record(split, report)),
+        "graph": dict(graph),
+        "versions": dict(versions),
+        "platform": dict(platform),
+    }
+
+
+def write_lock(file: Path, lock: Mapping[str, Any]) -> None:
+    """Canonical JSON: equal locks are equal bytes."""
+    try:
+        file.write_text(canonical_json(lock), encoding="utf-8")
+    except OSError as error:
+        what = f"cannot write '{file}': {(error.strerror or str(error)).lower()}"
+        raise OutputError(Complaint(code="cannot-write", what=what, hint="choose another file with --out")) from error
+
+
+def read_lock(file: Path) -> dict[str, Any]:
+    """The lock; a complaint says how to write one when there is none."""
+    place, again = Place(file=file.name), f"write it again: crda-spec lock {file.with_suffix('.yaml').name}"
+    try:
+        lock = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        hint = f"write it: crda-spec lock {file.with_suffix('.yaml').name}"
+        raise DataError(Complaint(code="no-lock", place=place, what="there is no such lock", hint=hint)) from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise DataError(Complaint(code="bad-lock", place=place, what=f"not a lock: {error}", hint=again)) from None
+    if not isinstance(lock, dict) or lock.get("lock_version") != LOCK_VERSION or not set(_PARTS) <= set(lock):
+        version = lock.get("lock_version") if isinstance(lock, dict) else None
+        what = f"not a lock of version {LOCK_VERSION}" + ("" if version is None else f", but {show(version)}")
+        raise DataError(Complaint(code="bad-lock", place=place, what=what, hint=again))
+    return lock
+
+
+def lock_complaints(lock: Mapping[str, Any], now: Mapping[str, Any], file: Path) -> list[Complaint]:
+    """One complaint for each value that is not as it was when the spec was locked."""
+    hint = f"undo the change, or lock anew: crda-spec lock {file.with_suffix('.yaml').name}"
+    return [
+        Complaint(
+            code="locked",
+            path=path if part == "spec" else "",
+            place=None if part == "spec" else Place(file=file.name),
+            what=f"{'' if part == 'spec' else f'{part} {path}: '}{said(then)} when locked, {said(today)} now",
+            hint=hint,
+        )
+        for part in _PARTS
+        for path, then, today in changes(lock[part], plain(now)[part])
+    ]

@@ -29,7 +29,7 @@ def lock(
 
     found, draft = load_spec(spec, overrides=overrides or ())
     from crda_spec.api import lock_now
-    from crda_spec.audit.lock import lock_file, write_lock
+    from crda_spec.audit.record import lock_file, write_lock
     from crda_spec.spec.build import build_plan
 
     try:
