@@ -6,8 +6,6 @@ on, so that `--locked` can refuse anything else.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import platform
 import sys
@@ -19,6 +17,7 @@ from typing import Any
 
 from crda_spec.audit.canonical import canonical_json, plain, revived, sha256_of
 from crda_spec.audit.compare import changes, said
+from crda_spec.audit.tables import trials_csv
 from crda_spec.errors import Complaint, DataError, OutputError, Place, show
 from crda_spec.records import (
     Abduction,
@@ -70,39 +69,6 @@ def tuning_record(studies: Sequence[Study]) -> dict[str, Any] | None:
         "repeatable": all(study.stopped == "trials" for study in studies),
         "chosen": {study.what: dict(study.chosen.values) for study in studies if study.fold == 0},
     }
-
-
-def trials_csv(studies: Sequence[Study]) -> str:
-    """One line a trial: which search, how it ended, its loss on each inner fold, and the values tried.
-
-    gate_fold is 0 for the search on all training rows, or on the rows set aside for tuning.
-    """
-    names = sorted({name for study in studies for trial in study.trials for name in trial.values})
-    inner = max(len(study.held_rows) for study in studies)
-    head = ["search", "gate_fold", "trial", "state", "origin", "repeats", "chosen", "loss"]
-    sink = io.StringIO()
-    writer = csv.writer(sink, lineterminator="\n")
-    writer.writerow([*head, *(f"inner_fold_{number}" for number in range(1, inner + 1)), *names])
-    for study in studies:
-        for trial in study.trials:
-            losses = [repr(loss) for loss in trial.losses]
-            whole = repr(study.mean_loss(trial.losses)) if trial.state == "complete" else ""
-            writer.writerow(
-                [
-                    *(study.what, study.fold, trial.number, trial.state, trial.origin),
-                    *(trial.repeats or "", "yes" if trial.number == study.best else "no", whole),
-                    *losses,
-                    *([""] * (inner - len(losses))),
-                    *(_cell(trial.values[name]) if name in trial.values else "" for name in names),
-                ]
-            )
-    return sink.getvalue()
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, tuple | list):
-        return " ".join(map(str, value))
-    return repr(value) if isinstance(value, float) else str(value)
 
 
 RECORD_VERSION = 1

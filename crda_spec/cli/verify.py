@@ -19,8 +19,8 @@ from crda_spec.errors import Complaint, SpecError, show
 
 if TYPE_CHECKING:
     from crda_spec.api import KeptSpec
+    from crda_spec.audit.open_run import Ledger
     from crda_spec.audit.verify.checks import Check, Finding, Tolerance
-    from crda_spec.audit.verify.rows import Ledger
 
 _FAILED = 4
 
@@ -119,14 +119,14 @@ def _spec_findings(run: Path, base: Path | None, record: dict[str, Any], kept: l
 
 def _row_checks(run: Path, record: dict[str, Any], kept: KeptSpec | None, tolerance: Tolerance) -> Iterator[Check]:
     """All that can be computed again without fitting a model."""
-    from crda_spec.audit.open_run import load_scale, load_teacher
+    from crda_spec.audit.open_run import load_scale, load_teacher, read_ledger
     from crda_spec.audit.verify import checks, rows, verdict
 
     ledger: list[Ledger] = []
     teacher: list[Any] = []
 
     def read() -> Sequence[Any]:
-        ledger.append(rows.read_ledger(run, record))
+        ledger.append(read_ledger(run, record))
         return ()
 
     def load() -> Sequence[Any]:

@@ -17,6 +17,7 @@ import pyarrow as pa
 from crda_spec.audit.canonical import canonical_json, content_seal, plain, sha256_of, volatile_seal
 from crda_spec.audit.compare import ABSENT, changes
 from crda_spec.audit.export import CRATE, crate_json
+from crda_spec.audit.open_run import record_file
 from crda_spec.audit.record import RECORD_VERSION, certificate_record
 from crda_spec.counterfactual.licence import restated
 from crda_spec.errors import Complaint, CrdaError, OutputError, Place, show
@@ -141,10 +142,7 @@ _LARGEST = 256 * 2**20  # a record has a few hundred kilobytes; nobody should ha
 
 def read_record(folder: Path) -> dict[str, Any]:
     """The record of a run; an OutputError when the folder is no run's, or its record is no record."""
-    file = folder / "record.json"
-    if not file.is_file():
-        hint = "name the folder that crda-run wrote, runs/<name>/<id>"
-        raise OutputError(Complaint(code="no-run", what=f"'{folder}' is not the folder of a finished run", hint=hint))
+    file = record_file(folder)
     place = Place(file=str(file))
     hint = "it was not written by crda-run, or it was changed since"
     if file.stat().st_size > _LARGEST:

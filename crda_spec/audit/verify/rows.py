@@ -5,105 +5,29 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from crda_spec.audit.canonical import plain
 from crda_spec.audit.export import CRATE
 from crda_spec.audit.models import load_model
-from crda_spec.audit.open_run import read_column
+from crda_spec.audit.open_run import ROWS_FILE as FILE
+from crda_spec.audit.open_run import Ledger
 from crda_spec.audit.record import data_record
-from crda_spec.audit.tables import LEDGER, TIME, ledger_table
+from crda_spec.audit.tables import TIME, ledger_table, moments_of
 from crda_spec.audit.verify.checks import EXACT, Check, Finding, Tolerance, checked, compared, named
 from crda_spec.audit.verify.verdict import read_scored
 from crda_spec.counterfactual.predict import label
-from crda_spec.data.cells import BlockPlace, block_numbers
 from crda_spec.errors import show
-from crda_spec.records import NOBODY, Action, Array, DataReport, HeldOut, IntArray, NoiseScale, Split, Table, Teacher
+from crda_spec.records import NOBODY, Action, Array, DataReport, HeldOut, NoiseScale, Split, Table, Teacher
 from crda_spec.regressors import EarlyStopping
 from crda_spec.regressors.fit import student_seed, watched_rows
 from crda_spec.regressors.metrics import named_metric
-
-FILE = "augmented.parquet"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Ledger:
-    """augmented.parquet as numbers: real rows first, then the synthetic ones. Rows are counted from 1 in messages."""
-
-    train: Table  # the real rows
-    x: Array  # (m, d) the synthetic rows
-    y: Array  # (m,)
-    real: Mapping[str, Array]  # the ledger's numbers of the real rows, by name without `_crda_`
-    made: Mapping[str, Array]  # those of the synthetic rows
-    licences: tuple[str | None, ...]  # of the synthetic rows
-    source: IntArray  # (m,) position of the real row each was made from, NOBODY when there is no such row
-    partner: IntArray
-    noise_row: IntArray
-
-    def place(self, position: int, column: str = "") -> str:
-        """Where a synthetic row stands."""
-        return f"{FILE}, row {len(self.train) + position + 1}" + (f", {show(column)}" if column else "")
-
-
-def read_ledger(folder: Path, record: Mapping[str, Any]) -> Ledger:
-    """The rows; DataError or ValueError when they are not such rows at all."""
-    data = record["data"]
-    features = tuple(read_column(told) for told in data["features"])
-    # A counterfactual outcome need not be whole, nor within the bounds of what was observed.
-    target = replace(read_column(data["target"]), type="continuous", minimum=None, maximum=None, allowed=None)
-    rows = pq.read_table(folder / FILE)
-    expected = [*(column.name for column in features), target.name, *LEDGER]
-    if rows.column_names != expected:
-        message = f"the columns are not {', '.join(expected)}"
-        raise ValueError(message)
-    numbers = block_numbers(rows, (*features, target), BlockPlace(file=FILE, first=0))
-    told = {name.removeprefix("_crda_"): _numbers(rows[name]) for name in LEDGER if name != "_crda_licence"}
-    synthetic = told.pop("synthetic") == 1.0
-    count = int(np.count_nonzero(~synthetic))
-    if synthetic[:count].any():
-        message = "a synthetic row stands before a real one"
-        raise ValueError(message)
-    real = {name: values[:count] for name, values in told.items()}
-    made = {name: values[count:] for name, values in told.items()}
-    ids = real["source_row"].astype(np.int64)
-    train = Table(
-        features=features,
-        target=read_column(data["target"]),
-        row_ids=ids - 1,
-        x=np.ascontiguousarray(numbers[:count, :-1]),
-        y=np.ascontiguousarray(numbers[:count, -1]),
-        weights=None if data.get("weights") is None else real["weight"].copy(),
-    )
-    return Ledger(
-        train=train,
-        x=np.ascontiguousarray(numbers[count:, :-1]),
-        y=np.ascontiguousarray(numbers[count:, -1]),
-        real=real,
-        made=made,
-        licences=tuple(rows["_crda_licence"].to_pylist()[count:]),
-        source=_positions(made["source_row"], ids),
-        partner=_positions(made["partner_row"], ids),
-        noise_row=_positions(made["noise_row"], ids),
-    )
-
-
-def _numbers(cells: pa.ChunkedArray) -> Array:
-    values = cells.combine_chunks().cast(pa.float64() if not pa.types.is_boolean(cells.type) else pa.int8())
-    return np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64)
-
-
-def _positions(numbers: Array, ids: IntArray) -> IntArray:
-    """Where the rows of these numbers stand among the real ones; NOBODY for no row, and for one that is not there."""
-    where = {number: position for position, number in enumerate(ids.tolist())}
-    return np.array([NOBODY if np.isnan(one) else where.get(int(one), NOBODY) for one in numbers], dtype=np.int64)
 
 
 def check_real_rows(ledger: Ledger, record: Mapping[str, Any], teacher: Teacher | None, tolerance: Tolerance) -> Check:
@@ -145,7 +69,7 @@ def check_made_rows(ledger: Ledger, record: Mapping[str, Any]) -> Check:
         )
         free = (*told["moved"], *told["propagated"])
         source = train.x[np.where(lost, 0, ledger.source)]
-        same = _same_bits(ledger.x, source) | lost[:, None]
+        same = ~EXACT.differ(ledger.x, source) | lost[:, None]
         for position, name in enumerate(train.names):
             if name not in free:
                 yield from named(
@@ -161,10 +85,6 @@ def check_made_rows(ledger: Ledger, record: Mapping[str, Any]) -> Check:
             yield Finding(where=FILE, what=what)
 
     return checked("synthetic rows", f"the fixed features of {len(ledger.y)} synthetic rows, bit for bit", look)
-
-
-def _same_bits(one: Array, other: Array) -> npt.NDArray[np.bool_]:
-    return ~Tolerance().differ(one, other)
 
 
 def check_labels(
@@ -277,52 +197,40 @@ def _parts(folder: Path, record: Mapping[str, Any], split: Split, report: DataRe
     """rows.csv: the parts of the rows, and as many in each gate fold as the fold says."""
     with (folder / "rows.csv").open(encoding="utf-8", newline="") as file:
         lines = list(csv.DictReader(file))
-    test_source = report.test_source or report.source
-    expected = [(report.source, row + 1, "train") for row in split.train.row_ids.tolist()]
-    if split.tuning is not None:
-        expected += [(report.source, row + 1, "tuning") for row in split.tuning.row_ids.tolist()]
-    expected += [(test_source, row + 1, "test") for row in split.test.row_ids.tolist()]
-    found = [(line["source"].removeprefix("'"), int(line["row"]), line["part"]) for line in lines]
-    if len(found) != len(expected):
-        yield Finding(where="rows.csv", what=f"lists {len(found)} rows, but the spec makes {len(expected)}")
-    for number, (one, other) in enumerate(zip(found, expected, strict=False), start=2):
-        if one[1:] != other[1:]:
-            yield Finding(where=f"rows.csv, line {number}", what=f"says {show(one)}, the data make it {show(other)}")
-    yield from _weight_findings(lines, split)
-    yield from _times(lines, split)
-    first = max((int(line["gate_fold"]) for line in lines if line["gate_fold"]), default=0)
+    parts: dict[str, Table | HeldOut | None] = {"train": split.train, "tuning": split.tuning, "test": split.test}
+    known = {name: rows for name, rows in parts.items() if rows is not None}
+    expected = [(row + 1, name) for name, rows in known.items() for row in rows.row_ids.tolist()]
+    if len(lines) != len(expected):
+        yield Finding(where="rows.csv", what=f"lists {len(lines)} rows, but the spec makes {len(expected)}")
+    for number, (cells, (row, part)) in enumerate(zip(lines, expected, strict=False), start=2):
+        if (int(cells["row"]), cells["part"]) != (row, part):
+            found = (cells["source"].removeprefix("'"), int(cells["row"]), cells["part"])
+            source = report.test_source or report.source if part == "test" else report.source
+            what = f"says {show(found)}, the data make it {show((source, row, part))}"
+            yield Finding(where=f"rows.csv, line {number}", what=what)
+    weights = [repr(one) for rows in known.values() if rows.weights is not None for one in rows.weights.tolist()]
+    yield from _column_findings(lines, "weight", weights)
+    if split.clock is not None:
+        moments = [moment for rows in known.values() for moment in moments_of(rows, split.clock)]
+        yield from _column_findings(lines, TIME, moments, shown=show)
+    first = max((int(cells["gate_fold"]) for cells in lines if cells["gate_fold"]), default=0)
     for fold in record["verdict"]["folds"]:
         if fold["fold"] > first:
             break  # of a repetition: the file lists the first round of folds
-        held = sum(line["gate_fold"] == str(fold["fold"]) for line in lines)
+        held = sum(cells["gate_fold"] == str(fold["fold"]) for cells in lines)
         if held != fold["held_out_rows"]:
             what = f"puts {held} rows into fold {fold['fold']}, the record says {fold['held_out_rows']}"
             yield Finding(where="rows.csv", what=what)
 
 
-def _weight_findings(lines: Sequence[Mapping[str, str]], split: Split) -> Iterator[Finding]:
-    """What rows.csv says each row weighs, against the data."""
-    parts = [part for part in (split.train, split.tuning, split.test) if part is not None]
-    expected = [weight for part in parts if part.weights is not None for weight in part.weights.tolist()]
-    for number, (line, weight) in enumerate(zip(lines, expected, strict=False), start=2):
-        if line.get("weight") != repr(weight):
-            what = f"says {show(line.get('weight'))}, the data say {weight!r}"
-            yield Finding(where=f"rows.csv, line {number}, 'weight'", what=what)
-
-
-def _times(lines: Sequence[Mapping[str, str]], split: Split) -> Iterator[Finding]:
-    """When each row was, where rows have an order."""
-    if split.clock is None:
-        return
-    expected: list[str] = []
-    parts: list[Table | HeldOut] = [split.train, *([] if split.tuning is None else [split.tuning]), split.test]
-    for rows in parts:
-        known = [""] * len(rows) if rows.times is None else [split.clock.moments[at] for at in rows.times.tolist()]
-        expected += known
-    for number, (line, moment) in enumerate(zip(lines, expected, strict=False), start=2):
-        if line.get(TIME) != moment:
-            what = f"says {show(line.get(TIME))}, the data say {show(moment)}"
-            yield Finding(where=f"rows.csv, line {number}, '{TIME}'", what=what)
+def _column_findings(
+    lines: Sequence[Mapping[str, str]], column: str, expected: Sequence[str], *, shown: Callable[[str], str] = str
+) -> Iterator[Finding]:
+    """One column of rows.csv against the data."""
+    for number, (cells, value) in enumerate(zip(lines, expected, strict=False), start=2):
+        if cells.get(column) != value:
+            what = f"says {show(cells.get(column))}, the data say {shown(value)}"
+            yield Finding(where=f"rows.csv, line {number}, '{column}'", what=what)
 
 
 def _trained(ledger: Ledger, record: Mapping[str, Any], train: Table) -> Iterator[Finding]:

@@ -163,12 +163,12 @@ def _spans(folder: Path, record: Mapping[str, Any], train: ScoredRows) -> Iterat
     for part in ("train", "test", "tuning"):
         rows = read_scored(folder, part)
         expected = None if rows.times is None else _span(rows, np.arange(len(rows.fold)))
-        yield from compared(f"record.json, time.{part}", told[part], expected, tolerance=Tolerance())
+        yield from compared(f"record.json, time.{part}", told[part], expected, tolerance=EXACT)
     folds_ = [
         {"fold": number, "trained": _span(train, seen), "held_out": _span(train, held)}
         for number, (seen, held) in enumerate(_division(record, train), start=1)
     ]
-    yield from compared("record.json, time.folds", told["folds"], folds_, tolerance=Tolerance())
+    yield from compared("record.json, time.folds", told["folds"], folds_, tolerance=EXACT)
 
 
 def _span(rows: ScoredRows, chosen: IntArray) -> dict[str, str]:
