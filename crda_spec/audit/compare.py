@@ -114,13 +114,13 @@ class ListedRun:
     """What a list of runs says of one."""
 
     folder: str  # from where the list was asked for
-    name: str
-    created: str
-    decision: str
-    reason: str
-    metric: str
-    change_percent: float | None  # of the test loss of one model by the augmentation, used or not
-    sha256: str
+    name: str = ""
+    created: str = ""
+    decision: str = ""
+    reason: str = ""
+    metric: str = ""
+    change_percent: float | None = None  # of the test loss of one model by the augmentation, used or not
+    sha256: str = ""
     models: int = 1  # that the run hands over; more than one predict by their mean
     trouble: str = ""  # why the record cannot be read; then nothing else is known
 
@@ -145,6 +145,7 @@ def _listed(file: Path) -> ListedRun:
     folder = str(file.parent)
     try:
         record: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        change = record["test"]["change_percent"]
         return ListedRun(
             folder=folder,
             name=str(record["name"]),
@@ -152,24 +153,9 @@ def _listed(file: Path) -> ListedRun:
             decision=str(record["verdict"]["decision"]),
             reason=str(record["verdict"]["reason"]),
             metric=str(record["test"]["metric"]),
-            change_percent=_number(record["test"]["change_percent"]),
+            change_percent=None if change is None else float(change),
             sha256=str(record["sha256"]),
             models=int((record.get("ensemble") or {"models": 1})["models"]),
         )
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        trouble = f"{type(error).__name__}: {error}"
-        return ListedRun(
-            folder=folder,
-            name="",
-            created="",
-            decision="",
-            reason="",
-            metric="",
-            change_percent=None,
-            sha256="",
-            trouble=trouble,
-        )
-
-
-def _number(value: Any) -> float | None:  # noqa: ANN401 - JSON
-    return None if value is None else float(value)
+        return ListedRun(folder=folder, trouble=f"{type(error).__name__}: {error}")

@@ -310,8 +310,8 @@ class Scoring:
     file: RowFile
     missing: MissingRule
 
-    def predictions(self) -> Iterator[tuple[int, Array]]:
-        """Blocks of predictions, each with the number of rows before it; NaN where a row has none."""
+    def predictions(self) -> Iterator[Array]:
+        """Blocks of predictions; NaN where a row has none."""
         before = 0
         names = [column.name for column in self.features]
         for block in self.file.blocks(_SCORED, names):
@@ -324,7 +324,7 @@ class Scoring:
             predictions = np.full(len(x), np.nan)
             with threadpool_limits(limits=1):  # the same bits on any machine
                 predictions[usable] = self.model.predict(np.ascontiguousarray(x[usable]))
-            yield before, predictions
+            yield predictions
             before += len(x)
 
 
@@ -380,7 +380,7 @@ def _tampered(folder: Path, what: str) -> Complaint:
 
 def predicted(scoring: Scoring) -> tuple[IntArray, Array]:
     """The rows' numbers, counted from 1, and their predictions; NaN where a row has none."""
-    predictions = np.concatenate([block for _, block in scoring.predictions()])
+    predictions = np.concatenate(list(scoring.predictions()))
     return np.arange(1, len(predictions) + 1), predictions
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from crda_spec import records
 from crda_spec.audit.canonical import canonical_json, revived
 from crda_spec.audit.models import load_models
 from crda_spec.audit.record import RECORD_VERSION, read_studies
@@ -20,34 +21,7 @@ from crda_spec.audit.tables import LEDGER
 from crda_spec.counterfactual.noise import EvenScale, SmoothScale
 from crda_spec.data.cells import BlockPlace, block_numbers
 from crda_spec.errors import Complaint, DataError, OutputError, Place, show
-from crda_spec.records import (
-    NOBODY,
-    Abduction,
-    Action,
-    Array,
-    Certificate,
-    Column,
-    Cost,
-    Counterfactuals,
-    DataReport,
-    Diagnostics,
-    Ensemble,
-    Falsification,
-    HeldOut,
-    IntArray,
-    Movement,
-    NoiseScale,
-    Quoted,
-    RunResult,
-    Sensitivity,
-    Split,
-    Table,
-    Teacher,
-    TeacherFamily,
-    TestScore,
-    TimeOrder,
-    Verdict,
-)
+from crda_spec.records import NOBODY, Array, Column, IntArray, NoiseScale, Table, Teacher
 from crda_spec.scm.mechanisms import Basis, Inputs, SmoothMean
 
 ROWS_FILE = "augmented.parquet"
@@ -193,7 +167,7 @@ def _positions(numbers: Array, ids: IntArray) -> IntArray:
     return np.array([NOBODY if np.isnan(one) else where.get(int(one), NOBODY) for one in numbers], dtype=np.int64)
 
 
-def noise_files(abduction: Abduction) -> dict[str, bytes]:
+def noise_files(abduction: records.Abduction) -> dict[str, bytes]:
     """File name -> bytes: how large the noise is at which x. No file for additive noise."""
     if abduction.scale_model is None:
         return {}
@@ -233,7 +207,7 @@ class ReopenedRun:
 
     folder: Path
     record: dict[str, Any]
-    result: RunResult
+    result: records.RunResult
     record_json: str  # as the page shows it: without the files' hashes and what the clock says
     spec_yaml: str
 
@@ -282,7 +256,7 @@ def reopen(folder: Path) -> ReopenedRun:
     )
 
 
-def _result(folder: Path, record: dict[str, Any]) -> RunResult:
+def _result(folder: Path, record: dict[str, Any]) -> records.RunResult:
     ledger = read_ledger(folder, record)
     train, real = ledger.train, ledger.real
     if record["data"].get("grouped"):
@@ -292,16 +266,16 @@ def _result(folder: Path, record: dict[str, Any]) -> RunResult:
     diagnostics = json.loads(figures.read_text(encoding="utf-8")) if figures.is_file() else None
     scale = record["abduction"]["scale"]
     residuals = record["abduction"]["residuals"]
-    return RunResult(
-        data=revived(DataReport, record["data"]),
-        split=Split(
+    return records.RunResult(
+        data=revived(records.DataReport, record["data"]),
+        split=records.Split(
             train=train,
-            test=HeldOut(_rows_elsewhere(train, held)),
+            test=records.HeldOut(_rows_elsewhere(train, held)),
             tuning=_rows_elsewhere(train, tuned) if len(tuned) else None,
         ),
-        certificate=revived(Certificate, record["certificate"]),
-        falsification=_optional(Falsification, record["falsification"]),
-        sensitivity=_optional(Sensitivity, record["sensitivity"]),
+        certificate=revived(records.Certificate, record["certificate"]),
+        falsification=_optional(records.Falsification, record["falsification"]),
+        sensitivity=_optional(records.Sensitivity, record["sensitivity"]),
         teacher=Teacher(
             kind=record["teacher"]["kind"],
             members=(),
@@ -309,9 +283,9 @@ def _result(folder: Path, record: dict[str, Any]) -> RunResult:
             out_of_fold=real["prediction"] if residuals == "out_of_fold" else None,
             weights=tuple(record["teacher"]["weights"]),
             names=tuple(record["teacher"]["members"]),
-            families=tuple(revived(TeacherFamily, told) for told in record["teacher"]["families"]),
+            families=tuple(revived(records.TeacherFamily, told) for told in record["teacher"]["families"]),
         ),
-        abduction=Abduction(
+        abduction=records.Abduction(
             noise=real["noise"],
             residuals=residuals,
             model=record["abduction"]["model"],
@@ -319,22 +293,22 @@ def _result(folder: Path, record: dict[str, Any]) -> RunResult:
             scale_clipped=0 if scale is None else scale["clipped"],
         ),
         counterfactuals=_made(ledger, record["counterfactuals"], record["certificate"]["propagated"]),
-        movements=tuple(revived(Movement, told) for told in record["movements"]),
+        movements=tuple(revived(records.Movement, told) for told in record["movements"]),
         watched=np.flatnonzero(real["trained"] != 1.0),
         gate_fold=gate_fold,
-        verdict=revived(Verdict, record["verdict"]),
-        score=revived(TestScore, record["test"]),
-        diagnostics=_optional(Diagnostics, diagnostics),
+        verdict=revived(records.Verdict, record["verdict"]),
+        score=revived(records.TestScore, record["test"]),
+        diagnostics=_optional(records.Diagnostics, diagnostics),
         model=_Absent(),
         settings={key: tuple(one) if isinstance(one, list) else one for key, one in record["regressor"].items()},
         timings={key: value for key, value in record["volatile"]["seconds"].items() if key != "regressor fits"},
-        cost=Cost(
+        cost=records.Cost(
             fits=record["fits"], reused=record["spared_fits"], seconds=record["volatile"]["seconds"]["regressor fits"]
         ),
         watch=record["watch"],
         studies=read_studies(folder),
-        ensemble=_optional(Ensemble, record.get("ensemble")),  # older records know no ensembles
-        time=_optional(TimeOrder, record.get("time")),  # only where rows have an order
+        ensemble=_optional(records.Ensemble, record.get("ensemble")),  # older records know no ensembles
+        time=_optional(records.TimeOrder, record.get("time")),  # only where rows have an order
     )
 
 
@@ -358,23 +332,25 @@ def _rows_elsewhere(train: Table, held: IntArray) -> Table:
     )
 
 
-def _made(ledger: Ledger, told: dict[str, Any] | None, order: list[str]) -> Counterfactuals | None:
+def _made(ledger: Ledger, told: dict[str, Any] | None, order: list[str]) -> records.Counterfactuals | None:
     """The synthetic rows; `order` lists what followed, causes first, which a JSON object does not keep."""
     if told is None:
         return None
-    action = Action(
+    action = records.Action(
         x=ledger.x,
         source=ledger.source,
         moved=tuple(told["moved"]),
         policies=told["policies"],
         clipped=told["clipped"],
-        propagated={name: Quoted(text=told["propagated"][name]) for name in order if name in told["propagated"]},
+        propagated={
+            name: records.Quoted(text=told["propagated"][name]) for name in order if name in told["propagated"]
+        },
         unmoved=told["unmoved"],
         dropped=told["dropped"],
         redrawn=told["redrawn"],
         partner=None if (ledger.partner == NOBODY).all() else ledger.partner,
     )
-    return Counterfactuals(
+    return records.Counterfactuals(
         action=action,
         prediction=ledger.made["prediction"],
         noise=ledger.made["noise"],

@@ -15,22 +15,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from crda_spec import records
 from crda_spec.audit.canonical import canonical_json, plain, revived, sha256_of
 from crda_spec.audit.compare import changes, said
 from crda_spec.audit.tables import trials_csv
 from crda_spec.errors import Complaint, DataError, OutputError, Place, show
-from crda_spec.records import (
-    Abduction,
-    Certificate,
-    Comparison,
-    DataReport,
-    DrawnGraph,
-    MovedFeature,
-    Places,
-    RunResult,
-    Split,
-    Study,
-)
 from crda_spec.report.words.causal import followed_words
 from crda_spec.scm.certificate import graph_certificate
 from crda_spec.scm.graph import CausalGraph
@@ -39,23 +28,23 @@ from crda_spec.seeds import STREAM_RULE, STREAMS
 TRIALS, STUDIES = "trials.csv", "tuning.json"
 
 
-def tuning_files(studies: Sequence[Study]) -> dict[str, bytes]:
+def tuning_files(studies: Sequence[records.Study]) -> dict[str, bytes]:
     """The files of a run that searched; none otherwise."""
     if not studies:
         return {}
     return {TRIALS: trials_csv(studies).encode(), STUDIES: canonical_json({"studies": studies}).encode()}
 
 
-def read_studies(folder: Path) -> tuple[Study, ...]:
+def read_studies(folder: Path) -> tuple[records.Study, ...]:
     """The studies of a finished run."""
     file = folder / STUDIES
     if not file.is_file():
         return ()
     told = json.loads(file.read_text(encoding="utf-8"))
-    return tuple(revived(Study, one) for one in told["studies"])
+    return tuple(revived(records.Study, one) for one in told["studies"])
 
 
-def tuning_record(studies: Sequence[Study]) -> dict[str, Any] | None:
+def tuning_record(studies: Sequence[records.Study]) -> dict[str, Any] | None:
     """What the record says of the searches: what was chosen on all rows, the cost, and whether it can be repeated."""
     if not studies:
         return None
@@ -75,9 +64,9 @@ RECORD_VERSION = 1
 CERTIFICATE_VERSION = 1
 # What only figures need is in diagnostics.json: it would be most of the record.
 LEFT_TO_FIGURES: dict[type, tuple[str, ...]] = {
-    Places: ("plane", "pairs"),
-    MovedFeature: ("grid", "curve"),
-    Comparison: ("before", "after"),
+    records.Places: ("plane", "pairs"),
+    records.MovedFeature: ("grid", "curve"),
+    records.Comparison: ("before", "after"),
 }
 _PACKAGES = ("crda-spec", "numpy", "pandas", "scikit-learn", "scipy", "xgboost", "pyarrow", "networkx", "pgmpy")
 
@@ -103,7 +92,11 @@ def platform_record() -> dict[str, str]:
 
 
 def graph_record(
-    graph: DrawnGraph | None, *, source: str = "discovered", language: str | None = None, file: Path | None = None
+    graph: records.DrawnGraph | None,
+    *,
+    source: str = "discovered",
+    language: str | None = None,
+    file: Path | None = None,
 ) -> dict[str, Any]:
     """The graph's hash, and where it comes from: the spec, a file, or a search.
 
@@ -118,7 +111,7 @@ def graph_record(
 
 
 def make_record(
-    result: RunResult,
+    result: records.RunResult,
     *,
     spec: Mapping[str, Any],
     spec_yaml: str,
@@ -170,7 +163,7 @@ def make_record(
     }
 
 
-def certificate_record(certificate: Certificate) -> dict[str, Any]:
+def certificate_record(certificate: records.Certificate) -> dict[str, Any]:
     """`certificate.json`: the partition, the reason for each feature, what would free the others, what is assumed."""
     return {
         "certificate_version": CERTIFICATE_VERSION,
@@ -185,7 +178,7 @@ def foreseen_record(graph: CausalGraph, features: Sequence[str]) -> dict[str, An
     return certificate_record(graph_certificate(graph, features))
 
 
-def data_record(split: Split, report: DataReport) -> dict[str, Any]:
+def data_record(split: records.Split, report: records.DataReport) -> dict[str, Any]:
     """The data's fingerprint: hash, rows, columns with their types, and which rows were set aside."""
     return {
         **plain(report),
@@ -199,7 +192,7 @@ def data_record(split: Split, report: DataReport) -> dict[str, Any]:
     }
 
 
-def _scale(abduction: Abduction) -> dict[str, Any] | None:
+def _scale(abduction: records.Abduction) -> dict[str, Any] | None:
     """The fitted size of the noise at the training rows, and at how many it had to be brought back into its range."""
     if abduction.scale is None:
         return None
@@ -215,7 +208,7 @@ def _diagnostics(value: Any) -> Any:  # noqa: ANN401 - any part of the diagnosti
     return [_diagnostics(one) for one in value] if isinstance(value, tuple) else plain(value)
 
 
-def _counterfactuals(result: RunResult) -> dict[str, Any] | None:
+def _counterfactuals(result: records.RunResult) -> dict[str, Any] | None:
     made = result.counterfactuals
     if made is None:
         return None
@@ -250,8 +243,8 @@ def lock_file(spec: Path) -> Path:
 def make_lock(
     *,
     spec: Mapping[str, Any],
-    split: Split,
-    report: DataReport,
+    split: records.Split,
+    report: records.DataReport,
     graph: Mapping[str, Any],
     versions: Mapping[str, str],
     platform: Mapping[str, str],

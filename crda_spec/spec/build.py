@@ -21,7 +21,7 @@ from crda_spec.data.split import set_aside
 from crda_spec.discovery import Pc
 from crda_spec.errors import Complaint, SpecError
 from crda_spec.pipeline import Plan
-from crda_spec.records import DataReport, Falsification, Split, Table
+from crda_spec.records import DataReport, Split, Table
 from crda_spec.regressors.teachers import (
     TeacherRule,
 )
@@ -32,17 +32,11 @@ from crda_spec.spec.check import declared_graph, searched_knobs
 from crda_spec.spec.load import Draft
 from crda_spec.spec.run import RunSpec
 from crda_spec.spec.tune import CountRange, NumberRange
-from crda_spec.strict import Strict
 
 if TYPE_CHECKING:
     from crda_spec.counterfactual.tuning import Prior
 
 __all__ = ["build_loader", "build_plan"]
-
-
-def settings_of(model: Strict, *without: str) -> dict[str, Any]:
-    """A model's fields, but for its kind."""
-    return {name: getattr(model, name) for name in type(model).model_fields if name not in ("kind", *without)}
 
 
 def with_student(teacher: TeacherRule, spec: RunSpec) -> TeacherRule:
@@ -51,18 +45,6 @@ def with_student(teacher: TeacherRule, spec: RunSpec) -> TeacherRule:
     Unless tuning changes the student's settings.
     """
     return teacher.with_student(spec.regressor if spec.tune.kind == "none" else None)
-
-
-def _falsifier(spec: RunSpec, graph: CausalGraph) -> Callable[[Table], Falsification]:
-    """The test of the declared graph against training rows, with a stream of its own at every call."""
-    return lambda train: spec.falsify.test(graph, train, rng=stream(spec.seed, "falsify"))
-
-
-def build_partitioner(spec: RunSpec, graph: CausalGraph | None, propagation: Propagation | None) -> Partitioner:
-    """The declared graph, or the search and the screen, with what the user chose."""
-    if graph is not None:
-        return DeclaredPartitioner(graph=graph, choice=spec.partition, propagation=propagation)
-    return DiscoveredPartitioner(discovery=spec.causal.discovery or Pc(), choice=spec.partition)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +214,10 @@ def build_plan(spec: RunSpec, draft: Draft) -> Plan:
         procedure=build_candidates(spec, draft, graph),
         gate=spec.gate,
         seed=spec.seed,
-        falsify=None if graph is None else _falsifier(spec, graph),
+        # With a stream of its own at every call.
+        falsify=None
+        if graph is None
+        else lambda train: spec.falsify.test(graph, train, rng=stream(spec.seed, "falsify")),
         jobs=None if jobs == "auto" else jobs,
         inspect=spec.output.diagnostics,
         models=spec.output.ensemble,
@@ -263,13 +248,16 @@ def build_procedure(spec: RunSpec, draft: Draft, graph: CausalGraph | None) -> P
     dataset, propagation = spec.dataset, None
     if graph is not None and spec.perturbation.propagate:
         propagation = Propagation(graph=graph, keep=spec.partition.keep)
+    partitioner: Partitioner = DiscoveredPartitioner(discovery=spec.causal.discovery or Pc(), choice=spec.partition)
+    if graph is not None:
+        partitioner = DeclaredPartitioner(graph=graph, choice=spec.partition, propagation=propagation)
     return Procedure(
         regressor=spec.regressor.load(),
         fill=dataset.missing.numbers if isinstance(dataset.missing, MissingImpute) else "median",
         search=None if spec.tune.kind == "none" else spec.tune,
         teacher=with_student(spec.counterfactual.teacher, spec),
         residuals=spec.counterfactual.residuals,
-        partitioner=build_partitioner(spec, graph, propagation),
+        partitioner=partitioner,
         screened=spec.partition.residuals,
         propagation=propagation,
         perturbation=spec.perturbation,

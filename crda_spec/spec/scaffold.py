@@ -28,13 +28,12 @@ def graph_nodes(
 
     text: the file's text, or the list of edges when the language is `edges`.
     """
-    if language == "edges":
-        edges, complaints = parse_edges([text] if isinstance(text, str) else text)
-        nodes = tuple(dict.fromkeys(name for edge in edges for name in (edge.tail, edge.head)))
-        latents: tuple[str, ...] = ()
-    else:
-        read = read_graph(text if isinstance(text, str) else "\n".join(text), language, file=file)
+    if isinstance(text, str):
+        read = read_graph(text, language, file=file)
         nodes, latents, complaints = tuple(read.nodes), read.latents, read.complaints
+    else:
+        edges, complaints = parse_edges(text)
+        nodes, latents = tuple(dict.fromkeys(name for edge in edges for name in (edge.tail, edge.head))), ()
     if complaints:
         raise GraphError(complaints)
     unknown = tuple(name for name in nodes if name not in columns)
@@ -114,14 +113,10 @@ def _text_source(data: Path) -> Csv:
 
 def _decimal_commas(text: str, delimiter: str) -> bool:
     """Whether cells look like 3,14 more often than like 3.14."""
-    cells = [cell.strip() for line in text.splitlines()[:50] for cell in line.split(delimiter)]
-    commas, points = (sum(_is_number(cell, mark) for cell in cells) for mark in (",", "."))
-    return commas > points
-
-
-def _is_number(cell: str, mark: str) -> bool:
-    whole, found, part = cell.lstrip("+-").partition(mark)
-    return bool(found) and whole.isdigit() and part.isdigit()
+    cells = [cell.strip().lstrip("+-") for row in text.splitlines()[:50] for cell in row.split(delimiter)]
+    parts = ((mark, *cell.partition(mark)[::2]) for cell in cells for mark in ",.")
+    marks = [mark for mark, whole, fraction in parts if whole.isdigit() and fraction.isdigit()]
+    return marks.count(",") > marks.count(".")
 
 
 def _usable(raw: RawTable, dataset: Dataset, names: Sequence[str]) -> tuple[Assembled, Dataset, dict[str, str]]:
@@ -194,7 +189,11 @@ class GraphPart:
 
 def spec_text(table: Scaffold, *, name: str, schema: str, graph: GraphPart | None) -> str:
     """The whole file. schema: where the JSON Schema lies, for editors."""
-    return "\n".join([*_head(table, name, schema), *_dataset(table), *_causal(graph), *_rest(table), ""])
+    rest = (
+        "regressor: {kind: xgboost}  # <- or mlp, catboost, gaussian_process, ridge, ...: what you would use anyway",
+        f"gate: {{kind: wilcoxon, folds: {folds_for(table)}}}  # augmented rows are used only if held-out errors fall",
+    )
+    return "\n".join([*_head(table, name, schema), *_dataset(table), *_causal(graph), *rest, ""])
 
 
 def _head(table: Scaffold, name: str, schema: str) -> Iterator[str]:
@@ -224,7 +223,7 @@ def _dataset(table: Scaffold) -> Iterator[str]:
     yield "  columns:  # <- correct what was inferred; a unit (unit: mg/day) makes reports readable"
     for column, values in zip(table.columns, (*rows.x.T, rows.y), strict=True):
         settings, note = _contract(column, values)
-        yield f"    {_key(column.name)}: {_flow(settings)}  # {printable(note)}"
+        yield f"    {scalar_text(column.name, key=True)}: {_flow(settings)}  # {printable(note)}"
     if dataset.missing.kind != "error":
         yield f"  # Missing cells: {table.missing_cells}. <- drop leaves their rows out, impute fills them in the model"
         yield f"  missing: {{kind: {dataset.missing.kind}}}"
@@ -260,12 +259,6 @@ def _causal(graph: GraphPart | None) -> Iterator[str]:
         yield from _comment(sentence, "  ")
 
 
-def _rest(table: Scaffold) -> Iterator[str]:
-    folds = folds_for(table)
-    yield "regressor: {kind: xgboost}  # <- or mlp, catboost, gaussian_process, ridge, ...: what you would use anyway"
-    yield f"gate: {{kind: wilcoxon, folds: {folds}}}  # augmented rows are used only if held-out errors fall"
-
-
 def folds_for(table: Scaffold) -> int:
     """Ten folds, or as many as the training rows allow; too few to ever accept is for `init` to say."""
     training = table.units - max(1, round(_TEST * table.units))
@@ -292,7 +285,3 @@ def _inline(value: Any) -> str:  # noqa: ANN401 - any value of a spec
     if isinstance(value, list | tuple):
         return f"[{', '.join(_inline(one) for one in value)}]"
     return scalar_text(value)
-
-
-def _key(name: str) -> str:
-    return scalar_text(name, key=True)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from crda_spec import records
 from crda_spec.audit.canonical import plain, revived
 from crda_spec.audit.models import load_models
 from crda_spec.audit.tables import TIME, folds_csv
@@ -23,21 +24,7 @@ from crda_spec.gate.interval import change_interval, units_of
 from crda_spec.gate.score import LEVEL
 from crda_spec.gate.tests import Gate
 from crda_spec.gate.verdict import abstain, conclude, mean_losses, measure, paired_losses, percent_change
-from crda_spec.records import (
-    Arm,
-    Array,
-    Ensemble,
-    FoldResult,
-    FoldRows,
-    IntArray,
-    RowLosses,
-    Split,
-    Table,
-    TimeOrder,
-    Verdict,
-    VerdictReason,
-    spread_of,
-)
+from crda_spec.records import Array, FoldResult, FoldRows, IntArray, RowLosses, Table
 from crda_spec.regressors.fit import MeanModel
 from crda_spec.regressors.metrics import charged, named_metric
 from crda_spec.seeds import stream
@@ -249,7 +236,7 @@ def _fold_losses(
             yield Finding(where=f"{_ROWS}, line {at + 2}", what="has a loss that no fold measured, or lacks one")
     for fold, rows in zip(told["folds"], scored, strict=True):
         weights = None if train.weights is None else train.weights[rows.held]
-        spread = spread_of(y[rows.held], weights) if y is not None else 1.0
+        spread = records.spread_of(y[rows.held], weights) if y is not None else 1.0
         for arm in _ARMS:
             found = named_metric(told["metric"]).mean(getattr(rows, arm), spread=spread, weights=weights)
             where = f"record.json, verdict.folds.{fold['fold'] - 1}.{arm}"
@@ -289,7 +276,9 @@ def check_folds(folder: Path, record: Mapping[str, Any]) -> Check:
     def look() -> Iterator[Finding]:
         found = (folder / "folds.csv").read_text(encoding="utf-8").splitlines()
         told = record.get("time")
-        expected = folds_csv(fold_results(record), None if told is None else revived(TimeOrder, told)).splitlines()
+        expected = folds_csv(
+            fold_results(record), None if told is None else revived(records.TimeOrder, told)
+        ).splitlines()
         if len(found) != len(expected):
             yield Finding(where="folds.csv", what=f"has {len(found)} lines, the record makes {len(expected)}")
         for number, (one, other) in enumerate(zip(found, expected, strict=False), start=1):
@@ -302,7 +291,10 @@ def check_folds(folder: Path, record: Mapping[str, Any]) -> Check:
 
 
 def check_verdict(
-    record: Mapping[str, Any], rejudged: Callable[[Sequence[FoldResult]], Verdict], *, tolerance: Tolerance = EXACT
+    record: Mapping[str, Any],
+    rejudged: Callable[[Sequence[FoldResult]], records.Verdict],
+    *,
+    tolerance: Tolerance = EXACT,
 ) -> Check:
     """The verdict, judged anew from the recorded fold losses. rejudged: the gate of the run's spec."""
     told = record["verdict"]
@@ -345,7 +337,7 @@ class _Scored:
 
 def rejudged(
     gate: Gate, folder: Path, record: Mapping[str, Any], folds: Sequence[FoldResult], rows: Table | None
-) -> Verdict:
+) -> records.Verdict:
     """What this gate says of these folds; without folds, why there was nothing to test.
 
     rows: the training rows of augmented.parquet, for a metric that is relative to the variance of their outcomes.
@@ -367,7 +359,7 @@ def rejudged(
         return conclude(gate, tuple(folds), seen, rows=record["data"]["train_rows"], stopped_fits=told["stopped_fits"])
     told = record["falsification"]
     forbidden = told is not None and (told["outcome"], told["on_falsified"]) == ("falsified", "abstain")
-    reason: VerdictReason = record["verdict"]["reason"]
+    reason: records.VerdictReason = record["verdict"]["reason"]
     if forbidden or reason == "graph_falsified":
         return abstain(gate, "graph_falsified" if forbidden else "no_perturbable_features")
     return abstain(gate, reason)
@@ -392,8 +384,8 @@ def check_ensemble(record: Mapping[str, Any]) -> Check:
         if record.get("ensemble") is None:
             yield Finding(where=_WHERE, what=f"is missing, but the spec asks for {_asked(record)} models")
             return
-        found = revived(Ensemble, record["ensemble"])
-        arms: tuple[Arm, ...] = ("plain", "augmented") if record["final_model"] == "augmented" else ("plain",)
+        found = revived(records.Ensemble, record["ensemble"])
+        arms: tuple[records.Arm, ...] = ("plain", "augmented") if record["final_model"] == "augmented" else ("plain",)
         told = {
             "models": _asked(record),
             "arm": record["final_model"],
@@ -412,7 +404,7 @@ def check_ensemble(record: Mapping[str, Any]) -> Check:
     return checked("ensemble", "each change of the ensemble's score from its two losses", look)
 
 
-def _changes(found: Ensemble) -> Iterator[Finding]:
+def _changes(found: records.Ensemble) -> Iterator[Finding]:
     loss = {(one.arm, one.models): one.loss for one in found.scores}
     for at, one in enumerate(found.scores):
         where, first = f"{_WHERE}.scores.{at}", (one.arm, one.models) == ("plain", 1)
@@ -427,7 +419,7 @@ def _changes(found: Ensemble) -> Iterator[Finding]:
             yield Finding(where=f"{where}.singles.0", what=f"is not the loss of one {one.arm} model")
 
 
-def _single(found: Ensemble, test: Mapping[str, Any]) -> Iterator[Finding]:
+def _single(found: records.Ensemble, test: Mapping[str, Any]) -> Iterator[Finding]:
     """One model against one is the test score itself."""
     for one in found.scores:
         if one.models == 1:
@@ -439,11 +431,13 @@ def _single(found: Ensemble, test: Mapping[str, Any]) -> Iterator[Finding]:
                 yield from compared(where, plain(value), test[name], tolerance=EXACT)
 
 
-def check_ensemble_models(folder: Path, record: Mapping[str, Any], split: Split, *, tolerance: Tolerance) -> Check:
+def check_ensemble_models(
+    folder: Path, record: Mapping[str, Any], split: records.Split, *, tolerance: Tolerance
+) -> Check:
     """The saved models on the test rows: do they score what the record says, alone and together?"""
 
     def look() -> Iterator[Finding]:
-        found = revived(Ensemble, record["ensemble"])
+        found = revived(records.Ensemble, record["ensemble"])
         members = load_models(folder / "ensemble")
         if len(members) != found.models:
             yield Finding(where="ensemble/", what=f"holds {len(members)} models, the record says {found.models}")
