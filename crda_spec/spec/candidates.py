@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from crda_spec.errors import Complaint
 from crda_spec.gate.tests import Candidate
-from crda_spec.spec.checks import check_parts
+from crda_spec.spec.load import check_parts
 from crda_spec.spec.recipes import whole_preset_of
 from crda_spec.spec.run import RunSpec
 

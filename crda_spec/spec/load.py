@@ -8,7 +8,7 @@ file. An override may reach into a section that the file leaves out; that sectio
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,8 +16,10 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from crda_spec.errors import Complaint, Place, did_you_mean, show
-from crda_spec.spec.checks import check_parts
+from crda_spec.counterfactual.partition import Partition
+from crda_spec.data.dataset import Dataset
+from crda_spec.errors import Complaint, Place, did_you_mean, inconsistent, repeated, show
+from crda_spec.gate.tests import FiveByTwo
 from crda_spec.spec.explain import explain
 from crda_spec.spec.recipes import preset_of
 from crda_spec.spec.run import RunSpec
@@ -320,3 +322,34 @@ def _default_kind(path: SpecPath) -> str | None:
         else:
             return None
     return getattr(current, "kind", None) if isinstance(current, BaseModel) else None
+
+
+def check_parts(parts: Mapping[str, Any]) -> Iterator[Complaint]:
+    """What no single field can know, without any data; a section that could not be read is absent from `parts`."""
+    for name in ("dataset", "causal", "partition", "counterfactual", "perturbation", "gate", "execution"):
+        if name in parts:
+            yield from _partition(parts[name]) if name == "partition" else parts[name].complaints()
+    if "dataset" in parts and "gate" in parts:
+        yield from _order_complaints(parts["dataset"], parts["gate"])
+
+
+def _partition(partition: Partition) -> Iterator[Complaint]:
+    for position, name in enumerate(partition.keep):
+        if name in (partition.perturb or ()):
+            where = f"partition.keep.{position}"
+            yield inconsistent(where, f"{show(name)} is also in partition.perturb", "name it in one of the two")
+    yield from repeated("partition.perturb", partition.perturb or ())
+    yield from repeated("partition.keep", partition.keep)
+
+
+def _order_complaints(dataset: Dataset, gate: Any) -> Iterator[Complaint]:  # noqa: ANN401 - the spec's union
+    """Gates that divide the rows more than once, where rows have an order."""
+    repeats = getattr(gate, "repeats", 1)
+    if dataset.time is None or repeats == 1:
+        return
+    if isinstance(gate, FiveByTwo):
+        what = "five_by_two divides the rows into halves at random, but dataset.time gives them an order"
+        yield inconsistent("gate.kind", what, "use kind: wilcoxon, or leave out dataset.time")
+        return
+    what = f"{repeats} repeats divide the rows anew, but rows with an order (dataset.time) can be divided in one way"
+    yield inconsistent("gate.repeats", what, "write repeats: 1")

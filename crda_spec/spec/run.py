@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints, WithJsonSchema
 
-from crda_spec.counterfactual.noise import Additive, NoiseModel
+from crda_spec.counterfactual.noise import Additive, LocationScale, NoiseModel
 from crda_spec.counterfactual.partition import Partition
 from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.data.dataset import Dataset
 from crda_spec.discovery import Discovery, Pc
+from crda_spec.errors import Complaint, inconsistent, show
 from crda_spec.gate.tests import AnyGate, Wilcoxon
 from crda_spec.regressors import AnyRegressor, Xgboost
 from crda_spec.regressors.teachers import AnyTeacher, SingleTeacher
@@ -93,6 +95,23 @@ class Causal(Strict):
         None, description="How to look for structure when no graph is known; give either this or graph."
     )
 
+    def complaints(self) -> Iterator[Complaint]:
+        """Neither or both of graph and search, of a graph's file and text."""
+        if (self.graph is None) == (self.discovery is None):
+            what, hint = "both graph and discovery are given", "keep one; the graph, if an expert stands behind it"
+            if self.graph is None:
+                what, hint = "neither graph nor discovery is given", "write one, or remove `causal` to discover with PC"
+            yield inconsistent("causal", what, hint)
+        for position, name in enumerate(self.graph.selected if self.graph is not None else ()):
+            what = f"the graph says that rows were selected by {show(name)}, and a certificate knows no selection"
+            hint = "remove it if the rows were not chosen by it; if they were, no certificate can be given"
+            yield inconsistent(f"causal.graph.selected.{position}", what, hint)
+        if self.graph is not None and not isinstance(self.graph, EdgesGraph):
+            path, text = self.graph.path, self.graph.text
+            if (path is None) == (text is None):
+                what = "both path and text are given" if path else "neither path nor text is given"
+                yield inconsistent("causal.graph", what, "give exactly one of them")
+
 
 # `tune` is written out before the models see it, but an editor should not underline it.
 _Retention = Annotated[
@@ -137,6 +156,36 @@ class Counterfactual(Strict):
         ),
     )
 
+    def complaints(self) -> Iterator[Complaint]:
+        """Noise that is asked for and that no row could carry."""
+        noise, retention, draw = self.noise, self.retention, self.residual_draw
+        single = self.teacher.kind == "single"
+        if single and self.residuals == "out_of_fold":
+            what = "a single teacher has seen every row, so it has no out_of_fold residuals"
+            yield inconsistent(
+                "counterfactual.residuals", what, "use residuals: in_sample, or teacher: {kind: crossfit}"
+            )
+        if isinstance(noise, LocationScale):
+            if single:
+                cannot = "so it cannot tell where the noise is large and where it is small"
+                what = f"a single teacher has seen every row, {cannot}"
+                yield inconsistent("counterfactual.noise", what, "use kind: additive, or teacher: {kind: crossfit}")
+            if retention == 0:
+                what = "no noise is carried (retention: 0), so its size would never be used"
+                yield inconsistent("counterfactual.noise", what, "remove it, or set counterfactual.retention above 0")
+            low, high = noise.quantiles
+            if low >= high:
+                what = f"the first quantile must be below the second, but got [{low:g}, {high:g}]"
+                yield inconsistent("counterfactual.noise.quantiles", what, "for example [0.01, 0.99]")
+        if draw == "none" and retention > 0:
+            what = f"none carries no noise, but counterfactual.retention is {retention:g}"
+            yield inconsistent("counterfactual.residual_draw", what, "set retention: 0, or draw own or matched noise")
+        if draw == "matched" and retention == 0:
+            what = "no noise is carried (retention: 0), so there is none to match"
+            yield inconsistent(
+                "counterfactual.residual_draw", what, "remove it, or set counterfactual.retention above 0"
+            )
+
 
 class Execution(Strict):
     """How the work is spread. The results are the same bytes for every choice."""
@@ -144,6 +193,11 @@ class Execution(Strict):
     jobs: int | Literal["auto"] = Field(
         "auto", description="Worker processes for the gate's folds; auto takes one per core."
     )
+
+    def complaints(self) -> Iterator[Complaint]:
+        """A number of workers that is none."""
+        if self.jobs != "auto" and self.jobs < 1:
+            yield inconsistent("execution.jobs", f"must be at least 1, got {self.jobs}", "or write auto")
 
 
 class Output(Strict):
