@@ -6,7 +6,7 @@ import json
 import os
 import secrets
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -42,7 +42,6 @@ from crda_spec.data.assemble import assemble
 from crda_spec.data.dataset import Dataset, DuplicatesKeep, MissingImpute
 from crda_spec.data.sources import Csv, Excel, Parquet
 from crda_spec.discovery import Consensus, Discovery, Fci, Ges, Knowledge, Pc, Stability
-from crda_spec.discovery._protocol import Resampled
 from crda_spec.discovery.findings import OFTEN, Findings, compare
 from crda_spec.errors import Complaint, CrdaError, SpecError
 from crda_spec.gate.cost import CostEstimate, estimate_cost
@@ -93,7 +92,12 @@ def search(
             graph = find(x)
         else:
             repeated = stability.repeat(find, x, seed=seed)
-            graph, often = repeated.graph, tuple(_often(repeated))
+            graph, place = repeated.graph, repeated.graph.names.index
+            often = tuple(
+                (a, b, float(repeated.linked[place(a), place(b)]))
+                for a, b in repeated.stable(OFTEN)
+                if graph.edge(a, b) is None
+            )
     return Findings(
         graph=graph,
         target=table.target.name,
@@ -104,16 +108,6 @@ def search(
         often=often,
         comparison=None if declared is None else compare(graph, declared),
     )
-
-
-def _often(repeated: Resampled) -> Sequence[tuple[str, str, float]]:
-    names = repeated.graph.names
-    place = {name: position for position, name in enumerate(names)}
-    return [
-        (a, b, float(repeated.linked[place[a], place[b]]))
-        for a, b in repeated.stable(OFTEN)
-        if repeated.graph.edge(a, b) is None
-    ]
 
 
 def read_table(path: Path, kind: DataKind, *, target: str) -> Table:
@@ -258,7 +252,9 @@ def kept_spec(run: Path, base: Path | None, record: dict[str, Any]) -> KeptSpec:
         files = tuple(_files(draft.spec))
         if any("***" in name for name in files):
             return KeptSpec(spec=draft.spec, draft=draft, absent="the database's URL is masked; write it with ${NAME}")
-        folder = base if base is not None else _base(run, files)
+        here = [name for name in files if "://" not in name]
+        nearest = (one for one in (Path.cwd(), *run.resolve().parents) if all((one / name).is_file() for name in here))
+        folder = base if base is not None else next(nearest, None)
         if folder is None:
             absent = f"no folder holds {', '.join(files)}; say where with --base"
             return KeptSpec(spec=draft.spec, draft=draft, absent=absent)
@@ -322,14 +318,6 @@ def required(kept: KeptSpec) -> KeptSpec:
     return kept
 
 
-def _base(run: Path, files: tuple[str, ...]) -> Path | None:
-    """The working folder, or the nearest one above the run, in which every file is found."""
-    for folder in (Path.cwd(), *run.resolve().parents):
-        if all((folder / name).is_file() for name in files if "://" not in name):
-            return folder
-    return None
-
-
 def _files(spec: RunSpec) -> Iterator[str]:
     """The files, and the databases, that a spec reads."""
     graph: Any = spec.causal.graph
@@ -348,11 +336,10 @@ def _files(spec: RunSpec) -> Iterator[str]:
 def graph_of(spec: RunSpec, draft: Draft, drawn: DrawnGraph | None) -> dict[str, Any]:
     """The graph's hash, its language and where it was written. drawn: None before a search has found one."""
     written: Any = spec.causal.graph
-    if written is None:
-        return graph_record(drawn, source="discovered", language=None, file=None)
     path = getattr(written, "path", None)
     file = None if path is None else draft.file.parent / path
-    return graph_record(drawn, source="spec" if file is None else file.name, language=written.kind, file=file)
+    source = "discovered" if written is None else "spec" if file is None else file.name
+    return graph_record(drawn, source=source, language=getattr(written, "kind", None), file=file)
 
 
 def lock_now(spec: RunSpec, draft: Draft, plan: Plan) -> tuple[dict[str, Any], Plan]:

@@ -292,7 +292,7 @@ def _result(folder: Path, record: dict[str, Any]) -> records.RunResult:
             scale=None if scale is None else real["scale"],  # the fitted size itself is in noise.json
             scale_clipped=0 if scale is None else scale["clipped"],
         ),
-        counterfactuals=_made(ledger, record["counterfactuals"], record["certificate"]["propagated"]),
+        counterfactuals=made_rows(ledger, record),
         movements=tuple(revived(records.Movement, told) for told in record["movements"]),
         watched=np.flatnonzero(real["trained"] != 1.0),
         gate_fold=gate_fold,
@@ -332,19 +332,20 @@ def _rows_elsewhere(train: Table, held: IntArray) -> Table:
     )
 
 
-def _made(ledger: Ledger, told: dict[str, Any] | None, order: list[str]) -> records.Counterfactuals | None:
-    """The synthetic rows; `order` lists what followed, causes first, which a JSON object does not keep."""
+def made_rows(ledger: Ledger, record: Mapping[str, Any]) -> records.Counterfactuals | None:
+    """The synthetic rows; None when there are none."""
+    told = record["counterfactuals"]
     if told is None:
         return None
+    # The certificate lists what followed, causes first, which a JSON object does not keep.
+    followed = [name for name in record["certificate"]["propagated"] if name in told["propagated"]]
     action = records.Action(
         x=ledger.x,
         source=ledger.source,
         moved=tuple(told["moved"]),
         policies=told["policies"],
         clipped=told["clipped"],
-        propagated={
-            name: records.Quoted(text=told["propagated"][name]) for name in order if name in told["propagated"]
-        },
+        propagated={name: records.Quoted(text=told["propagated"][name]) for name in followed},
         unmoved=told["unmoved"],
         dropped=told["dropped"],
         redrawn=told["redrawn"],

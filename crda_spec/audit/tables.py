@@ -93,10 +93,7 @@ def _real_rows(result: RunResult, *, trained: npt.NDArray[np.bool_]) -> pa.Table
         pa.array(np.ones(len(train)) if train.weights is None else train.weights),
         pa.array(trained),
     ]
-    return pa.table(
-        [*_features(train.x, train.features), decoded(train.y, train.target, counterfactual=True), *ledger],
-        names=[*train.names, train.target.name, *LEDGER],
-    )
+    return _with_ledger(train.x, train.y, train, ledger)
 
 
 def synthetic_table(
@@ -131,10 +128,13 @@ def synthetic_table(
         if source_weights is None
         else pa.array(source_weights[action.source] * made.weight),
     ]
-    return pa.table(
-        [*_features(action.x, like.features), decoded(made.y, like.target, counterfactual=True), *ledger],
-        names=[*like.names, like.target.name, *LEDGER[:-1]],
-    )
+    return _with_ledger(action.x, made.y, like, ledger)
+
+
+def _with_ledger(x: Array, y: Array, like: Table, ledger: list[pa.Array]) -> pa.Table:
+    features = [decoded(values, column) for values, column in zip(x.T, like.features, strict=True)]
+    names = [*like.names, like.target.name, *LEDGER[: len(ledger)]]
+    return pa.table([*features, decoded(y, like.target, counterfactual=True), *ledger], names=names)
 
 
 def ledger_parquet(result: RunResult) -> bytes:
@@ -148,16 +148,13 @@ def ledger_parquet(result: RunResult) -> bytes:
 
 def ledger_table(train: Table, action: Action | None) -> pa.Table:
     """The cells that an action changed, as `ledger.parquet` has them."""
-    if action is None:
-        return _cells_table(train, np.empty(0, np.int64), np.empty(0, np.int64), [], np.empty((2, 0)))
-    cells = changed_cells(action, train.x)
-    words = {**action.policies, **{name: followed_words(how) for name, how in action.propagated.items()}}
-    policies = [words.get(name, "") for name in train.names]
-    return _cells_table(train, cells.row + len(train) + 1, cells.column, policies, np.stack([cells.old, cells.new]))
-
-
-def _cells_table(train: Table, row: IntArray, column: IntArray, policies: Sequence[str], values: Array) -> pa.Table:
-    """values: (2, k) old and new."""
+    row, column = np.empty(0, np.int64), np.empty(0, np.int64)
+    values, policies = np.empty((2, 0)), [""] * len(train.names)  # values: (2, k) old and new
+    if action is not None:
+        cells = changed_cells(action, train.x)
+        row, column, values = cells.row + len(train) + 1, cells.column, np.stack([cells.old, cells.new])
+        words = {**action.policies, **{name: followed_words(how) for name, how in action.propagated.items()}}
+        policies = [words.get(name, "") for name in train.names]
     label_at = np.cumsum([0, *(len(one.labels or ()) for one in train.features)])
     labels = [label for one in train.features for label in one.labels or ()]
     is_label = np.array([one.type == "category" for one in train.features], dtype=bool)[column]
@@ -182,10 +179,6 @@ def _words(code: IntArray, words: Sequence[str], *, missing: npt.NDArray[np.bool
     """Positions in a list of words -> the words."""
     indices = pa.array(np.asarray(code, dtype=np.int32), mask=missing)
     return pa.DictionaryArray.from_arrays(indices, pa.array(list(words), pa.string())).cast(pa.string())
-
-
-def _features(x: Array, columns: Sequence[Column]) -> list[pa.Array]:
-    return [decoded(values, column) for values, column in zip(x.T, columns, strict=True)]
 
 
 def decoded(values: Array, column: Column, *, counterfactual: bool = False) -> pa.Array:

@@ -69,19 +69,13 @@ def time_complaints(spec: RunSpec, train: Table, tuning: Table | None) -> list[C
     """Folds and blocks for which there are too few different times, at whatever depth."""
     whole, gate = _Part(train, "the training rows have"), spec.gate.folds
     if whole.times <= gate:
-        return [
-            _too_few(f"{gate} folds that run forward in time", gate + 1, whole, "gate.folds", _gate_hint(spec, whole))
-        ]
+        most, fewest = whole.times - 1, spec.gate.fewest_folds
+        hint = f"more times are needed: this gate cannot do with fewer than {fewest} folds"
+        hint = f"use at most {most} folds" if most >= fewest else hint
+        return [_too_few(f"{gate} folds that run forward in time", gate + 1, whole, "gate.folds", hint)]
     first = whole.first(gate, "the first gate fold trains on")
     searched = first if tuning is None else _Part(tuning, "the rows set aside for tuning have")
     return [*_teacher(spec, first), *_searches(spec, searched)]
-
-
-def _gate_hint(spec: RunSpec, whole: _Part) -> str:
-    most, fewest = whole.times - 1, spec.gate.fewest_folds
-    if most >= fewest:
-        return f"use at most {most} folds"
-    return f"more times are needed: this gate cannot do with fewer than {fewest} folds"
 
 
 def _teacher(spec: RunSpec, first: _Part) -> Iterator[Complaint]:
@@ -132,8 +126,12 @@ def build_loader(spec: RunSpec, folder: Path) -> Callable[[], tuple[Split, DataR
         complaints = [
             *spec.perturbation.misfits(split.train),
             *(_fold_complaints if split.clock is None else time_complaints)(spec, split.train, split.tuning),
-            *_factor_complaints(spec, split.train),
         ]
+        factor, rows = spec.counterfactual.factor, len(split.train)
+        if round(factor * rows) < 1:
+            what = f"{factor:g} new rows for each of {counted(rows, 'training row')} make none"
+            hint = f"use a factor of at least {1 / rows:.2g}"
+            complaints.append(Complaint(code="no-new-rows", path="counterfactual.factor", what=what, hint=hint))
         if complaints:
             raise SpecError(complaints)
         return split, report
@@ -191,16 +189,6 @@ def _fold_complaints(spec: RunSpec, train: Table, tuning: Table | None) -> list[
 def _fold_hint(available: int, noun: str, fewest: int, why: str) -> str:
     """What to try: fewer folds, unless so few would be of no use."""
     return f"use at most {available} folds" if available >= fewest else f"more {noun}s are needed{why}"
-
-
-def _factor_complaints(spec: RunSpec, train: Table) -> list[Complaint]:
-    """A factor so small that it makes no row."""
-    factor, rows = spec.counterfactual.factor, len(train)
-    if round(factor * rows) >= 1:
-        return []
-    what = f"{factor:g} new rows for each of {counted(rows, 'training row')} make none"
-    hint = f"use a factor of at least {1 / rows:.2g}"
-    return [Complaint(code="no-new-rows", path="counterfactual.factor", what=what, hint=hint)]
 
 
 def build_plan(spec: RunSpec, draft: Draft) -> Plan:

@@ -68,9 +68,13 @@ def regressor_complaints(parts: Mapping[str, Any]) -> Iterator[Complaint]:
         what = f"the regressor {show(regressor.kind)} takes no row weights, got the column {show(dataset.weights)}"
         hint = "use another regressor, or remove dataset.weights"
         yield Complaint(code="no-weights", path="dataset.weights", what=what, hint=hint)
+    yield from _absent_package(regressor, "regressor.kind")
+
+
+def _absent_package(regressor: Any, path: str) -> Iterator[Complaint]:  # noqa: ANN401 - the spec's union
     if regressor.kind == "catboost" and importlib.util.find_spec("catboost") is None:
         what, hint = "the package catboost is not installed", 'install it with: pip install "crda-spec[catboost]"'
-        yield Complaint(code="missing-extra", path="regressor.kind", what=what, hint=hint)
+        yield Complaint(code="missing-extra", path=path, what=what, hint=hint)
 
 
 _TEACHER = "counterfactual.teacher"
@@ -96,8 +100,7 @@ def teacher_complaints(parts: Mapping[str, Any]) -> Iterator[Complaint]:
     if "gate" in parts and "partition" in parts:
         yield from _gate_folds(teacher, parts["partition"].residuals, parts["gate"].folds)
     if "regressor" in parts:
-        in_time = "dataset" in parts and parts["dataset"].time is not None
-        yield from _repeats(teacher, parts["regressor"], in_time=in_time)
+        yield from _repeats(teacher, parts["regressor"], in_time=_in_time(parts))
 
 
 def _members(members: tuple[Any, ...], student: Any) -> Iterator[Complaint]:  # noqa: ANN401 - the spec's union
@@ -113,9 +116,7 @@ def _members(members: tuple[Any, ...], student: Any) -> Iterator[Complaint]:  # 
         if model in seated[:-1]:
             what, hint = f"this member is listed twice: {show(model.kind)} with the same settings", "list it once"
             yield Complaint(code="inconsistent", path=f"{_TEACHER}.members.{position}", what=what, hint=hint)
-        if member.kind == "catboost" and importlib.util.find_spec("catboost") is None:
-            what, hint = "the package catboost is not installed", 'install it with: pip install "crda-spec[catboost]"'
-            yield Complaint(code="missing-extra", path=f"{_TEACHER}.members.{position}.kind", what=what, hint=hint)
+        yield from _absent_package(member, f"{_TEACHER}.members.{position}.kind")
 
 
 def _weightless(members: tuple[Any, ...], column: str) -> Iterator[Complaint]:

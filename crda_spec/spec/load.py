@@ -147,13 +147,14 @@ def _unreadable(file: Path, error: OSError) -> Complaint:
 
 def _origins(tree: Tree) -> dict[str, Origin]:
     """Who wrote each value that stands in the file or on the command line."""
-    found: dict[str, Origin] = {}
-    for path, _ in leaves(tree.value):
+
+    def origin(path: SpecPath) -> Origin:
         place = tree.value_places.get(path)
-        overridden = place is not None and place.file.startswith("--set ")
-        written: Origin = "environment" if path in tree.environment else "user"
-        found[dotted(path)] = "--set" if overridden else written
-    return found
+        if place is not None and place.file.startswith("--set "):
+            return "--set"
+        return "environment" if path in tree.environment else "user"
+
+    return {dotted(path): origin(path) for path, _ in leaves(tree.value)}
 
 
 _USUAL_REGRESSOR: str = RunSpec.model_fields["regressor"].default.kind

@@ -159,12 +159,11 @@ class Counterfactual(Strict):
     def complaints(self) -> Iterator[Complaint]:
         """Noise that is asked for and that no row could carry."""
         noise, retention, draw = self.noise, self.retention, self.residual_draw
-        single = self.teacher.kind == "single"
+        single, more = self.teacher.kind == "single", "remove it, or set counterfactual.retention above 0"
         if single and self.residuals == "out_of_fold":
             what = "a single teacher has seen every row, so it has no out_of_fold residuals"
-            yield inconsistent(
-                "counterfactual.residuals", what, "use residuals: in_sample, or teacher: {kind: crossfit}"
-            )
+            hint = "use residuals: in_sample, or teacher: {kind: crossfit}"
+            yield inconsistent("counterfactual.residuals", what, hint)
         if isinstance(noise, LocationScale):
             if single:
                 cannot = "so it cannot tell where the noise is large and where it is small"
@@ -172,7 +171,7 @@ class Counterfactual(Strict):
                 yield inconsistent("counterfactual.noise", what, "use kind: additive, or teacher: {kind: crossfit}")
             if retention == 0:
                 what = "no noise is carried (retention: 0), so its size would never be used"
-                yield inconsistent("counterfactual.noise", what, "remove it, or set counterfactual.retention above 0")
+                yield inconsistent("counterfactual.noise", what, more)
             low, high = noise.quantiles
             if low >= high:
                 what = f"the first quantile must be below the second, but got [{low:g}, {high:g}]"
@@ -182,9 +181,7 @@ class Counterfactual(Strict):
             yield inconsistent("counterfactual.residual_draw", what, "set retention: 0, or draw own or matched noise")
         if draw == "matched" and retention == 0:
             what = "no noise is carried (retention: 0), so there is none to match"
-            yield inconsistent(
-                "counterfactual.residual_draw", what, "remove it, or set counterfactual.retention above 0"
-            )
+            yield inconsistent("counterfactual.residual_draw", what, more)
 
 
 class Execution(Strict):

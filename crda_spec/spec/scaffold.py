@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import TextWrapper
 from typing import Any
 
 import numpy as np
@@ -175,7 +176,7 @@ def _contract(column: Column, values: Array) -> tuple[dict[str, Any], str]:
 
 _FOLDS = 10
 _TEST = 0.2
-_WIDTH = 110
+_WIDTH = 113
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,7 +218,7 @@ def _dataset(table: Scaffold) -> Iterator[str]:
     yield f"  target: {scalar_text(rows.target.name)}"
     if table.left_out:
         for name, why in table.left_out.items():
-            yield from _comment(f"left out: {name}: {why}", "  ")
+            yield from _comment(f"left out: {name}: {why}")
         yield "  features:"
         yield from (f"    - {scalar_text(name)}" for name in rows.names)
     yield "  columns:  # <- correct what was inferred; a unit (unit: mg/day) makes reports readable"
@@ -245,8 +246,7 @@ def _causal(graph: GraphPart | None) -> Iterator[str]:
     if graph.latent:
         yield from _comment(
             "these nodes of the graph are no columns, so nobody measured them; <- a misspelt column would be here too: "
-            + ", ".join(graph.latent),
-            "  ",
+            + ", ".join(graph.latent)
         )
     yield "  graph:"
     for key, value in graph.settings.items():
@@ -256,7 +256,7 @@ def _causal(graph: GraphPart | None) -> Iterator[str]:
         else:
             yield f"    {key}: {scalar_text(value)}"
     for sentence in graph.said:
-        yield from _comment(sentence, "  ")
+        yield from _comment(sentence)
 
 
 def folds_for(table: Scaffold) -> int:
@@ -265,16 +265,12 @@ def folds_for(table: Scaffold) -> int:
     return max(min(_FOLDS, training), folds_needed(0.05, "less"))
 
 
-def _comment(text: str, indent: str) -> Iterator[str]:
+_COMMENT = TextWrapper(_WIDTH, "  # ", "  #   ", break_long_words=False, break_on_hyphens=False)
+
+
+def _comment(text: str) -> list[str]:
     """A comment of any length on lines of its own; nothing in the text can end it."""
-    line = ""
-    for word in printable(text).split(" "):
-        if line and len(indent) + len(line) + len(word) > _WIDTH:
-            yield f"{indent}# {line}"
-            line = f"  {word}"
-        else:
-            line = f"{line} {word}" if line else word
-    yield f"{indent}# {line}"
+    return _COMMENT.wrap(printable(text))
 
 
 def _flow(settings: dict[str, Any]) -> str:

@@ -143,23 +143,22 @@ _LARGEST = 256 * 2**20  # a record has a few hundred kilobytes; nobody should ha
 def read_record(folder: Path) -> dict[str, Any]:
     """The record of a run; an OutputError when the folder is no run's, or its record is no record."""
     file = record_file(folder)
-    place = Place(file=str(file))
-    hint = "it was not written by crda-run, or it was changed since"
+
+    def refused(what: str, code: str = "bad-record", hint: str = "") -> OutputError:
+        hint = hint or "it was not written by crda-run, or it was changed since"
+        return OutputError(Complaint(code=code, place=Place(file=str(file)), what=what, hint=hint))
+
     if file.stat().st_size > _LARGEST:
-        raise OutputError(
-            Complaint(code="bad-record", place=place, what="the record is too large to be one", hint=hint)
-        )
+        raise refused("the record is too large to be one")
     try:
         record = json.loads(file.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
-        what = f"the record is not JSON: {error}"
-        raise OutputError(Complaint(code="bad-record", place=place, what=what, hint=hint)) from None
+        raise refused(f"the record is not JSON: {error}") from None
     if not isinstance(record, dict) or "record_version" not in record:
-        raise OutputError(Complaint(code="bad-record", place=place, what="the file is no run's record", hint=hint))
+        raise refused("the file is no run's record")
     if record["record_version"] != RECORD_VERSION:
         what = f"the record has version {show(record['record_version'])}, but this crda-spec reads {RECORD_VERSION}"
-        hint = "use the crda-spec that wrote it"
-        raise OutputError(Complaint(code="record-version", place=place, what=what, hint=hint))
+        raise refused(what, "record-version", "use the crda-spec that wrote it")
     return record
 
 
@@ -186,30 +185,23 @@ def check_files(folder: Path, record: Mapping[str, Any]) -> Check:
 
     def look() -> Iterator[Finding]:
         listed: dict[str, str] = record["files"]
-        for name in sorted({*listed, *_present(folder)} - {"record.json", CRATE}):
+        present = _present(folder)
+        # The crate tells the day, so the record holds no hash of it; but it follows from the record and the files.
+        for name in (*sorted({*listed, *present} - {"record.json", CRATE}), CRATE):
             file = folder / name
-            if name not in listed:
+            if name not in listed and name != CRATE:
                 yield Finding(where=name, what="was not written by the run")
             elif file.is_symlink() or not file.is_file():
                 yield Finding(where=name, what="is missing" if not file.is_symlink() else "is a link, not a file")
-            elif sha256_of(file.read_bytes()) != listed[name]:
+            elif name != CRATE and sha256_of(file.read_bytes()) != listed[name]:
                 yield Finding(where=name, what="was changed after it was written: its hash differs")
-        yield from _crate(folder, record)
+            elif name == CRATE:
+                others = {one: folder / one for one in present - {CRATE}}
+                files = {one: path.read_bytes() for one, path in others.items() if not path.is_symlink()}
+                if file.read_bytes() != crate_json(record, files).encode():
+                    yield Finding(where=CRATE, what="does not tell what the record and the files do")
 
     return checked("files", f"{len(record.get('files', ()))} files by their hashes", look)
-
-
-def _crate(folder: Path, record: Mapping[str, Any]) -> Iterator[Finding]:
-    """The crate tells the day, so the record holds no hash of it; but it follows from the record and the files."""
-    file = folder / CRATE
-    if file.is_symlink() or not file.is_file():
-        yield Finding(where=CRATE, what="is missing" if not file.is_symlink() else "is a link, not a file")
-        return
-    files = {
-        name: (folder / name).read_bytes() for name in _present(folder) - {CRATE} if not (folder / name).is_symlink()
-    }
-    if file.read_bytes() != crate_json(record, files).encode():
-        yield Finding(where=CRATE, what="does not tell what the record and the files do")
 
 
 def _present(folder: Path) -> set[str]:

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +18,14 @@ from crda_spec.audit.canonical import plain
 from crda_spec.audit.export import CRATE
 from crda_spec.audit.models import load_model
 from crda_spec.audit.open_run import ROWS_FILE as FILE
-from crda_spec.audit.open_run import Ledger
+from crda_spec.audit.open_run import Ledger, made_rows
 from crda_spec.audit.record import data_record
 from crda_spec.audit.tables import TIME, ledger_table, moments_of
 from crda_spec.audit.verify.checks import EXACT, Check, Finding, Tolerance, checked, compared, named
 from crda_spec.audit.verify.verdict import read_scored
 from crda_spec.counterfactual.predict import label
 from crda_spec.errors import show
-from crda_spec.records import NOBODY, Action, Array, DataReport, HeldOut, NoiseScale, Split, Table, Teacher
+from crda_spec.records import NOBODY, Array, DataReport, HeldOut, NoiseScale, Split, Table, Teacher
 from crda_spec.regressors import EarlyStopping
 from crda_spec.regressors.fit import student_seed, watched_rows
 from crda_spec.regressors.metrics import named_metric
@@ -136,7 +137,8 @@ def check_cells(folder: Path, ledger: Ledger, record: Mapping[str, Any]) -> Chec
 
     def look() -> Iterator[Finding]:
         found = pq.read_table(folder / "ledger.parquet")
-        expected = ledger_table(ledger.train, _action(ledger, record["counterfactuals"]))
+        made = made_rows(replace(ledger, source=np.maximum(ledger.source, 0)), record)
+        expected = ledger_table(ledger.train, None if made is None else made.action)
         if found.equals(expected):
             return
         if found.schema != expected.schema or found.num_rows != expected.num_rows:
@@ -150,20 +152,6 @@ def check_cells(folder: Path, ledger: Ledger, record: Mapping[str, Any]) -> Chec
                 yield Finding(where=f"ledger.parquet, row {at + 1}, {show(name)}", what=what)
 
     return checked("ledger", "the list of changed cells against the rows", lambda: named(look()))
-
-
-def _action(ledger: Ledger, told: Mapping[str, Any] | None) -> Action | None:
-    if told is None:
-        return None
-    return Action(
-        x=ledger.x,
-        source=np.maximum(ledger.source, 0),
-        moved=tuple(told["moved"]),
-        policies=told["policies"],
-        clipped=told["clipped"],
-        propagated=told["propagated"],
-        partner=ledger.partner,
-    )
 
 
 def check_source(folder: Path, ledger: Ledger, record: Mapping[str, Any], split: Split, report: DataReport) -> Check:
