@@ -100,22 +100,11 @@ def revived(kind: type[Record], told: Mapping[str, Any]) -> Record:
 _reader: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)  # making one takes longer than using it
 
 
-def content_seal(record: Mapping[str, Any]) -> str:
-    """The hash of a record without its volatile part."""
-    return sha256_of(
-        canonical_json({name: part for name, part in record.items() if name not in ("sha256", "volatile")})
-    )
-
-
-def volatile_seal(volatile: Mapping[str, Any]) -> str:
-    """The hash of the volatile part."""
-    return sha256_of(canonical_json({name: part for name, part in volatile.items() if name != "sha256"}))
+def seal(part: Mapping[str, Any], *without: str) -> str:
+    """The hash of a record, or of its volatile part; neither counts a seal that is in it, nor what else is named."""
+    return sha256_of(canonical_json({name: one for name, one in part.items() if name not in ("sha256", *without)}))
 
 
 def sealed(record: Mapping[str, Any], volatile: Mapping[str, Any]) -> dict[str, Any]:
     """The whole record, ready to be written."""
-    return {
-        **record,
-        "sha256": content_seal(record),
-        "volatile": {**volatile, "sha256": volatile_seal(volatile)},
-    }
+    return {**record, "sha256": seal(record, "volatile"), "volatile": {**volatile, "sha256": seal(volatile)}}

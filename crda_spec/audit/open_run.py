@@ -89,12 +89,6 @@ def _refused(folder: Path, code: str, what: str, hint: str) -> OutputError:
     return OutputError(Complaint(code=code, place=Place(file=str(folder)), what=what, hint=hint))
 
 
-def read_column(told: dict[str, Any]) -> Column:
-    """The contract of a column, from the record."""
-    lists = {name: None if told[name] is None else tuple(told[name]) for name in ("labels", "allowed")}
-    return Column(**{**told, **lists})
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Ledger:
     """augmented.parquet as numbers: real rows first, then the synthetic ones. Rows are counted from 1 in messages."""
@@ -117,9 +111,9 @@ class Ledger:
 def read_ledger(folder: Path, record: Mapping[str, Any], *, real_only: bool = False) -> Ledger:
     """The rows; DataError or ValueError when they are not such rows at all."""
     data = record["data"]
-    features = tuple(read_column(column) for column in data["features"])
+    features = tuple(revived(Column, column) for column in data["features"])
     # A counterfactual outcome need not be whole, nor within the bounds of what was observed.
-    target = replace(read_column(data["target"]), type="continuous", minimum=None, maximum=None, allowed=None)
+    target = replace(revived(Column, data["target"]), type="continuous", minimum=None, maximum=None, allowed=None)
     rows = pq.read_table(folder / ROWS_FILE, filters=[("_crda_synthetic", "==", False)] if real_only else None)
     expected = [*(column.name for column in features), target.name, *LEDGER]
     if rows.column_names != expected:
@@ -137,7 +131,7 @@ def read_ledger(folder: Path, record: Mapping[str, Any], *, real_only: bool = Fa
     ids = real["source_row"].astype(np.int64)
     train = Table(
         features=features,
-        target=read_column(data["target"]),
+        target=revived(Column, data["target"]),
         row_ids=ids - 1,
         x=np.ascontiguousarray(numbers[:count, :-1]),
         y=np.ascontiguousarray(numbers[:count, -1]),

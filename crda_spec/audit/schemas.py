@@ -224,7 +224,11 @@ class _Published(GenerateJsonSchema):
     def dataclass_schema(self, schema: core_schema.DataclassSchema) -> JsonSchemaValue:
         """With the comments behind its fields as their descriptions."""
         found, kind = super().dataclass_schema(schema), schema["cls"]
-        said = {name: text for base in reversed(kind.__mro__[:-1]) for name, text in _comments(base)}
+        said = {
+            name: text
+            for base in reversed(kind.__mro__[:-1])
+            for name, text in _COMMENT.findall(inspect.getsource(base))
+        }
         for name, part in found["properties"].items():
             part.pop("title", None)
             part.pop("default", None)
@@ -236,10 +240,6 @@ class _Published(GenerateJsonSchema):
             "required": [name for name in found["properties"] if name not in _NOT_ALWAYS],
             "additionalProperties": False,
         }
-
-
-def _comments(kind: type[Any]) -> list[tuple[str, str]]:
-    return _COMMENT.findall(inspect.getsource(kind))
 
 
 def published_schema(name: str) -> dict[str, Any]:

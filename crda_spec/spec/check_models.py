@@ -20,10 +20,12 @@ def ensemble_complaints(parts: Mapping[str, Any]) -> Iterator[Complaint]:
     output, regressor = parts.get("output"), parts.get("regressor")
     if output is None or regressor is None or output.ensemble == 1:
         return
-    why = ""
+    why, tune = "", parts.get("tune")
+    searched = tune is not None and tune.kind != "none"  # which may change what is written
+    whole = regressor.kind == "xgboost" and regressor.subsample == 1 and regressor.colsample_bytree == 1
     if regressor.seedless:
         why = f"{show(regressor.kind)} draws nothing"
-    elif regressor.kind == "xgboost" and _draws_nothing(regressor, parts.get("tune"), in_time=_in_time(parts)):
+    elif whole and not searched and (regressor.early_stopping is None or _in_time(parts)):
         watched = "" if regressor.early_stopping is None else ", and of rows in the order of time it watches the latest"
         stops = " and no early stopping" if regressor.early_stopping is None else ""
         why = f"with subsample 1, colsample_bytree 1{stops} 'xgboost' draws nothing{watched}"
@@ -34,17 +36,8 @@ def ensemble_complaints(parts: Mapping[str, Any]) -> Iterator[Complaint]:
 
 
 def _in_time(parts: Mapping[str, Any]) -> bool:
+    """Rows have an order: folds are blocks of it, and the rows to watch are the latest, which nobody draws."""
     return "dataset" in parts and parts["dataset"].time is not None
-
-
-def _draws_nothing(xgboost: Any, tune: Any, *, in_time: bool) -> bool:  # noqa: ANN401 - the spec's unions
-    """Neither rows nor columns, and no rows to watch; a search may change what is written, so it is let pass.
-
-    in_time: rows have an order, and the rows to watch are the latest, which nobody draws.
-    """
-    searched = tune is not None and tune.kind != "none"
-    whole = xgboost.subsample == 1 and xgboost.colsample_bytree == 1
-    return whole and (xgboost.early_stopping is None or in_time) and not searched
 
 
 def regressor_complaints(parts: Mapping[str, Any]) -> Iterator[Complaint]:

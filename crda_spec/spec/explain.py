@@ -141,7 +141,8 @@ def _bad_value(errors: list[ErrorDetails]) -> tuple[str, str, str]:
             words = re.findall(r"'([^']*)'", str(ctx.get("expected", "")))
             hint = did_you_mean(str(value), words, otherwise="choose one of") if words else f"write {ctx['expected']}"
             return "unknown-value", f"unknown value {show(value)}", hint
-        wanted = " or ".join(dict.fromkeys(_expected(one) for one in errors))
+        expected = (_EXPECTED.get(one["type"]) or str(one.get("ctx", {}).get("expected", "")) for one in errors)
+        wanted = " or ".join(dict.fromkeys(expected))
         hint = "remove the key to use the default" if value is None else _type_hint(kind, value)
         return "wrong-type", f"expected {wanted}, got {_typed(value)}", hint
     if kind in _BOUNDS:
@@ -156,12 +157,6 @@ def _bad_value(errors: list[ErrorDetails]) -> tuple[str, str, str]:
         what = f"{show(value)} cannot name a folder"
         return "bad-name", what, "use letters, digits, '.', '_' and '-', at most 64, a letter or digit first"
     return "bad-value", f"{error['msg'][:1].lower()}{error['msg'][1:]}, got {show(value)}", ""
-
-
-def _expected(error: ErrorDetails) -> str:
-    if error["type"] == "literal_error":
-        return str(error.get("ctx", {}).get("expected", ""))
-    return _EXPECTED[error["type"]]
 
 
 def _type_hint(kind: str, value: object) -> str:

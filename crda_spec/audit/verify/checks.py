@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from crda_spec.audit.canonical import canonical_json, content_seal, plain, sha256_of, volatile_seal
+from crda_spec.audit.canonical import canonical_json, plain, seal, sha256_of
 from crda_spec.audit.compare import ABSENT, changes
 from crda_spec.audit.export import CRATE, crate_json
 from crda_spec.audit.open_run import record_file
@@ -166,10 +166,10 @@ def check_record(folder: Path, record: Mapping[str, Any], *, noted: str | None =
     """The record against its seals; `noted` is a seal, or its beginning, that somebody wrote down at the time."""
 
     def look() -> Iterator[Finding]:
-        if content_seal(record) != record.get("sha256"):
+        if seal(record, "volatile") != record.get("sha256"):
             yield Finding(where="record.json", what="was changed after it was written: its seal is broken")
         volatile = record.get("volatile")
-        if not isinstance(volatile, dict) or volatile_seal(volatile) != volatile.get("sha256"):
+        if not isinstance(volatile, dict) or seal(volatile) != volatile.get("sha256"):
             what = "its volatile part (time, seconds, workers) was changed: its seal is broken"
             yield Finding(where="record.json", what=what)
         if (folder / "record.json").read_text(encoding="utf-8") != canonical_json(record):

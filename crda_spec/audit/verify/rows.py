@@ -264,30 +264,27 @@ _BYTES_ONLY = (".html", ".svg", ".png", ".skops")
 
 def check_folders(kept: Path, again: Path, *, tolerance: Tolerance) -> Check:
     """Byte for byte; with a tolerance, tables and JSON number by number, and no pictures, pages or models."""
+    exact = tolerance.relative == 0.0
 
     def look() -> Iterator[Finding]:
         names = sorted({*_files(kept), *_files(again)} - {CRATE})  # it tells the day, and follows from all others
         for name in names:
             one, other = kept / name, again / name
+            own_form = name.startswith(("model/", "teacher/", "ensemble/")) or name.endswith(_BYTES_ONLY)
             if not one.is_file() or not other.is_file():
                 what = "the run made again has no such file" if one.is_file() else "the run made again has it too"
                 yield Finding(where=name, what=what)
             elif name == "record.json":
                 yield from named(_records(one, other, tolerance))
-            elif one.read_bytes() != other.read_bytes() and _compared(name, tolerance):
+            elif one.read_bytes() != other.read_bytes() and (exact or not own_form):
                 yield from named(_contents(name, one, other, tolerance))
 
-    how = "byte for byte" if tolerance.relative == 0.0 else f"number by number, {tolerance}; not pictures and models"
+    how = "byte for byte" if exact else f"number by number, {tolerance}; not pictures and models"
     return checked("run again", f"the run made again, {how}", look)
 
 
 def _files(folder: Path) -> list[str]:
     return [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
-
-
-def _compared(name: str, tolerance: Tolerance) -> bool:
-    models = name.startswith(("model/", "teacher/", "ensemble/"))
-    return tolerance.relative == 0.0 or not (models or name.endswith(_BYTES_ONLY))
 
 
 def _records(one: Path, other: Path, tolerance: Tolerance) -> Iterator[Finding]:
