@@ -394,13 +394,13 @@ def _saved(folder: str, model: Predictor) -> dict[str, bytes]:
 def finish_run(result: RunResult, *, spec: RunSpec, draft: Draft, folder: Path) -> FinishedRun:
     """Writes the run's files; all but the record's `volatile` part depend on spec, data and versions only."""
     # How the work was spread changes no number, so it may change no byte either: it is kept in `volatile`.
-    told = portable(spec)
+    published = portable(spec)
     parts = {name: getattr(spec, name) for name in type(spec).model_fields}
-    spec_yaml = render(told, draft, without=searched_paths(draft, parts))
-    shown = resolved(told, draft)
+    spec_yaml = render(published, draft, without=searched_paths(draft, parts))
+    values = resolved(published, draft)
     graph = graph_of(spec, draft, result.certificate.graph)
     record = make_record(
-        result, spec=shown, spec_yaml=spec_yaml, origins=value_origins(shown, draft), seed=spec.seed, graph=graph
+        result, spec=values, spec_yaml=spec_yaml, origins=value_origins(values, draft), seed=spec.seed, graph=graph
     )
     svg = graph_svg(result.certificate.graph, result.certificate.features)
     files: dict[str, bytes] = {
@@ -424,7 +424,7 @@ def finish_run(result: RunResult, *, spec: RunSpec, draft: Draft, folder: Path) 
         result,
         figures=figures,
         name=spec.name,
-        description=shown["description"],  # as written: what fills it in may be a secret
+        description=values["description"],  # as written: what fills it in may be a secret
         record_json=canonical_json(record),
         spec_yaml=spec_yaml,
     )

@@ -81,11 +81,13 @@ def run_changes(then: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, li
 
 def _ensemble(record: Mapping[str, Any]) -> dict[str, Any]:
     """How many models the run hands over, and what they score together."""
-    told = record.get("ensemble")
-    if told is None:
+    recorded = record.get("ensemble")
+    if recorded is None:
         return {"models": 1}
-    losses = {f"{one['arm']} together": one["loss"] for one in told["scores"] if one["models"] == told["models"]}
-    return {"models": told["models"], **losses}
+    losses = {
+        f"{one['arm']} together": one["loss"] for one in recorded["scores"] if one["models"] == recorded["models"]
+    }
+    return {"models": recorded["models"], **losses}
 
 
 def _only(part: Any, keys: tuple[str, ...] | None) -> Any:  # noqa: ANN401 - any JSON

@@ -273,13 +273,13 @@ def _part(job: Job, number: int, block: pa.Table) -> _Part:
     counts.clipped.update(made.action.clipped)
     if not len(made):
         return None, counts
-    own = usable + place.first + 1
+    numbers_in_data = usable + place.first + 1
     trained = generation.train.row_ids + 1  # whose rows are partners, and lend matched noise
-    lenders = trained if generation.draw == "matched" else own
+    lenders = trained if generation.draw == "matched" else numbers_in_data
     table = synthetic_table(
         made,
         generation.train,
-        source_numbers=own,
+        source_numbers=numbers_in_data,
         noise_numbers=lenders,
         partner_numbers=trained,
         source_weights=None if job.weights is None else numbers[usable, -1],
@@ -345,7 +345,7 @@ def prepare_scoring(
     together = record.get("ensemble") is not None and not single
     _untouched(folder, record, "ensemble" if together else "model")
     members = load_models(folder / "ensemble") if together else (load_model(folder / "model"),)
-    features = tuple(revived(Column, told) for told in record["data"]["features"])
+    features = tuple(revived(Column, column) for column in record["data"]["features"])
     file = open_rows(data, like=like)
     complaints = missing_columns(file, [column.name for column in features])
     if complaints:

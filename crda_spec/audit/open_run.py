@@ -75,13 +75,13 @@ def load_teacher(folder: Path, record: dict[str, Any]) -> Teacher | None:
     members = load_models(folder / "teacher")
     if not members:
         return None
-    told = record.get("teacher") or {}
+    recorded = record.get("teacher") or {}
     return Teacher(
-        kind=str(told.get("kind", "")),
+        kind=str(recorded.get("kind", "")),
         members=members,
         in_sample=np.empty(0),  # of rows at hand when it was fitted; they are in the ledger
         out_of_fold=None,
-        weights=tuple(told.get("weights", ())),
+        weights=tuple(recorded.get("weights", ())),
     )
 
 
@@ -173,10 +173,10 @@ def load_scale(folder: Path) -> NoiseScale | None:
     file = folder / _NOISE
     if not file.exists():
         return None
-    told = json.loads(file.read_text(encoding="utf-8"))["scale"]
-    if "size" in told:
-        return EvenScale(told["size"])
-    smooth, basis = told["log_size"], told["log_size"]["basis"]
+    recorded = json.loads(file.read_text(encoding="utf-8"))["scale"]
+    if "size" in recorded:
+        return EvenScale(recorded["size"])
+    smooth, basis = recorded["log_size"], recorded["log_size"]["basis"]
     inputs = {name: np.array(basis["inputs"][name], dtype=np.float64) for name in ("fill", "center", "scale")}
     codes = tuple(np.array(one, dtype=np.float64) for one in basis["inputs"]["codes"])
     centers, whiten = np.array(basis["centers"]), np.array(basis["whiten"])
@@ -185,7 +185,7 @@ def load_scale(folder: Path) -> NoiseScale | None:
         constant=smooth["constant"],
         slopes=np.array(smooth["slopes"]),
     )
-    return SmoothScale(log_size=mean, level=told["level"], lowest=told["lowest"], highest=told["highest"])
+    return SmoothScale(log_size=mean, level=recorded["level"], lowest=recorded["lowest"], highest=recorded["highest"])
 
 
 FILES = ("record.json", "spec.yaml", "augmented.parquet", "rows.csv")
@@ -277,7 +277,7 @@ def _result(folder: Path, record: dict[str, Any]) -> records.RunResult:
             out_of_fold=real["prediction"] if residuals == "out_of_fold" else None,
             weights=tuple(record["teacher"]["weights"]),
             names=tuple(record["teacher"]["members"]),
-            families=tuple(revived(records.TeacherFamily, told) for told in record["teacher"]["families"]),
+            families=tuple(revived(records.TeacherFamily, recorded) for recorded in record["teacher"]["families"]),
         ),
         abduction=records.Abduction(
             noise=real["noise"],
@@ -287,7 +287,7 @@ def _result(folder: Path, record: dict[str, Any]) -> records.RunResult:
             scale_clipped=0 if scale is None else scale["clipped"],
         ),
         counterfactuals=made_rows(ledger, record),
-        movements=tuple(revived(records.Movement, told) for told in record["movements"]),
+        movements=tuple(revived(records.Movement, recorded) for recorded in record["movements"]),
         watched=np.flatnonzero(real["trained"] != 1.0),
         gate_fold=gate_fold,
         verdict=revived(records.Verdict, record["verdict"]),
@@ -306,8 +306,8 @@ def _result(folder: Path, record: dict[str, Any]) -> records.RunResult:
     )
 
 
-def _optional(kind: type[_Kind], told: dict[str, Any] | None) -> _Kind | None:
-    return None if told is None else revived(kind, told)
+def _optional(kind: type[_Kind], recorded: dict[str, Any] | None) -> _Kind | None:
+    return None if recorded is None else revived(kind, recorded)
 
 
 def _parts(file: Path) -> tuple[IntArray, IntArray, IntArray]:
@@ -328,33 +328,33 @@ def _rows_elsewhere(train: Table, held: IntArray) -> Table:
 
 def made_rows(ledger: Ledger, record: Mapping[str, Any]) -> records.Counterfactuals | None:
     """The synthetic rows; None when there are none."""
-    told = record["counterfactuals"]
-    if told is None:
+    recorded = record["counterfactuals"]
+    if recorded is None:
         return None
     # The certificate lists what followed, causes first, which a JSON object does not keep.
-    followed = [name for name in record["certificate"]["propagated"] if name in told["propagated"]]
+    followed = [name for name in record["certificate"]["propagated"] if name in recorded["propagated"]]
     action = records.Action(
         x=ledger.x,
         source=ledger.source,
-        moved=tuple(told["moved"]),
-        policies=told["policies"],
-        clipped=told["clipped"],
-        propagated={name: records.Quoted(text=told["propagated"][name]) for name in followed},
-        unmoved=told["unmoved"],
-        dropped=told["dropped"],
-        redrawn=told["redrawn"],
+        moved=tuple(recorded["moved"]),
+        policies=recorded["policies"],
+        clipped=recorded["clipped"],
+        propagated={name: records.Quoted(text=recorded["propagated"][name]) for name in followed},
+        unmoved=recorded["unmoved"],
+        dropped=recorded["dropped"],
+        redrawn=recorded["redrawn"],
         partner=None if (ledger.partner == NOBODY).all() else ledger.partner,
     )
     return records.Counterfactuals(
         action=action,
         prediction=ledger.made["prediction"],
         noise=ledger.made["noise"],
-        retention=told["retention"],
+        retention=recorded["retention"],
         y=ledger.y,
-        weight=told["weight"],
-        licence=told["licence"],
-        draw=told["residual_draw"],
+        weight=recorded["weight"],
+        licence=recorded["licence"],
+        draw=recorded["residual_draw"],
         scale=ledger.made["scale"],
         noise_source=ledger.noise_row,
-        scale_clipped=told["scale_clipped"],
+        scale_clipped=recorded["scale_clipped"],
     )

@@ -40,8 +40,8 @@ def read_studies(folder: Path) -> tuple[records.Study, ...]:
     file = folder / STUDIES
     if not file.is_file():
         return ()
-    told = json.loads(file.read_text(encoding="utf-8"))
-    return tuple(revived(records.Study, one) for one in told["studies"])
+    studies = json.loads(file.read_text(encoding="utf-8"))["studies"]
+    return tuple(revived(records.Study, study) for study in studies)
 
 
 def tuning_record(studies: Sequence[records.Study]) -> dict[str, Any] | None:

@@ -117,7 +117,7 @@ def named(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return (*found[:_MOST_NAMED], more)
 
 
-def compared(where: str, found: Any, expected: Any, *, tolerance: Tolerance) -> list[Finding]:  # noqa: ANN401
+def compared(where: str, found: Any, expected: Any, *, tolerance: Tolerance = EXACT) -> list[Finding]:  # noqa: ANN401
     """Where two JSON values differ, each by its path."""
 
     def number(value: object) -> bool:
@@ -224,16 +224,18 @@ def check_certificate(
 
     proven: what the declared graph proves by itself.  whole: the certificate made anew from graph and residuals.
     """
-    told = record["certificate"]
+    recorded = record["certificate"]
 
     def look() -> Iterator[Finding]:
         copy = json.loads((folder / "certificate.json").read_text(encoding="utf-8"))
-        yield from compared("certificate.json", copy, told, tolerance=EXACT)
+        yield from compared("certificate.json", copy, recorded)
         if whole is not None:
-            yield from compared("record.json, certificate", told, plain(whole), tolerance=tolerance)
+            yield from compared("record.json, certificate", recorded, plain(whole), tolerance=tolerance)
         elif proven is not None:
             for key in PROVEN:
-                yield from compared(f"record.json, certificate.{key}", told[key], plain(proven)[key], tolerance=EXACT)
+                yield from compared(
+                    f"record.json, certificate.{key}", recorded[key], plain(proven)[key], tolerance=EXACT
+                )
         yield from _moved(record)
 
     source = "graph and residuals" if whole is not None else "the graph" if proven is not None else "what moved"
@@ -244,7 +246,7 @@ def _moved(record: Mapping[str, Any]) -> Iterator[Finding]:
     """Nothing carries noise but what the certificate frees."""
     certificate, made = record["certificate"], record["counterfactuals"]
     free = [one["name"] for one in certificate["features"] if one["status"] in _MOVES]
-    yield from compared("record.json, certificate.perturbed", certificate["perturbed"], free, tolerance=EXACT)
+    yield from compared("record.json, certificate.perturbed", certificate["perturbed"], free)
     if certificate["basis"] == "declared":
         for name in free:
             if name not in certificate["largest"]:

@@ -55,20 +55,20 @@ def check_real_rows(ledger: Ledger, record: Mapping[str, Any], teacher: Teacher 
 
 def check_made_rows(ledger: Ledger, record: Mapping[str, Any]) -> Check:
     """The synthetic rows: their sources exist, what was held fixed is the source's, and their number is right."""
-    told, train = record["counterfactuals"], ledger.train
+    recorded, train = record["counterfactuals"], ledger.train
 
     def look() -> Iterator[Finding]:
-        expected = 0 if told is None else told["rows"]
+        expected = 0 if recorded is None else recorded["rows"]
         if len(ledger.y) != expected:
             yield Finding(where=FILE, what=f"has {len(ledger.y)} synthetic rows, the record says {expected}")
-        if told is None or not len(ledger.y):
+        if recorded is None or not len(ledger.y):
             return
         lost = ledger.source == NOBODY
         yield from named(
             Finding(where=ledger.place(at, "_crda_source_row"), what="names no real row")
             for at in np.flatnonzero(lost).tolist()
         )
-        free = (*told["moved"], *told["propagated"])
+        free = (*recorded["moved"], *recorded["propagated"])
         source = train.x[np.where(lost, 0, ledger.source)]
         same = ~EXACT.differ(ledger.x, source) | lost[:, None]
         for position, name in enumerate(train.names):
@@ -81,8 +81,8 @@ def check_made_rows(ledger: Ledger, record: Mapping[str, Any]) -> Check:
                     for at in np.flatnonzero(~same[:, position]).tolist()
                 )
         unmoved = int(same.all(axis=1).sum())
-        if unmoved != told["unmoved"]:
-            what = f"{unmoved} synthetic rows equal their source, the record says {told['unmoved']}"
+        if unmoved != recorded["unmoved"]:
+            what = f"{unmoved} synthetic rows equal their source, the record says {recorded['unmoved']}"
             yield Finding(where=FILE, what=what)
 
     return checked("synthetic rows", f"the fixed features of {len(ledger.y)} synthetic rows, bit for bit", look)
@@ -92,28 +92,28 @@ def check_labels(
     ledger: Ledger, record: Mapping[str, Any], teacher: Teacher, scale: NoiseScale | None, tolerance: Tolerance
 ) -> Check:
     """Every y', from the saved teacher and the noise of the real row that lent it."""
-    told, made = record["counterfactuals"], ledger.made
+    recorded, made = record["counterfactuals"], ledger.made
 
     def look() -> Iterator[Finding]:
-        told_everywhere = np.full(len(ledger.y), float(told["retention"]))
+        told_everywhere = np.full(len(ledger.y), float(recorded["retention"]))
         yield from _differing(ledger, "_crda_retention", made["retention"], told_everywhere, EXACT)
-        weight = ledger.real["weight"][np.maximum(ledger.source, 0)] * float(told["weight"])
+        weight = ledger.real["weight"][np.maximum(ledger.source, 0)] * float(recorded["weight"])
         yield from _differing(ledger, "_crda_weight", made["weight"], weight, EXACT)
         yield from named(
-            Finding(where=ledger.place(at, "_crda_licence"), what=f"says {show(one)}, not {show(told['licence'])}")
+            Finding(where=ledger.place(at, "_crda_licence"), what=f"says {show(one)}, not {show(recorded['licence'])}")
             for at, one in enumerate(ledger.licences)
-            if one != told["licence"]
+            if one != recorded["licence"]
         )
         lends = ledger.noise_row != NOBODY
         lent = np.where(lends, ledger.real["noise"][ledger.noise_row], 0.0)
         yield from _differing(ledger, "_crda_noise", made["noise"], lent, EXACT)
-        if told["residual_draw"] == "own":
+        if recorded["residual_draw"] == "own":
             yield from _differing(ledger, "_crda_noise_row", made["noise_row"], made["source_row"], EXACT)
         yield from _differing(ledger, "_crda_prediction", made["prediction"], teacher.predict(ledger.x), tolerance)
-        carries = scale is not None and told["retention"] > 0
+        carries = scale is not None and recorded["retention"] > 0
         size = scale.at(ledger.x)[0] if scale is not None and carries else np.ones(len(ledger.y))
         yield from _differing(ledger, "_crda_scale", made["scale"], size, tolerance)
-        y = label(made["prediction"], told["retention"], made["scale"] if carries else None, made["noise"])
+        y = label(made["prediction"], recorded["retention"], made["scale"] if carries else None, made["noise"])
         yield from _differing(ledger, ledger.train.target.name, ledger.y, y, EXACT)
 
     return checked("labels", f"{len(ledger.y)} labels from the saved teacher, {tolerance}", look)
@@ -158,7 +158,7 @@ def check_source(folder: Path, ledger: Ledger, record: Mapping[str, Any], split:
     """The data's fingerprint, every real row cell by cell, and which rows were set aside."""
 
     def look() -> Iterator[Finding]:
-        yield from compared("record.json, data", record["data"], plain(data_record(split, report)), tolerance=EXACT)
+        yield from compared("record.json, data", record["data"], plain(data_record(split, report)))
         if not np.array_equal(ledger.train.row_ids, split.train.row_ids):
             yield Finding(where=FILE, what="its real rows are not the training rows that the spec sets aside")
             return
@@ -223,8 +223,8 @@ def _column_findings(
 
 def _trained(ledger: Ledger, record: Mapping[str, Any], train: Table) -> Iterator[Finding]:
     """`_crda_trained`: early stopping sets rows aside, and with them all that was made from them."""
-    told = record["regressor"].get("stopping")
-    stopping = None if told is None else EarlyStopping(**told)
+    recorded = record["regressor"].get("stopping")
+    stopping = None if recorded is None else EarlyStopping(**recorded)
     watched = np.zeros(len(train), dtype=bool)
     watched[watched_rows(train, stopping, seed=student_seed(record["seed"], (0,)))] = True
     stems = [(rows != NOBODY) & watched[rows] for rows in (ledger.source, ledger.partner, ledger.noise_row)]
@@ -246,10 +246,10 @@ def check_model(folder: Path, record: Mapping[str, Any], split: Split, *, tolera
         kept = getattr(losses, arm)
         # What the other model lost on each row is in rows.csv alone.
         for name in ("plain", "augmented"):
-            if (told := record["test"][name]) is not None:
+            if (recorded := record["test"][name]) is not None:
                 rows = found if name == arm else getattr(losses, name)
                 mean = metric.mean(rows, spread=split.test.spread, weights=split.test.weights)
-                yield from compared(f"record.json, test.{name}", told, plain(mean), tolerance=tolerance)
+                yield from compared(f"record.json, test.{name}", recorded, plain(mean), tolerance=tolerance)
         for at in np.flatnonzero(tolerance.differ(kept, found)).tolist():
             what = f"says {kept[at]:.17g}, the saved model loses {found[at]:.17g}"
             yield Finding(where=f"rows.csv, test row {at + 1}, '{arm}_loss'", what=what)

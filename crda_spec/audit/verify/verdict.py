@@ -130,10 +130,10 @@ def _drawn(record: Mapping[str, Any], train: ScoredRows) -> Iterator[Finding]:
 
 def _division(record: Mapping[str, Any], train: ScoredRows) -> Sequence[tuple[IntArray, IntArray]]:
     """For each fold of the gate the rows it trains on and those it holds out; none when nothing was gated."""
-    told, rows = record["verdict"], len(train.fold)
-    if not told["planned_folds"]:
+    recorded, rows = record["verdict"], len(train.fold)
+    if not recorded["planned_folds"]:
         return ()
-    count, rng = told["planned_folds"] // told["repeats"], stream(record["seed"], "gate-folds")
+    count, rng = recorded["planned_folds"] // recorded["repeats"], stream(record["seed"], "gate-folds")
     if train.times is not None:
         return forward_folds(train.times, count, train.groups)
     held = folds(rows, count, rng=rng, groups=train.groups)
@@ -142,20 +142,20 @@ def _division(record: Mapping[str, Any], train: ScoredRows) -> Sequence[tuple[In
 
 def _spans(folder: Path, record: Mapping[str, Any], train: ScoredRows) -> Iterator[Finding]:
     """Which time each part and each fold covers, from the rows' own."""
-    told = record.get("time")
-    if (told is not None) != bool(train.moments):
+    recorded = record.get("time")
+    if (recorded is not None) != bool(train.moments):
         yield Finding(where=_ROWS, what="tells the rows' times, or does not, and the record does otherwise")
-    if told is None or not train.moments:
+    if recorded is None or not train.moments:
         return
     for part in ("train", "test", "tuning"):
         rows = read_scored(folder, part)
         expected = None if rows.times is None else _span(rows, np.arange(len(rows.fold)))
-        yield from compared(f"record.json, time.{part}", told[part], expected, tolerance=EXACT)
+        yield from compared(f"record.json, time.{part}", recorded[part], expected)
     folds_ = [
         {"fold": number, "trained": _span(train, seen), "held_out": _span(train, held)}
         for number, (seen, held) in enumerate(_division(record, train), start=1)
     ]
-    yield from compared("record.json, time.folds", told["folds"], folds_, tolerance=EXACT)
+    yield from compared("record.json, time.folds", recorded["folds"], folds_)
 
 
 def _span(rows: ScoredRows, chosen: IntArray) -> dict[str, str]:
@@ -167,13 +167,13 @@ def _span(rows: ScoredRows, chosen: IntArray) -> dict[str, str]:
 
 def scored_folds(folder: Path, record: Mapping[str, Any], train: ScoredRows) -> tuple[FoldRows, ...]:
     """What the rows of each fold cost that was run: from rows.csv, or with repeats from repeats.csv."""
-    told, losses = record["verdict"], train.losses
-    ran = [fold["fold"] for fold in told["folds"]]
-    if told["repeats"] == 1:
+    recorded, losses = record["verdict"], train.losses
+    ran = [fold["fold"] for fold in recorded["folds"]]
+    if recorded["repeats"] == 1:
         held = [np.flatnonzero(train.fold == number) for number in ran]
         return tuple(FoldRows(held=rows, plain=losses.plain[rows], augmented=losses.augmented[rows]) for rows in held)
     if not (folder / _REPEATS).is_file():
-        message = f"{_REPEATS}: is missing, and tells what each row cost in each of {told['repeats']} repeats"
+        message = f"{_REPEATS}: is missing, and tells what each row cost in each of {recorded['repeats']} repeats"
         raise ValueError(message)
     position = {number: at for at, number in enumerate(train.number.tolist())}
     found: dict[int, list[Mapping[str, str]]] = {number: [] for number in ran}
@@ -201,11 +201,11 @@ def _repeated(
     record: Mapping[str, Any], train: ScoredRows, scored: Sequence[FoldRows], tolerance: Tolerance
 ) -> Iterator[Finding]:
     """With repeats: every division is the one that its seed draws, and rows.csv has the means over them."""
-    told, rows = record["verdict"], len(train.fold)
-    if told["repeats"] == 1:
+    recorded, rows = record["verdict"], len(train.fold)
+    if recorded["repeats"] == 1:
         return
-    each = told["planned_folds"] // told["repeats"]
-    for repeat, seed in enumerate(division_seeds(record["seed"], told["repeats"])):
+    each = recorded["planned_folds"] // recorded["repeats"]
+    for repeat, seed in enumerate(division_seeds(record["seed"], recorded["repeats"])):
         drawn = folds(rows, each, rng=stream(seed, "gate-folds"), groups=train.groups)
         mine = scored[repeat * each : (repeat + 1) * each]
         if any(not np.array_equal(np.sort(fold.held), held) for fold, held in zip(mine, drawn, strict=False)):
@@ -227,47 +227,47 @@ def _fold_losses(
     y: Array | None,
     tolerance: Tolerance,
 ) -> Iterator[Finding]:
-    told = record["verdict"]
-    ran = {fold["fold"] for fold in told["folds"]}
-    if told["metric"] == "1-r2" and y is None:
+    recorded = record["verdict"]
+    ran = {fold["fold"] for fold in recorded["folds"]}
+    if recorded["metric"] == "1-r2" and y is None:
         return
-    if told["repeats"] == 1:
+    if recorded["repeats"] == 1:
         for at in np.flatnonzero(np.isnan(train.losses.plain) == np.isin(train.fold, sorted(ran))).tolist():
             yield Finding(where=f"{_ROWS}, line {at + 2}", what="has a loss that no fold measured, or lacks one")
-    for fold, rows in zip(told["folds"], scored, strict=True):
+    for fold, rows in zip(recorded["folds"], scored, strict=True):
         weights = None if train.weights is None else train.weights[rows.held]
         spread = records.spread_of(y[rows.held], weights) if y is not None else 1.0
         for arm in _ARMS:
-            found = named_metric(told["metric"]).mean(getattr(rows, arm), spread=spread, weights=weights)
+            found = named_metric(recorded["metric"]).mean(getattr(rows, arm), spread=spread, weights=weights)
             where = f"record.json, verdict.folds.{fold['fold'] - 1}.{arm}"
             yield from compared(where, fold[arm], plain(found), tolerance=tolerance)
 
 
 def _test_losses(record: Mapping[str, Any], test: ScoredRows, tolerance: Tolerance) -> Iterator[Finding]:
-    told, losses = record["test"], test.losses
-    metric = named_metric(told["metric"])
+    recorded, losses = record["test"], test.losses
+    metric = named_metric(recorded["metric"])
     before, after = (metric.mean(getattr(losses, arm), spread=1.0, weights=test.weights) for arm in _ARMS)
-    if told["augmented"] is None:
+    if recorded["augmented"] is None:
         after = float("nan")
     elif metric.kind == "r2":  # the variance of the test rows is not in the folder: their ratio is
         change = plain(percent_change(before, after))
-        yield from compared("record.json, test.change_percent", told["change_percent"], change, tolerance=_ROUNDED)
+        yield from compared("record.json, test.change_percent", recorded["change_percent"], change, tolerance=_ROUNDED)
     if metric.kind != "r2":
         for arm, found in zip(_ARMS, (before, after), strict=True):
-            if told[arm] is not None:
-                yield from compared(f"record.json, test.{arm}", told[arm], plain(found), tolerance=tolerance)
+            if recorded[arm] is not None:
+                yield from compared(f"record.json, test.{arm}", recorded[arm], plain(found), tolerance=tolerance)
     interval = None
-    if told["augmented"] is not None:
+    if recorded["augmented"] is not None:
         units, rng = units_of(len(losses.plain), test.groups), stream(record["seed"], "bootstrap")
         both = (charged(losses.plain, test.weights), charged(losses.augmented, test.weights))
         interval = change_interval(*both, units, metric, level=LEVEL, rng=rng)
-    said = told["interval_percent"]
+    said = recorded["interval_percent"]
     yield from compared("record.json, test.interval_percent", said, plain(interval), tolerance=tolerance)
 
 
 def fold_results(record: Mapping[str, Any]) -> tuple[FoldResult, ...]:
     """The folds that the record tells."""
-    return tuple(revived(FoldResult, told) for told in record["verdict"]["folds"])
+    return tuple(revived(FoldResult, recorded) for recorded in record["verdict"]["folds"])
 
 
 def check_folds(folder: Path, record: Mapping[str, Any]) -> Check:
@@ -275,9 +275,9 @@ def check_folds(folder: Path, record: Mapping[str, Any]) -> Check:
 
     def look() -> Iterator[Finding]:
         found = (folder / "folds.csv").read_text(encoding="utf-8").splitlines()
-        told = record.get("time")
+        recorded = record.get("time")
         expected = folds_csv(
-            fold_results(record), None if told is None else revived(records.TimeOrder, told)
+            fold_results(record), None if recorded is None else revived(records.TimeOrder, recorded)
         ).splitlines()
         if len(found) != len(expected):
             yield Finding(where="folds.csv", what=f"has {len(found)} lines, the record makes {len(expected)}")
@@ -297,31 +297,33 @@ def check_verdict(
     tolerance: Tolerance = EXACT,
 ) -> Check:
     """The verdict, judged anew from the recorded fold losses. rejudged: the gate of the run's spec."""
-    told = record["verdict"]
+    recorded = record["verdict"]
 
     def look() -> Iterator[Finding]:
         verdict = rejudged(fold_results(record))
         expected = {**plain(verdict), "accepted": verdict.accepted}
         for name in sorted(set(expected) - {"fits", "spared_fits", "folds"}):
-            yield from compared(f"record.json, verdict.{name}", told.get(name), expected[name], tolerance=tolerance)
+            yield from compared(f"record.json, verdict.{name}", recorded.get(name), expected[name], tolerance=tolerance)
         final = "augmented" if verdict.uses_augmented else "plain"
-        yield from compared("record.json, final_model", record["final_model"], final, tolerance=EXACT)
+        yield from compared("record.json, final_model", record["final_model"], final)
 
     return checked("verdict", "p-value, interval and verdict from the losses of folds and rows", look)
 
 
 def check_score(record: Mapping[str, Any]) -> Check:
     """The test score against itself: the change follows from the two losses."""
-    told = record["test"]
+    recorded = record["test"]
 
     def look() -> Iterator[Finding]:
-        if (told["augmented"] is None) != (record["counterfactuals"] is None):
+        if (recorded["augmented"] is None) != (record["counterfactuals"] is None):
             yield Finding(
                 where="record.json, test.augmented", what="a model was scored that the run cannot have fitted"
             )
-        change = None if told["augmented"] is None else percent_change(told["plain"], told["augmented"])
-        yield from compared("record.json, test.change_percent", told["change_percent"], plain(change), tolerance=EXACT)
-        yield from compared("record.json, test.rows", told["rows"], record["data"]["test_rows"], tolerance=EXACT)
+        change = None if recorded["augmented"] is None else percent_change(recorded["plain"], recorded["augmented"])
+        yield from compared(
+            "record.json, test.change_percent", recorded["change_percent"], plain(change), tolerance=EXACT
+        )
+        yield from compared("record.json, test.rows", recorded["rows"], record["data"]["test_rows"])
 
     return checked("score", "the change of the test score from its two losses", look)
 
@@ -347,7 +349,7 @@ def rejudged(
         if rows is None and gate.loss.kind == "r2":
             message = "augmented.parquet: cannot be read, and its outcomes are needed for r2"
             raise ValueError(message)
-        told, seed = record["verdict"], record["seed"]
+        recorded, seed = record["verdict"], record["seed"]
         table = _Scored(
             y=np.zeros(len(train.fold)) if rows is None else rows.y, groups=train.groups, weights=train.weights
         )
@@ -356,9 +358,11 @@ def rejudged(
             for fold, one in zip(folds, scored_folds(folder, record, train), strict=True)
         ]
         seen = measure(gate, paired_losses(scored, table, gate.loss), folds, seed=seed)
-        return conclude(gate, tuple(folds), seen, rows=record["data"]["train_rows"], stopped_fits=told["stopped_fits"])
-    told = record["falsification"]
-    forbidden = told is not None and (told["outcome"], told["on_falsified"]) == ("falsified", "abstain")
+        return conclude(
+            gate, tuple(folds), seen, rows=record["data"]["train_rows"], stopped_fits=recorded["stopped_fits"]
+        )
+    falsified = record["falsification"]
+    forbidden = falsified is not None and (falsified["outcome"], falsified["on_falsified"]) == ("falsified", "abstain")
     reason: records.VerdictReason = record["verdict"]["reason"]
     if forbidden or reason == "graph_falsified":
         return abstain(gate, "graph_falsified" if forbidden else "no_perturbable_features")
@@ -386,14 +390,14 @@ def check_ensemble(record: Mapping[str, Any]) -> Check:
             return
         found = revived(records.Ensemble, record["ensemble"])
         arms: tuple[records.Arm, ...] = ("plain", "augmented") if record["final_model"] == "augmented" else ("plain",)
-        told = {
+        recorded = {
             "models": _asked(record),
             "arm": record["final_model"],
             "fits": ensemble_fits(_asked(record), augmented=len(arms) > 1),
             **{name: record["test"][name] for name in ("metric", "rows", "level", "resamples")},
         }
-        for name, value in told.items():
-            yield from compared(f"{_WHERE}.{name}", getattr(found, name), value, tolerance=EXACT)
+        for name, value in recorded.items():
+            yield from compared(f"{_WHERE}.{name}", getattr(found, name), value)
         expected = [(arm, count) for count in (1, _asked(record)) for arm in arms]
         if [(one.arm, one.models) for one in found.scores] != expected:
             yield Finding(where=f"{_WHERE}.scores", what=f"must be of {expected}, in this order")
@@ -410,9 +414,9 @@ def _changes(found: records.Ensemble) -> Iterator[Finding]:
         where, first = f"{_WHERE}.scores.{at}", (one.arm, one.models) == ("plain", 1)
         change = None if first else percent_change(loss["plain", 1], one.loss)
         gain = None if one.arm == "plain" else percent_change(loss["plain", one.models], one.loss)
-        yield from compared(f"{where}.change_percent", plain(one.change_percent), plain(change), tolerance=EXACT)
+        yield from compared(f"{where}.change_percent", plain(one.change_percent), plain(change))
         said = plain(one.augmentation_percent)
-        yield from compared(f"{where}.augmentation_percent", said, plain(gain), tolerance=EXACT)
+        yield from compared(f"{where}.augmentation_percent", said, plain(gain))
         if len(one.singles) != one.models:
             yield Finding(where=f"{where}.singles", what=f"tells of {len(one.singles)} models, not of {one.models}")
         elif one.singles[0] != loss[one.arm, 1]:
@@ -423,12 +427,12 @@ def _single(found: records.Ensemble, test: Mapping[str, Any]) -> Iterator[Findin
     """One model against one is the test score itself."""
     for one in found.scores:
         if one.models == 1:
-            yield from compared(f"{_WHERE}, one {one.arm} model", plain(one.loss), test[one.arm], tolerance=EXACT)
+            yield from compared(f"{_WHERE}, one {one.arm} model", plain(one.loss), test[one.arm])
         if one.models == 1 and one.arm == "augmented":
             said = {"change_percent": one.change_percent, "interval_percent": one.interval_percent}
             for name, value in said.items():
                 where = f"{_WHERE}, one augmented model, {name}"
-                yield from compared(where, plain(value), test[name], tolerance=EXACT)
+                yield from compared(where, plain(value), test[name])
 
 
 def check_ensemble_models(
@@ -449,8 +453,8 @@ def check_ensemble_models(
         last = found.scores[-1]  # as many models as asked for, of the arm that was chosen
         together = metric.loss(test.errors(MeanModel(members)), spread=test.spread, weights=test.weights)
         yield from compared(f"{_WHERE}, {last.models} {last.arm} models", last.loss, together, tolerance=tolerance)
-        for number, (told, member) in enumerate(zip(last.singles, members, strict=True), start=1):
+        for number, (recorded, member) in enumerate(zip(last.singles, members, strict=True), start=1):
             alone = metric.loss(test.errors(member), spread=test.spread, weights=test.weights)
-            yield from compared(f"{_WHERE}, model {number} alone", told, alone, tolerance=tolerance)
+            yield from compared(f"{_WHERE}, model {number} alone", recorded, alone, tolerance=tolerance)
 
     return checked("ensemble's models", f"the saved models of the ensemble on {len(split.test)} test rows", look)
