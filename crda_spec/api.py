@@ -30,11 +30,9 @@ from crda_spec.audit.record import (
     lock_file,
     make_lock,
     make_record,
-    platform_record,
     read_lock,
     special_packages,
     tuning_files,
-    versions,
 )
 from crda_spec.audit.runfolder import check_destination, file_hashes, write_run
 from crda_spec.audit.tables import augmented_parquet, folds_csv, ledger_parquet, repeats_csv, rows_csv
@@ -345,16 +343,10 @@ def graph_of(spec: RunSpec, draft: Draft, drawn: DrawnGraph | None) -> dict[str,
 def lock_now(spec: RunSpec, draft: Draft, plan: Plan) -> tuple[dict[str, Any], Plan]:
     """The lock as it would be written now, and the plan with its rows already read."""
     drawn = None if spec.causal.graph is None else known_graph(spec, draft).drawn
-    split, report = plan.load()
-    lock = make_lock(
-        spec=resolved(portable(spec), draft),
-        split=split,
-        report=report,
-        graph=graph_of(spec, draft, drawn),
-        versions=versions(*special_packages(spec.regressor.kind, searched=spec.tune.augmentation is not None)),
-        platform=platform_record(),
-    )
-    return lock, replace(plan, load=lambda: (split, report))
+    data = plan.load()
+    packages = special_packages(spec.regressor.kind, searched=spec.tune.augmentation is not None)
+    lock = make_lock(resolved(portable(spec), draft), data, graph_of(spec, draft, drawn), packages)
+    return lock, replace(plan, load=lambda: data)
 
 
 def locked_plan(spec: RunSpec, draft: Draft, plan: Plan, file: Path) -> Plan:

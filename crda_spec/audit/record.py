@@ -241,22 +241,19 @@ def lock_file(spec: Path) -> Path:
 
 
 def make_lock(
-    *,
     spec: Mapping[str, Any],
-    split: records.Split,
-    report: records.DataReport,
+    data: tuple[records.Split, records.DataReport],
     graph: Mapping[str, Any],
-    versions: Mapping[str, str],
-    platform: Mapping[str, str],
+    packages: Sequence[str],
 ) -> dict[str, Any]:
     """All that the numbers of a run depend on. spec: as resolved, without what changes no number."""
     return {
         "lock_version": LOCK_VERSION,
         "spec": plain(spec),
-        "data": plain(data_record(split, report)),
+        "data": plain(data_record(*data)),
         "graph": dict(graph),
-        "versions": dict(versions),
-        "platform": dict(platform),
+        "versions": versions(*packages),
+        "platform": platform_record(),
     }
 
 
