@@ -147,7 +147,6 @@ def _listed(file: Path) -> ListedRun:
     folder = str(file.parent)
     try:
         record: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-        change = record["test"]["change_percent"]
         return ListedRun(
             folder=folder,
             name=str(record["name"]),
@@ -155,7 +154,7 @@ def _listed(file: Path) -> ListedRun:
             decision=str(record["verdict"]["decision"]),
             reason=str(record["verdict"]["reason"]),
             metric=str(record["test"]["metric"]),
-            change_percent=None if change is None else float(change),
+            change_percent=None if (change := record["test"]["change_percent"]) is None else float(change),
             sha256=str(record["sha256"]),
             models=int((record.get("ensemble") or {"models": 1})["models"]),
         )
