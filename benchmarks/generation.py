@@ -37,7 +37,7 @@ from _harness import arguments, publish, say
 from threadpoolctl import threadpool_limits
 
 from crda_spec.api import finish_run
-from crda_spec.audit.generated import generate, prepare
+from crda_spec.audit.new_rows import generate, prepare
 from crda_spec.audit.open_run import SavedRun, open_run
 from crda_spec.counterfactual.stream import generate_block
 from crda_spec.data.cells import BlockPlace, block_numbers

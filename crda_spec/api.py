@@ -6,7 +6,7 @@ import json
 import os
 import secrets
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -21,16 +21,18 @@ from threadpoolctl import threadpool_limits
 
 from crda_spec.audit.canonical import canonical_json, sealed
 from crda_spec.audit.export import CRATE, crate_json, croissant_json
-from crda_spec.audit.lock import lock_complaints, lock_file, make_lock, read_lock
 from crda_spec.audit.models import model_files
 from crda_spec.audit.open_run import noise_files
 from crda_spec.audit.record import (
     certificate_record,
     graph_record,
+    lock_complaints,
+    lock_file,
+    make_lock,
     make_record,
-    platform_record,
+    read_lock,
+    special_packages,
     tuning_files,
-    versions,
 )
 from crda_spec.audit.runfolder import check_destination, file_hashes, write_run
 from crda_spec.audit.tables import augmented_parquet, folds_csv, ledger_parquet, repeats_csv, rows_csv
@@ -38,7 +40,6 @@ from crda_spec.data.assemble import assemble
 from crda_spec.data.dataset import Dataset, DuplicatesKeep, MissingImpute
 from crda_spec.data.sources import Csv, Excel, Parquet
 from crda_spec.discovery import Consensus, Discovery, Fci, Ges, Knowledge, Pc, Stability
-from crda_spec.discovery._protocol import Resampled
 from crda_spec.discovery.findings import OFTEN, Findings, compare
 from crda_spec.errors import Complaint, CrdaError, SpecError
 from crda_spec.gate.cost import CostEstimate, estimate_cost
@@ -55,7 +56,8 @@ from crda_spec.report.figures import figure_files, run_figures
 from crda_spec.report.graph_draw import graph_svg
 from crda_spec.report.page import render_html, tuning_figure
 from crda_spec.scm.graph import CausalGraph
-from crda_spec.spec.check import known_graph, load_spec, searched_paths
+from crda_spec.spec.check import known_graph, load_spec
+from crda_spec.spec.check_models import searched_paths
 from crda_spec.spec.load import Draft, read_draft
 from crda_spec.spec.render import portable, render, resolved, value_origins
 from crda_spec.spec.run import RunSpec
@@ -88,7 +90,12 @@ def search(
             graph = find(x)
         else:
             repeated = stability.repeat(find, x, seed=seed)
-            graph, often = repeated.graph, tuple(_often(repeated))
+            graph, place = repeated.graph, repeated.graph.names.index
+            often = tuple(
+                (a, b, float(repeated.linked[place(a), place(b)]))
+                for a, b in repeated.stable(OFTEN)
+                if graph.edge(a, b) is None
+            )
     return Findings(
         graph=graph,
         target=table.target.name,
@@ -99,16 +106,6 @@ def search(
         often=often,
         comparison=None if declared is None else compare(graph, declared),
     )
-
-
-def _often(repeated: Resampled) -> Sequence[tuple[str, str, float]]:
-    names = repeated.graph.names
-    place = {name: position for position, name in enumerate(names)}
-    return [
-        (a, b, float(repeated.linked[place[a], place[b]]))
-        for a, b in repeated.stable(OFTEN)
-        if repeated.graph.edge(a, b) is None
-    ]
 
 
 def read_table(path: Path, kind: DataKind, *, target: str) -> Table:
@@ -253,7 +250,9 @@ def kept_spec(run: Path, base: Path | None, record: dict[str, Any]) -> KeptSpec:
         files = tuple(_files(draft.spec))
         if any("***" in name for name in files):
             return KeptSpec(spec=draft.spec, draft=draft, absent="the database's URL is masked; write it with ${NAME}")
-        folder = base if base is not None else _base(run, files)
+        here = [name for name in files if "://" not in name]
+        nearest = (one for one in (Path.cwd(), *run.resolve().parents) if all((one / name).is_file() for name in here))
+        folder = base if base is not None else next(nearest, None)
         if folder is None:
             absent = f"no folder holds {', '.join(files)}; say where with --base"
             return KeptSpec(spec=draft.spec, draft=draft, absent=absent)
@@ -317,14 +316,6 @@ def required(kept: KeptSpec) -> KeptSpec:
     return kept
 
 
-def _base(run: Path, files: tuple[str, ...]) -> Path | None:
-    """The working folder, or the nearest one above the run, in which every file is found."""
-    for folder in (Path.cwd(), *run.resolve().parents):
-        if all((folder / name).is_file() for name in files if "://" not in name):
-            return folder
-    return None
-
-
 def _files(spec: RunSpec) -> Iterator[str]:
     """The files, and the databases, that a spec reads."""
     graph: Any = spec.causal.graph
@@ -343,34 +334,20 @@ def _files(spec: RunSpec) -> Iterator[str]:
 def graph_of(spec: RunSpec, draft: Draft, drawn: DrawnGraph | None) -> dict[str, Any]:
     """The graph's hash, its language and where it was written. drawn: None before a search has found one."""
     written: Any = spec.causal.graph
-    if written is None:
-        return graph_record(drawn, source="discovered", language=None, file=None)
     path = getattr(written, "path", None)
     file = None if path is None else draft.file.parent / path
-    return graph_record(drawn, source="spec" if file is None else file.name, language=written.kind, file=file)
+    source = "discovered" if written is None else "spec" if file is None else file.name
+    return graph_record(drawn, source=source, language=getattr(written, "kind", None), file=file)
 
 
 def lock_now(spec: RunSpec, draft: Draft, plan: Plan) -> tuple[dict[str, Any], Plan]:
     """The lock as it would be written now, and the plan with its rows already read."""
     drawn = None if spec.causal.graph is None else known_graph(spec, draft).drawn
-    split, report = plan.load()
-    lock = make_lock(
-        spec=resolved(portable(spec), draft),
-        split=split,
-        report=report,
-        graph=graph_of(spec, draft, drawn),
-        versions=versions(*_others(spec)),
-        platform=platform_record(),
-    )
-    return lock, replace(plan, load=lambda: (split, report))
-
-
-def _others(spec: RunSpec) -> Iterator[str]:
-    """The packages that only some runs use, as the record lists them."""
-    if spec.regressor.kind == "catboost":
-        yield "catboost"
-    if spec.tune.augmentation is not None and spec.tune.augmentation.kind == "tpe":
-        yield "optuna"
+    data = plan.load()
+    searched = spec.tune.augmentation is not None and spec.tune.augmentation.kind == "tpe"
+    packages = special_packages(spec.regressor.kind, searched=searched)
+    lock = make_lock(resolved(portable(spec), draft), data, graph_of(spec, draft, drawn), packages)
+    return lock, replace(plan, load=lambda: data)
 
 
 def locked_plan(spec: RunSpec, draft: Draft, plan: Plan, file: Path) -> Plan:
@@ -410,13 +387,13 @@ def _saved(folder: str, model: Predictor) -> dict[str, bytes]:
 def finish_run(result: RunResult, *, spec: RunSpec, draft: Draft, folder: Path) -> FinishedRun:
     """Writes the run's files; all but the record's `volatile` part depend on spec, data and versions only."""
     # How the work was spread changes no number, so it may change no byte either: it is kept in `volatile`.
-    told = portable(spec)
+    published = portable(spec)
     parts = {name: getattr(spec, name) for name in type(spec).model_fields}
-    spec_yaml = render(told, draft, without=searched_paths(draft, parts))
-    shown = resolved(told, draft)
+    spec_yaml = render(published, draft, without=searched_paths(draft, parts))
+    values = resolved(published, draft)
     graph = graph_of(spec, draft, result.certificate.graph)
     record = make_record(
-        result, spec=shown, spec_yaml=spec_yaml, origins=value_origins(shown, draft), seed=spec.seed, graph=graph
+        result, spec=values, spec_yaml=spec_yaml, origins=value_origins(values, draft), seed=spec.seed, graph=graph
     )
     svg = graph_svg(result.certificate.graph, result.certificate.features)
     files: dict[str, bytes] = {
@@ -440,7 +417,7 @@ def finish_run(result: RunResult, *, spec: RunSpec, draft: Draft, folder: Path) 
         result,
         figures=figures,
         name=spec.name,
-        description=shown["description"],  # as written: what fills it in may be a secret
+        description=values["description"],  # as written: what fills it in may be a secret
         record_json=canonical_json(record),
         spec_yaml=spec_yaml,
     )

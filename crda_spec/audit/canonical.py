@@ -13,29 +13,8 @@ from typing import Any, TypeVar, get_args, get_type_hints
 import numpy as np
 from pydantic import TypeAdapter
 
-from crda_spec.records import (
-    UNPUBLISHED,
-    Certificate,
-    Falsification,
-    FeatureVerdict,
-    JointEvidence,
-    Movement,
-    Remedy,
-    Sensitivity,
-    Verdict,
-)
-from crda_spec.report.words.causal import (
-    assumption_sentence,
-    falsification_sentence,
-    falsification_test,
-    joint_sentence,
-    lemma_sentence,
-    movement_sentence,
-    reason_sentence,
-    remedy_sentence,
-    sensitivity_sentence,
-    warning_sentence,
-)
+from crda_spec import records
+from crda_spec.report.words import causal
 from crda_spec.report.words.discovery import inquiry_sentence, note_sentence
 from crda_spec.report.words.gate import verdict_sentence
 
@@ -66,22 +45,25 @@ def plain(value: Any) -> Any:  # noqa: ANN401 - turns anything a record holds in
 
 # By record: its keys that hold sentences. What is read back from a record says them again as they were written.
 _SENTENCES: Mapping[type, Callable[[Any], dict[str, Any]]] = {
-    FeatureVerdict: lambda one: {
-        "reason": reason_sentence(one.reason),
-        "lemma": lemma_sentence(one.lemma),
-        "warning": warning_sentence(one.warning),
+    records.FeatureVerdict: lambda one: {
+        "reason": causal.reason_sentence(one.reason),
+        "lemma": causal.lemma_sentence(one.lemma),
+        "warning": causal.warning_sentence(one.warning),
     },
-    Certificate: lambda one: {
-        "assumes": list(map(assumption_sentence, one.assumes)),
+    records.Certificate: lambda one: {
+        "assumes": list(map(causal.assumption_sentence, one.assumes)),
         "notes": list(map(note_sentence, one.notes)),
         "method": inquiry_sentence(one.method),
     },
-    Remedy: lambda one: {"sentence": remedy_sentence(one)},
-    JointEvidence: lambda one: {"sentence": joint_sentence(one)},
-    Falsification: lambda one: {"sentence": falsification_sentence(one), "test": falsification_test(one)},
-    Sensitivity: lambda one: {"sentence": sensitivity_sentence(one)},
-    Movement: lambda one: {"sentence": movement_sentence(one)},
-    Verdict: lambda one: {"sentence": verdict_sentence(one)},
+    records.Remedy: lambda one: {"sentence": causal.remedy_sentence(one)},
+    records.JointEvidence: lambda one: {"sentence": causal.joint_sentence(one)},
+    records.Falsification: lambda one: {
+        "sentence": causal.falsification_sentence(one),
+        "test": causal.falsification_test(one),
+    },
+    records.Sensitivity: lambda one: {"sentence": causal.sensitivity_sentence(one)},
+    records.Movement: lambda one: {"sentence": causal.movement_sentence(one)},
+    records.Verdict: lambda one: {"sentence": verdict_sentence(one)},
 }
 
 
@@ -89,7 +71,7 @@ _SENTENCES: Mapping[type, Callable[[Any], dict[str, Any]]] = {
 def _keys(kind: type[Any]) -> tuple[str, ...]:
     """What a record on disk has of this record: all but what only its sentences tell."""
     hints = get_type_hints(kind, include_extras=True)
-    return tuple(item.name for item in fields(kind) if UNPUBLISHED not in get_args(hints[item.name]))
+    return tuple(item.name for item in fields(kind) if records.UNPUBLISHED not in get_args(hints[item.name]))
 
 
 def canonical_json(value: Any) -> str:  # noqa: ANN401
@@ -118,22 +100,11 @@ def revived(kind: type[Record], told: Mapping[str, Any]) -> Record:
 _reader: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)  # making one takes longer than using it
 
 
-def content_seal(record: Mapping[str, Any]) -> str:
-    """The hash of a record without its volatile part."""
-    return sha256_of(
-        canonical_json({name: part for name, part in record.items() if name not in ("sha256", "volatile")})
-    )
-
-
-def volatile_seal(volatile: Mapping[str, Any]) -> str:
-    """The hash of the volatile part."""
-    return sha256_of(canonical_json({name: part for name, part in volatile.items() if name != "sha256"}))
+def seal(part: Mapping[str, Any], *without: str) -> str:
+    """The hash of a record, or of its volatile part; neither counts a seal that is in it, nor what else is named."""
+    return sha256_of(canonical_json({name: one for name, one in part.items() if name not in ("sha256", *without)}))
 
 
 def sealed(record: Mapping[str, Any], volatile: Mapping[str, Any]) -> dict[str, Any]:
     """The whole record, ready to be written."""
-    return {
-        **record,
-        "sha256": content_seal(record),
-        "volatile": {**volatile, "sha256": volatile_seal(volatile)},
-    }
+    return {**record, "sha256": seal(record, "volatile"), "volatile": {**volatile, "sha256": seal(volatile)}}

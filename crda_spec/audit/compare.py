@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,17 +37,30 @@ _FOUND = {
 }
 
 
-def changes(then: Any, now: Any, path: str = "") -> Iterator[Change]:  # noqa: ANN401 - any JSON
+def _same(then: object, now: object) -> bool:
+    return type(then) is type(now) and then == now
+
+
+def changes(
+    then: Any,  # noqa: ANN401 - any JSON
+    now: Any,  # noqa: ANN401
+    path: str = "",
+    *,
+    same: Callable[[Any, Any], bool] = _same,
+    order: Callable[[dict[str, Any]], Iterable[str]] = iter,
+) -> Iterator[Change]:
     """Every value that differs, with its path; ABSENT where one of the two has none."""
+    inner: Iterable[tuple[object, Any, Any]]
     if isinstance(then, dict) and isinstance(now, dict):
-        for key in [*now, *(key for key in then if key not in now)]:
-            inner = f"{path}.{key}" if path else key
-            yield from changes(then.get(key, ABSENT), now.get(key, ABSENT), inner)
+        inner = ((key, then.get(key, ABSENT), now.get(key, ABSENT)) for key in order({**now, **then}))
     elif isinstance(then, list) and isinstance(now, list) and len(then) == len(now):
-        for number, (one, other) in enumerate(zip(then, now, strict=True)):
-            yield from changes(one, other, f"{path}.{number}")
-    elif type(then) is not type(now) or then != now:
-        yield path, then, now
+        inner = zip(range(len(then)), then, now, strict=True)
+    else:
+        if not same(then, now):
+            yield path, then, now
+        return
+    for key, one, other in inner:
+        yield from changes(one, other, f"{path}.{key}" if path else str(key), same=same, order=order)
 
 
 def said(value: object) -> str:
@@ -68,11 +81,13 @@ def run_changes(then: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, li
 
 def _ensemble(record: Mapping[str, Any]) -> dict[str, Any]:
     """How many models the run hands over, and what they score together."""
-    told = record.get("ensemble")
-    if told is None:
+    recorded = record.get("ensemble")
+    if recorded is None:
         return {"models": 1}
-    losses = {f"{one['arm']} together": one["loss"] for one in told["scores"] if one["models"] == told["models"]}
-    return {"models": told["models"], **losses}
+    losses = {
+        f"{one['arm']} together": one["loss"] for one in recorded["scores"] if one["models"] == recorded["models"]
+    }
+    return {"models": recorded["models"], **losses}
 
 
 def _only(part: Any, keys: tuple[str, ...] | None) -> Any:  # noqa: ANN401 - any JSON
@@ -101,13 +116,13 @@ class ListedRun:
     """What a list of runs says of one."""
 
     folder: str  # from where the list was asked for
-    name: str
-    created: str
-    decision: str
-    reason: str
-    metric: str
-    change_percent: float | None  # of the test loss of one model by the augmentation, used or not
-    sha256: str
+    name: str = ""
+    created: str = ""
+    decision: str = ""
+    reason: str = ""
+    metric: str = ""
+    change_percent: float | None = None  # of the test loss of one model by the augmentation, used or not
+    sha256: str = ""
     models: int = 1  # that the run hands over; more than one predict by their mean
     trouble: str = ""  # why the record cannot be read; then nothing else is known
 
@@ -139,24 +154,9 @@ def _listed(file: Path) -> ListedRun:
             decision=str(record["verdict"]["decision"]),
             reason=str(record["verdict"]["reason"]),
             metric=str(record["test"]["metric"]),
-            change_percent=_number(record["test"]["change_percent"]),
+            change_percent=None if (change := record["test"]["change_percent"]) is None else float(change),
             sha256=str(record["sha256"]),
             models=int((record.get("ensemble") or {"models": 1})["models"]),
         )
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        trouble = f"{type(error).__name__}: {error}"
-        return ListedRun(
-            folder=folder,
-            name="",
-            created="",
-            decision="",
-            reason="",
-            metric="",
-            change_percent=None,
-            sha256="",
-            trouble=trouble,
-        )
-
-
-def _number(value: Any) -> float | None:  # noqa: ANN401 - JSON
-    return None if value is None else float(value)
+        return ListedRun(folder=folder, trouble=f"{type(error).__name__}: {error}")

@@ -49,15 +49,24 @@ def crate_json(record: Mapping[str, Any], files: Mapping[str, bytes]) -> str:
 
     record: as in record.json.  files: all other files of the folder, by name, record.json among them.
     """
+    licence = stated_licence(record)
+    terms = "As the spec's meta says."
+    if licence is None:
+        terms = "Nobody stated a licence: that of the source data holds. Name one in the spec: meta.license."
     graph = [
+        {"@id": CRATE, "@type": "CreativeWork", "about": {"@id": "./"}, "conformsTo": {"@id": _PROFILE}},
         {
-            "@id": CRATE,
-            "@type": "CreativeWork",
-            "about": {"@id": "./"},
-            "conformsTo": {"@id": _PROFILE},
+            "@id": "./",
+            "@type": "Dataset",
+            "name": f"crda-spec run: {record['name']}",
+            "description": summary(record),
+            "datePublished": record["volatile"]["created"][:10],
+            "license": {"@id": "#licence"},
+            "hasPart": [{"@id": name} for name in sorted(files)],
+            "mainEntity": {"@id": "augmented.parquet"},
+            "mentions": {"@id": "#run"},
         },
-        _root(record, files),
-        *_licence(record),
+        {"@id": "#licence", "@type": "CreativeWork", "name": licence or "Not stated", "description": terms},
         *_origin(record),
         *(_file(name, data) for name, data in sorted(files.items())),
     ]
@@ -76,30 +85,6 @@ def summary(record: Mapping[str, Any]) -> str:
     return f"{described} {record['verdict']['sentence']}".strip()
 
 
-def _root(record: Mapping[str, Any], files: Mapping[str, bytes]) -> dict[str, Any]:
-    return {
-        "@id": "./",
-        "@type": "Dataset",
-        "name": f"crda-spec run: {record['name']}",
-        "description": summary(record),
-        "datePublished": record["volatile"]["created"][:10],
-        "license": {"@id": "#licence"},
-        "hasPart": [{"@id": name} for name in sorted(files)],
-        "mainEntity": {"@id": "augmented.parquet"},
-        "mentions": {"@id": "#run"},
-    }
-
-
-def _licence(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    stated = stated_licence(record)
-    told = {"name": stated or "Not stated", "description": "As the spec's meta says."}
-    if stated is None:
-        told["description"] = (
-            "Nobody stated a licence: that of the source data holds. Name one in the spec: meta.license."
-        )
-    yield {"@id": "#licence", "@type": "CreativeWork", **told}
-
-
 def _origin(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """The data that were read, the program, and the run that turned one into the other."""
     data, verdict = record["data"], record["verdict"]
@@ -107,13 +92,8 @@ def _origin(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     if data.get("test_source"):
         sources.append(("#test-data", data["test_source"], data["test_sha256"]))
     for place, name, digest in sources:
-        yield {
-            "@id": place,
-            "@type": "CreativeWork",
-            "name": name,
-            "sha256": digest,
-            "description": "Not in this folder.",
-        }
+        about = "Not in this folder."
+        yield {"@id": place, "@type": "CreativeWork", "name": name, "sha256": digest, "description": about}
     yield {
         "@id": "#crda-spec",
         "@type": "SoftwareApplication",
@@ -136,60 +116,37 @@ def _origin(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 def _file(name: str, data: bytes) -> dict[str, Any]:
     path = PurePosixPath(name)
     about = _ABOUT.get(name) or _ABOUT_FOLDERS.get(path.parts[0], "")
-    told: dict[str, Any] = {
-        "@id": name,
-        "@type": "File",
-        "name": name,
-        "encodingFormat": _FORMATS.get(path.suffix, "application/octet-stream"),
-    }
-    if about:
-        told["description"] = about
-    if name == "augmented.parquet":
-        told["isBasedOn"] = {"@id": "#source-data"}
+    kind = _FORMATS.get(path.suffix, "application/octet-stream")
+    entry: dict[str, Any] = {"@id": name, "@type": "File", "name": name, "encodingFormat": kind}
+    entry |= {"description": about} if about else {}
+    entry |= {"isBasedOn": {"@id": "#source-data"}} if name == "augmented.parquet" else {}
     if name == "record.json":
-        return told  # its clock times change its bytes, and nothing else here should change with them
-    return {**told, "contentSize": str(len(data)), "sha256": sha256_of(data)}
+        return entry  # its clock times change its bytes, and nothing else here should change with them
+    return {**entry, "contentSize": str(len(data)), "sha256": sha256_of(data)}
 
 
-# The context that the Croissant specification prescribes, word for word.
+# The context that the Croissant specification prescribes, word for word; first its terms that keep their own name.
 _CONTEXT: dict[str, Any] = {
+    **{
+        term: f"cr:{term}"
+        for term in (
+            *("citeAs", "column", "equivalentProperty", "extract", "field", "fileObject", "fileProperty", "fileSet"),
+            *("format", "includes", "isLiveDataset", "jsonPath", "key", "md5", "parentField", "path", "recordSet"),
+            *("references", "regex", "repeated", "replace", "samplingRate", "separator", "source", "subField"),
+            "transform",
+        )
+    },
     "@language": "en",
     "@vocab": "https://schema.org/",
-    "citeAs": "cr:citeAs",
-    "column": "cr:column",
     "conformsTo": "dct:conformsTo",
     "cr": "http://mlcommons.org/croissant/",
-    "rai": "http://mlcommons.org/croissant/RAI/",
     "data": {"@id": "cr:data", "@type": "@json"},
     "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
     "dct": "http://purl.org/dc/terms/",
-    "equivalentProperty": "cr:equivalentProperty",
     "examples": {"@id": "cr:examples", "@type": "@json"},
-    "extract": "cr:extract",
-    "field": "cr:field",
-    "fileProperty": "cr:fileProperty",
-    "fileObject": "cr:fileObject",
-    "fileSet": "cr:fileSet",
-    "format": "cr:format",
-    "includes": "cr:includes",
-    "isLiveDataset": "cr:isLiveDataset",
-    "jsonPath": "cr:jsonPath",
-    "key": "cr:key",
-    "md5": "cr:md5",
-    "parentField": "cr:parentField",
-    "path": "cr:path",
-    "recordSet": "cr:recordSet",
-    "references": "cr:references",
-    "regex": "cr:regex",
-    "repeated": "cr:repeated",
-    "replace": "cr:replace",
-    "samplingRate": "cr:samplingRate",
-    "sc": "https://schema.org/",
-    "separator": "cr:separator",
-    "source": "cr:source",
-    "subField": "cr:subField",
-    "transform": "cr:transform",
     "prov": "http://www.w3.org/ns/prov#",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "sc": "https://schema.org/",
 }
 _TYPES = {"continuous": "sc:Float", "integer": "sc:Integer", "boolean": "sc:Boolean", "category": "sc:Text"}
 _LEDGER: dict[str, tuple[str, str]] = {
@@ -229,7 +186,11 @@ def croissant_json(record: Mapping[str, Any], augmented: bytes) -> str:
                 "name": record["data"]["source"],
             },
             "rai:dataManipulationProtocol": _protocol(record),
-            "rai:dataLimitations": _limits(record),
+            "rai:dataLimitations": (
+                f"The gate's verdict is {record['verdict']['decision']}: {record['verdict']['sentence']} Synthetic "
+                "rows serve to train a model like the one that was gated. Do not count, test or publish them as if "
+                "they had been measured."
+            ),
             "distribution": [
                 {
                     "@id": "augmented-parquet",
@@ -282,32 +243,23 @@ def _protocol(record: Mapping[str, Any]) -> str:
     )
 
 
-def _limits(record: Mapping[str, Any]) -> str:
-    return (
-        f"The gate's verdict is {record['verdict']['decision']}: {record['verdict']['sentence']} Synthetic rows serve "
-        "to train a model like the one that was gated. Do not count, test or publish them as if they had been measured."
-    )
-
-
 def _fields(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Each column: numbered, since a name may be anything; the ledger's columns are ours."""
     features, target = record["data"]["features"], record["data"]["target"]
+    described = []
     for number, column in enumerate([*features, target], start=1):
         role = "The target" if column is target else "A feature"
         unit = f", in {column['unit']}" if column["unit"] else ""
         # The outcome of a synthetic row need not be whole, so the target's column is one of floats.
         kind = "sc:Float" if column is target and column["type"] == "integer" else _TYPES[column["type"]]
-        yield _field(f"rows/column-{number}", column["name"], f"{role}{unit}.", kind)
-    for name, (kind, about) in _LEDGER.items():
-        yield _field(f"rows/{name}", name, about, kind)
-
-
-def _field(place: str, name: str, about: str, kind: str) -> dict[str, Any]:
-    return {
-        "@id": place,
-        "@type": "cr:Field",
-        "name": name,
-        "description": about,
-        "dataType": kind,
-        "source": {"fileObject": {"@id": "augmented-parquet"}, "extract": {"column": name}},
-    }
+        described.append((f"column-{number}", column["name"], f"{role}{unit}.", kind))
+    described += [(name, name, about, kind) for name, (kind, about) in _LEDGER.items()]
+    for place, name, about, kind in described:
+        yield {
+            "@id": f"rows/{place}",
+            "@type": "cr:Field",
+            "name": name,
+            "description": about,
+            "dataType": kind,
+            "source": {"fileObject": {"@id": "augmented-parquet"}, "extract": {"column": name}},
+        }

@@ -19,7 +19,7 @@ import xgboost
 
 from crda_spec.audit.canonical import canonical_json, plain
 from crda_spec.errors import Complaint, OutputError, show
-from crda_spec.regressors import REGRESSORS, Estimator, FittedModel
+from crda_spec.regressors import REGRESSORS, FittedModel
 from crda_spec.regressors.catboost import load_catboost
 from crda_spec.regressors.fit import Encoder
 from crda_spec.regressors.gaussian_process import SHAPES, Process
@@ -34,11 +34,8 @@ def model_files(model: FittedModel) -> dict[str, bytes]:
     """File name -> bytes."""
     head: dict[str, Any] = {"model_version": 1, "kind": model.kind, "encoder": plain(model.encoder)}
     estimator = model.estimator
-    if isinstance(estimator, Network):
-        head["network"] = plain(estimator)
-        return {"model.json": canonical_json(head).encode()}
-    if isinstance(estimator, Process):
-        head["process"] = plain(estimator)
+    if isinstance(estimator, Network | Process):
+        head["network" if isinstance(estimator, Network) else "process"] = plain(estimator)
         return {"model.json": canonical_json(head).encode()}
     if isinstance(estimator, Booster):
         name, data = "estimator.json", bytes(estimator.trees.save_raw("json"))
@@ -55,9 +52,7 @@ def load_model(folder: Path) -> FittedModel:
     head = json.loads((folder / "model.json").read_text(encoding="utf-8"))
     raw = head["encoder"]
     encoder = Encoder(
-        fill=np.array(raw["fill"]),
-        center=np.array(raw["center"]),
-        scale=np.array(raw["scale"]),
+        **{name: np.array(raw[name]) for name in ("fill", "center", "scale")},
         labels=tuple(tuple(codes) for codes in raw["labels"]),
         target_center=raw["target_center"],
         target_scale=raw["target_scale"],
@@ -65,30 +60,32 @@ def load_model(folder: Path) -> FittedModel:
     return FittedModel(head["kind"], encoder, _load_estimator(folder, head))
 
 
+def load_models(folder: Path) -> tuple[FittedModel, ...]:
+    """The models of an ensemble, or the members of a teacher, in the order of their numbers."""
+    places = sorted(folder.glob("*/model.json"), key=lambda path: int(path.parent.name))
+    return tuple(load_model(path.parent) for path in places)
+
+
 def _load_estimator(folder: Path, head: dict[str, Any]) -> Any:  # noqa: ANN401 - any library's estimator
     width = sum(len(codes) or 1 for codes in head["encoder"]["labels"])
     if "network" in head:
-        network = head["network"]
-        weights, biases = tuple(map(np.array, network["weights"])), tuple(map(np.array, network["biases"]))
+        weights, biases = (tuple(map(np.array, head["network"][name])) for name in ("weights", "biases"))
         inner = [*(layer.shape[0] for layer in weights), 1]
         sound = inner[0] == width and all(
             layer.shape == (into, out) and bias.shape == (out,)
             for layer, bias, into, out in zip(weights, biases, inner, inner[1:], strict=False)
         )
-        return _sound(folder, Network(weights, biases), sound=sound and len(weights) == len(biases))
+        _require(folder, sound=sound and len(weights) == len(biases))
+        return Network(weights, biases)
     if "process" in head:
-        told = head["process"]
-        parts = {name: np.array(told[name], dtype=np.float64) for name in ("lengths", "slopes", "points", "heights")}
+        saved = head["process"]
+        parts = {name: np.array(saved[name], dtype=np.float64) for name in ("lengths", "slopes", "points", "heights")}
         shapes = [(width,), (width,), (len(parts["heights"]), width), (len(parts["heights"]),)]
         sound = [part.shape for part in parts.values()] == shapes and bool((parts["lengths"] > 0).all())
-        return _sound(
-            folder,
-            Process(told["kernel"], **parts, level=float(told["level"])),
-            sound=sound and told["kernel"] in SHAPES,
-        )
+        _require(folder, sound=sound and saved["kernel"] in SHAPES)
+        return Process(saved["kernel"], **parts, level=float(saved["level"]))
     if head["estimator"] not in _ESTIMATORS:  # a name from a file must not lead out of the folder
-        what = f"{folder.name}/model.json names the estimator's file {show(head['estimator'])}"
-        raise OutputError(Complaint(code="untrusted-model", what=what, hint="do not load this model"))
+        raise _untrusted(f"{folder.name}/model.json names the estimator's file {show(head['estimator'])}")
     data = (folder / head["estimator"]).read_bytes()
     if head["kind"] == "xgboost":
         trees = xgboost.Booster({"nthread": 1})
@@ -103,25 +100,25 @@ def _load_estimator(folder: Path, head: dict[str, Any]) -> Any:  # noqa: ANN401 
         return model
     name = f"{folder.name}/{head['estimator']}"
     if not zipfile.is_zipfile(io.BytesIO(data)):  # a pickle, say: it is not even looked into
-        what = f"{name} is not the archive that a run writes"
-        raise OutputError(Complaint(code="untrusted-model", what=what, hint="do not load this model"))
+        raise _untrusted(f"{name} is not the archive that a run writes")
     foreign = [one for one in skops.io.get_untrusted_types(data=data) if one not in _TRUSTED]
     if foreign and head["kind"] not in REGRESSORS:
         what = f"{name} is a model of the plugin {show(head['kind'])}, whose types are not loaded: {', '.join(foreign)}"
         hint = "only models of built-in kinds can be read back; fit it again with crda-run"
         raise OutputError(Complaint(code="plugin-model", what=what, hint=hint))
     if foreign:
-        what = f"{name} contains unexpected types: {', '.join(foreign)}"
-        raise OutputError(Complaint(code="untrusted-model", what=what, hint="do not load this model"))
+        raise _untrusted(f"{name} contains unexpected types: {', '.join(foreign)}")
     return skops.io.loads(data, trusted=_TRUSTED)
 
 
-def _sound(folder: Path, estimator: Estimator, *, sound: bool) -> Estimator:
+def _untrusted(what: str) -> OutputError:
+    return OutputError(Complaint(code="untrusted-model", what=what, hint="do not load this model"))
+
+
+def _require(folder: Path, *, sound: bool) -> None:
     """Numbers of our own that do not fit together were not written by a run."""
     if not sound:
-        what = f"{folder.name}/model.json holds numbers that do not fit together"
-        raise OutputError(Complaint(code="untrusted-model", what=what, hint="do not load this model"))
-    return estimator
+        raise _untrusted(f"{folder.name}/model.json holds numbers that do not fit together")
 
 
 def _catboost_json(estimator: Any) -> bytes:  # noqa: ANN401

@@ -4,51 +4,27 @@ from __future__ import annotations
 
 import csv
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from crda_spec import records
 from crda_spec.audit.canonical import canonical_json, revived
-from crda_spec.audit.models import load_model
+from crda_spec.audit.models import load_models
 from crda_spec.audit.record import RECORD_VERSION, read_studies
+from crda_spec.audit.tables import LEDGER
 from crda_spec.counterfactual.noise import EvenScale, SmoothScale
 from crda_spec.data.cells import BlockPlace, block_numbers
-from crda_spec.errors import Complaint, OutputError, Place
-from crda_spec.records import (
-    NOBODY,
-    Abduction,
-    Action,
-    Array,
-    Certificate,
-    Column,
-    Cost,
-    Counterfactuals,
-    DataReport,
-    Diagnostics,
-    Ensemble,
-    Falsification,
-    HeldOut,
-    IntArray,
-    Movement,
-    NoiseScale,
-    Quoted,
-    RunResult,
-    Sensitivity,
-    Split,
-    Table,
-    Teacher,
-    TeacherFamily,
-    TestScore,
-    TimeOrder,
-    Verdict,
-)
+from crda_spec.errors import Complaint, DataError, OutputError, Place, show
+from crda_spec.records import NOBODY, Array, Column, IntArray, NoiseScale, Table, Teacher
 from crda_spec.scm.mechanisms import Basis, Inputs, SmoothMean
 
+ROWS_FILE = "augmented.parquet"
 _NOISE = "noise.json"
 
 
@@ -66,11 +42,7 @@ class SavedRun:
 
 def open_run(folder: Path) -> SavedRun:
     """Reads the folder; an OutputError says what is missing for new rows to be made."""
-    file = folder / "record.json"
-    if not file.is_file():
-        hint = "name the folder that crda-run wrote, runs/<name>/<id>"
-        raise OutputError(Complaint(code="no-run", what=f"'{folder}' is not the folder of a finished run", hint=hint))
-    record: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    record: dict[str, Any] = json.loads(record_file(folder).read_text(encoding="utf-8"))
     if record["counterfactuals"] is None:
         what = f"this run made no new rows: {record['verdict']['sentence'].rstrip('.')}"
         raise _refused(folder, "nothing-made", what, "let features move, and run again")
@@ -78,22 +50,38 @@ def open_run(folder: Path) -> SavedRun:
     if teacher is None:
         what = "the run saved no teacher, so nobody can label new rows"
         raise _refused(folder, "no-teacher", what, "set output.model: true, and run again")
-    train, noise = _training_rows(folder, record)
-    return SavedRun(folder=folder, record=record, train=train, noise=noise, teacher=teacher, scale=load_scale(folder))
+    rows = read_ledger(folder, record, real_only=True)
+    return SavedRun(
+        folder=folder,
+        record=record,
+        train=rows.train,
+        noise=rows.real["noise"],
+        teacher=teacher,
+        scale=load_scale(folder),
+    )
+
+
+def record_file(folder: Path) -> Path:
+    """Where a run's record is; an OutputError when the folder has none."""
+    file = folder / "record.json"
+    if not file.is_file():
+        hint = "name the folder that crda-run wrote, runs/<name>/<id>"
+        raise OutputError(Complaint(code="no-run", what=f"'{folder}' is not the folder of a finished run", hint=hint))
+    return file
 
 
 def load_teacher(folder: Path, record: dict[str, Any]) -> Teacher | None:
     """What labelled the synthetic rows; None when the run did not save it."""
-    members = sorted((folder / "teacher").glob("*/model.json"), key=lambda path: int(path.parent.name))
+    members = load_models(folder / "teacher")
     if not members:
         return None
-    told = record.get("teacher") or {}
+    recorded = record.get("teacher") or {}
     return Teacher(
-        kind=str(told.get("kind", "")),
-        members=tuple(load_model(path.parent) for path in members),
+        kind=str(recorded.get("kind", "")),
+        members=members,
         in_sample=np.empty(0),  # of rows at hand when it was fitted; they are in the ledger
         out_of_fold=None,
-        weights=tuple(told.get("weights", ())),
+        weights=tuple(recorded.get("weights", ())),
     )
 
 
@@ -101,33 +89,79 @@ def _refused(folder: Path, code: str, what: str, hint: str) -> OutputError:
     return OutputError(Complaint(code=code, place=Place(file=str(folder)), what=what, hint=hint))
 
 
-def read_column(told: dict[str, Any]) -> Column:
-    """The contract of a column, from the record."""
-    lists = {name: None if told[name] is None else tuple(told[name]) for name in ("labels", "allowed")}
-    return Column(**{**told, **lists})
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Ledger:
+    """augmented.parquet as numbers: real rows first, then the synthetic ones. Rows are counted from 1 in messages."""
+
+    train: Table  # the real rows
+    x: Array  # (m, d) the synthetic rows
+    y: Array  # (m,)
+    real: Mapping[str, Array]  # the ledger's numbers of the real rows, by name without `_crda_`
+    made: Mapping[str, Array]  # those of the synthetic rows
+    licences: tuple[str | None, ...]  # of the synthetic rows
+    source: IntArray  # (m,) position of the real row each was made from, NOBODY when there is no such row
+    partner: IntArray
+    noise_row: IntArray
+
+    def place(self, position: int, column: str = "") -> str:
+        """Where a synthetic row stands."""
+        return f"{ROWS_FILE}, row {len(self.train) + position + 1}" + (f", {show(column)}" if column else "")
 
 
-def _training_rows(folder: Path, record: dict[str, Any]) -> tuple[Table, Array]:
-    """The real rows of augmented.parquet, as the run had them, and their noise."""
-    features = tuple(read_column(told) for told in record["data"]["features"])
-    target = read_column(record["data"]["target"])
-    file = folder / "augmented.parquet"
-    rows = pq.read_table(file, filters=[("_crda_synthetic", "==", False)])
-    where = BlockPlace(file=file.name, first=0)
-    numbers = block_numbers(rows, (*features, target), where)
-    noise = rows["_crda_noise"].to_numpy().astype(np.float64)
-    table = Table(
+def read_ledger(folder: Path, record: Mapping[str, Any], *, real_only: bool = False) -> Ledger:
+    """The rows; DataError or ValueError when they are not such rows at all."""
+    data = record["data"]
+    features = tuple(revived(Column, column) for column in data["features"])
+    # A counterfactual outcome need not be whole, nor within the bounds of what was observed.
+    target = replace(revived(Column, data["target"]), type="continuous", minimum=None, maximum=None, allowed=None)
+    rows = pq.read_table(folder / ROWS_FILE, filters=[("_crda_synthetic", "==", False)] if real_only else None)
+    expected = [*(column.name for column in features), target.name, *LEDGER]
+    if rows.column_names != expected:
+        message = f"the columns are not {', '.join(expected)}"
+        raise ValueError(message)
+    numbers = block_numbers(rows, (*features, target), BlockPlace(file=ROWS_FILE, first=0))
+    numbers_of = {name.removeprefix("_crda_"): _numbers(rows[name]) for name in LEDGER if name != "_crda_licence"}
+    synthetic = numbers_of.pop("synthetic") == 1.0
+    count = int(np.count_nonzero(~synthetic))
+    if synthetic[:count].any():
+        message = "a synthetic row stands before a real one"
+        raise ValueError(message)
+    real = {name: values[:count] for name, values in numbers_of.items()}
+    made = {name: values[count:] for name, values in numbers_of.items()}
+    ids = real["source_row"].astype(np.int64)
+    train = Table(
         features=features,
-        target=target,
-        row_ids=rows["_crda_source_row"].to_numpy().astype(np.int64) - 1,
-        x=np.ascontiguousarray(numbers[:, :-1]),
-        y=np.ascontiguousarray(numbers[:, -1]),
-        weights=rows["_crda_weight"].to_numpy().copy() if record["data"].get("weights") is not None else None,
+        target=revived(Column, data["target"]),
+        row_ids=ids - 1,
+        x=np.ascontiguousarray(numbers[:count, :-1]),
+        y=np.ascontiguousarray(numbers[:count, -1]),
+        weights=None if data.get("weights") is None else real["weight"].copy(),
     )
-    return table, noise
+    return Ledger(
+        train=train,
+        x=np.ascontiguousarray(numbers[count:, :-1]),
+        y=np.ascontiguousarray(numbers[count:, -1]),
+        real=real,
+        made=made,
+        licences=tuple(rows["_crda_licence"].to_pylist()[count:]),
+        source=_positions(made["source_row"], ids),
+        partner=_positions(made["partner_row"], ids),
+        noise_row=_positions(made["noise_row"], ids),
+    )
 
 
-def noise_files(abduction: Abduction) -> dict[str, bytes]:
+def _numbers(cells: pa.ChunkedArray) -> Array:
+    values = cells.combine_chunks().cast(pa.float64() if not pa.types.is_boolean(cells.type) else pa.int8())
+    return np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+def _positions(numbers: Array, ids: IntArray) -> IntArray:
+    """Where the rows of these numbers stand among the real ones; NOBODY for no row, and for one that is not there."""
+    where = {number: position for position, number in enumerate(ids.tolist())}
+    return np.array([NOBODY if np.isnan(one) else where.get(int(one), NOBODY) for one in numbers], dtype=np.int64)
+
+
+def noise_files(abduction: records.Abduction) -> dict[str, bytes]:
     """File name -> bytes: how large the noise is at which x. No file for additive noise."""
     if abduction.scale_model is None:
         return {}
@@ -139,10 +173,10 @@ def load_scale(folder: Path) -> NoiseScale | None:
     file = folder / _NOISE
     if not file.exists():
         return None
-    told = json.loads(file.read_text(encoding="utf-8"))["scale"]
-    if "size" in told:
-        return EvenScale(told["size"])
-    smooth, basis = told["log_size"], told["log_size"]["basis"]
+    recorded = json.loads(file.read_text(encoding="utf-8"))["scale"]
+    if "size" in recorded:
+        return EvenScale(recorded["size"])
+    smooth, basis = recorded["log_size"], recorded["log_size"]["basis"]
     inputs = {name: np.array(basis["inputs"][name], dtype=np.float64) for name in ("fill", "center", "scale")}
     codes = tuple(np.array(one, dtype=np.float64) for one in basis["inputs"]["codes"])
     centers, whiten = np.array(basis["centers"]), np.array(basis["whiten"])
@@ -151,14 +185,13 @@ def load_scale(folder: Path) -> NoiseScale | None:
         constant=smooth["constant"],
         slopes=np.array(smooth["slopes"]),
     )
-    return SmoothScale(log_size=mean, level=told["level"], lowest=told["lowest"], highest=told["highest"])
+    return SmoothScale(log_size=mean, level=recorded["level"], lowest=recorded["lowest"], highest=recorded["highest"])
 
 
 FILES = ("record.json", "spec.yaml", "augmented.parquet", "rows.csv")
 VOLATILE = ("files", "sha256", "volatile")  # what the record gains after the page is made
 
 
-Mask = npt.NDArray[np.bool_]
 _Kind = TypeVar("_Kind")
 
 
@@ -168,7 +201,7 @@ class ReopenedRun:
 
     folder: Path
     record: dict[str, Any]
-    result: RunResult
+    result: records.RunResult
     record_json: str  # as the page shows it: without the files' hashes and what the clock says
     spec_yaml: str
 
@@ -192,120 +225,89 @@ class _Absent:
 
 def reopen(folder: Path) -> ReopenedRun:
     """Reads a run's folder; an OutputError says what is missing or not as a run writes it."""
-    _check(folder)
+    file = record_file(folder)
+    missing = [name for name in FILES if not (folder / name).is_file()]
+    if missing:
+        what = f"the folder lacks {', '.join(missing)}"
+        raise _refused(folder, "broken-run", what, "take a fresh copy of the folder, or run the spec again")
     try:
-        record: dict[str, Any] = json.loads((folder / "record.json").read_text(encoding="utf-8"))
+        record: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
         version = record["record_version"]
         if version != RECORD_VERSION:
             what = f"its record has version {version}, and this crda-spec reads version {RECORD_VERSION}"
             raise _refused(folder, "record-version", what, "open it with the crda-spec that its record names")
         result = _result(folder, record)
-    except (ValueError, KeyError, TypeError, IndexError, OSError, pa.ArrowException) as error:
+    except (DataError, ValueError, KeyError, TypeError, IndexError, OSError, pa.ArrowException) as error:
         what = f"the folder is not as a run leaves it ({type(error).__name__}: {str(error)[:200]})"
         raise _refused(folder, "broken-run", what, "take a fresh copy of the folder, or run the spec again") from error
-    told = {key: value for key, value in record.items() if key not in VOLATILE}
+    stable = {key: value for key, value in record.items() if key not in VOLATILE}
     return ReopenedRun(
         folder=folder,
         record=record,
         result=result,
-        record_json=canonical_json(told),
+        record_json=canonical_json(stable),
         spec_yaml=(folder / "spec.yaml").read_text(encoding="utf-8"),
     )
 
 
-def _check(folder: Path) -> None:
-    if not (folder / "record.json").is_file():
-        what = f"'{folder}' is not the folder of a finished run"
-        raise OutputError(
-            Complaint(code="no-run", what=what, hint="name the folder that crda-run wrote, runs/<name>/<id>")
-        )
-    missing = [name for name in FILES if not (folder / name).is_file()]
-    if missing:
-        what = f"the folder lacks {', '.join(missing)}"
-        raise _refused(folder, "broken-run", what, "take a fresh copy of the folder, or run the spec again")
-
-
-def _result(folder: Path, record: dict[str, Any]) -> RunResult:
-    features = tuple(revived(Column, told) for told in record["data"]["features"])
-    target = revived(Column, record["data"]["target"])
-    whole = pq.read_table(folder / "augmented.parquet")
-    synthetic = whole["_crda_synthetic"].to_numpy()
-    x = np.column_stack([_codes(whole[column.name], column) for column in features])
-    y = _numbers(whole, target.name)
-    rows = whole["_crda_source_row"].to_numpy().astype(np.int64) - 1
-    real = ~synthetic
-    train = Table(
-        features=features,
-        target=target,
-        row_ids=rows[real],
-        x=x[real],
-        y=y[real],
-        groups=np.zeros(int(real.sum()), dtype=np.int64) if record["data"].get("grouped") else None,
-        weights=_numbers(whole, "_crda_weight")[real] if record["data"].get("weights") is not None else None,
-    )
+def _result(folder: Path, record: dict[str, Any]) -> records.RunResult:
+    ledger = read_ledger(folder, record)
+    train, real = ledger.train, ledger.real
+    if record["data"].get("grouped"):
+        train = replace(train, groups=np.zeros(len(train), dtype=np.int64))
     held, tuned, gate_fold = _parts(folder / "rows.csv")
-    said = _numbers(whole, "_crda_prediction")[real]
+    figures = folder / "diagnostics.json"  # a run without new rows has no such file
+    diagnostics = json.loads(figures.read_text(encoding="utf-8")) if figures.is_file() else None
+    scale = record["abduction"]["scale"]
     residuals = record["abduction"]["residuals"]
-    return RunResult(
-        data=revived(DataReport, record["data"]),
-        split=Split(
+    return records.RunResult(
+        data=revived(records.DataReport, record["data"]),
+        split=records.Split(
             train=train,
-            test=HeldOut(_rows_elsewhere(train, held)),
+            test=records.HeldOut(_rows_elsewhere(train, held)),
             tuning=_rows_elsewhere(train, tuned) if len(tuned) else None,
         ),
-        certificate=revived(Certificate, record["certificate"]),
-        falsification=_optional(Falsification, record["falsification"]),
-        sensitivity=_optional(Sensitivity, record["sensitivity"]),
+        certificate=revived(records.Certificate, record["certificate"]),
+        falsification=_optional(records.Falsification, record["falsification"]),
+        sensitivity=_optional(records.Sensitivity, record["sensitivity"]),
         teacher=Teacher(
             kind=record["teacher"]["kind"],
             members=(),
-            in_sample=said if residuals == "in_sample" else np.full(len(said), np.nan),
-            out_of_fold=said if residuals == "out_of_fold" else None,
+            in_sample=real["prediction"] if residuals == "in_sample" else np.full(len(train), np.nan),
+            out_of_fold=real["prediction"] if residuals == "out_of_fold" else None,
             weights=tuple(record["teacher"]["weights"]),
             names=tuple(record["teacher"]["members"]),
-            families=tuple(revived(TeacherFamily, told) for told in record["teacher"]["families"]),
+            families=tuple(revived(records.TeacherFamily, recorded) for recorded in record["teacher"]["families"]),
         ),
-        abduction=_abduction(whole, real, record["abduction"]),
-        counterfactuals=_made(whole, (x, y), synthetic, record["counterfactuals"], record["certificate"]["propagated"]),
-        movements=tuple(revived(Movement, told) for told in record["movements"]),
-        watched=np.flatnonzero(~whole["_crda_trained"].to_numpy()[real]),
+        abduction=records.Abduction(
+            noise=real["noise"],
+            residuals=residuals,
+            model=record["abduction"]["model"],
+            scale=None if scale is None else real["scale"],  # the fitted size itself is in noise.json
+            scale_clipped=0 if scale is None else scale["clipped"],
+        ),
+        counterfactuals=made_rows(ledger, record),
+        movements=tuple(revived(records.Movement, recorded) for recorded in record["movements"]),
+        watched=np.flatnonzero(real["trained"] != 1.0),
         gate_fold=gate_fold,
-        verdict=revived(Verdict, record["verdict"]),
-        score=revived(TestScore, record["test"]),
-        diagnostics=_diagnostics(folder / "diagnostics.json"),
+        verdict=revived(records.Verdict, record["verdict"]),
+        score=revived(records.TestScore, record["test"]),
+        diagnostics=_optional(records.Diagnostics, diagnostics),
         model=_Absent(),
         settings={key: tuple(one) if isinstance(one, list) else one for key, one in record["regressor"].items()},
         timings={key: value for key, value in record["volatile"]["seconds"].items() if key != "regressor fits"},
-        cost=Cost(
+        cost=records.Cost(
             fits=record["fits"], reused=record["spared_fits"], seconds=record["volatile"]["seconds"]["regressor fits"]
         ),
         watch=record["watch"],
         studies=read_studies(folder),
-        ensemble=_optional(Ensemble, record.get("ensemble")),  # older records know no ensembles
-        time=_optional(TimeOrder, record.get("time")),  # only where rows have an order
+        ensemble=_optional(records.Ensemble, record.get("ensemble")),  # older records know no ensembles
+        time=_optional(records.TimeOrder, record.get("time")),  # only where rows have an order
     )
 
 
-def _diagnostics(file: Path) -> Diagnostics | None:
-    """What the figures of the new rows are drawn from; a run without new rows has no such file."""
-    return revived(Diagnostics, json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else None
-
-
-def _optional(kind: type[_Kind], told: dict[str, Any] | None) -> _Kind | None:
-    return None if told is None else revived(kind, told)
-
-
-def _codes(cells: pa.ChunkedArray, column: Column) -> Array:
-    """A feature's cells as a `Table` has them: the inverse of `tables.decoded`."""
-    if column.type != "category":
-        return np.asarray(cells.cast(pa.float64()).to_numpy(), dtype=np.float64)
-    codes = {label: float(code) for code, label in enumerate(column.labels or ())}
-    return np.array([np.nan if label is None else codes[label] for label in cells.to_pylist()], dtype=np.float64)
-
-
-def _numbers(table: pa.Table, name: str) -> Array:
-    """A column as float64, NaN where it is null."""
-    return np.asarray(table[name].cast(pa.float64()).to_numpy(), dtype=np.float64)
+def _optional(kind: type[_Kind], recorded: dict[str, Any] | None) -> _Kind | None:
+    return None if recorded is None else revived(kind, recorded)
 
 
 def _parts(file: Path) -> tuple[IntArray, IntArray, IntArray]:
@@ -324,53 +326,35 @@ def _rows_elsewhere(train: Table, held: IntArray) -> Table:
     )
 
 
-def _abduction(whole: pa.Table, real: Mask, told: dict[str, Any]) -> Abduction:
-    """The noise and, unless it is additive, its size at each training row; the fitted size itself is in noise.json."""
-    scaled = told["scale"] is not None
-    return Abduction(
-        noise=_numbers(whole, "_crda_noise")[real],
-        residuals=told["residuals"],
-        model=told["model"],
-        scale=_numbers(whole, "_crda_scale")[real] if scaled else None,
-        scale_clipped=told["scale"]["clipped"] if scaled else 0,
-    )
-
-
-def _made(
-    whole: pa.Table, cells: tuple[Array, Array], synthetic: Mask, told: dict[str, Any] | None, order: list[str]
-) -> Counterfactuals | None:
-    """The synthetic rows; `order` lists what followed, causes first, which a JSON object does not keep."""
-    if told is None:
+def made_rows(ledger: Ledger, record: Mapping[str, Any]) -> records.Counterfactuals | None:
+    """The synthetic rows; None when there are none."""
+    recorded = record["counterfactuals"]
+    if recorded is None:
         return None
-    position = {number: at for at, number in enumerate(whole["_crda_source_row"].to_numpy()[~synthetic].tolist())}
-
-    def rows(name: str) -> IntArray:
-        numbers = whole[name].to_pylist()[int((~synthetic).sum()) :]
-        return np.array([NOBODY if number is None else position[number] for number in numbers], dtype=np.int64)
-
-    partner = rows("_crda_partner_row")
-    action = Action(
-        x=cells[0][synthetic],
-        source=rows("_crda_source_row"),
-        moved=tuple(told["moved"]),
-        policies=told["policies"],
-        clipped=told["clipped"],
-        propagated={name: Quoted(text=told["propagated"][name]) for name in order if name in told["propagated"]},
-        unmoved=told["unmoved"],
-        dropped=told["dropped"],
-        redrawn=told["redrawn"],
-        partner=None if (partner == NOBODY).all() else partner,
+    # The certificate lists what followed, causes first, which a JSON object does not keep.
+    followed = [name for name in record["certificate"]["propagated"] if name in recorded["propagated"]]
+    action = records.Action(
+        x=ledger.x,
+        source=ledger.source,
+        moved=tuple(recorded["moved"]),
+        policies=recorded["policies"],
+        clipped=recorded["clipped"],
+        propagated={name: records.Quoted(text=recorded["propagated"][name]) for name in followed},
+        unmoved=recorded["unmoved"],
+        dropped=recorded["dropped"],
+        redrawn=recorded["redrawn"],
+        partner=None if (ledger.partner == NOBODY).all() else ledger.partner,
     )
-    return Counterfactuals(
+    return records.Counterfactuals(
         action=action,
-        prediction=_numbers(whole, "_crda_prediction")[synthetic],
-        noise=_numbers(whole, "_crda_noise")[synthetic],
-        retention=told["retention"],
-        y=cells[1][synthetic],
-        weight=told["weight"],
-        licence=told["licence"],
-        draw=told["residual_draw"],
-        scale=_numbers(whole, "_crda_scale")[synthetic],
-        noise_source=rows("_crda_noise_row"),
-        scale_clipped=told["scale_clipped"],
+        prediction=ledger.made["prediction"],
+        noise=ledger.made["noise"],
+        retention=recorded["retention"],
+        y=ledger.y,
+        weight=recorded["weight"],
+        licence=recorded["licence"],
+        draw=recorded["residual_draw"],
+        scale=ledger.made["scale"],
+        noise_source=ledger.noise_row,
+        scale_clipped=recorded["scale_clipped"],
     )

@@ -1,74 +1,50 @@
-"""`record.json`: everything a run found out, from which its numbers can be checked.
+"""`record.json`: everything a run found out, from which its numbers can be checked; and `spec.lock`, written before.
 
-All fields but `volatile` are the same for the same spec, data and versions.
+All fields of a record but `volatile` are the same for the same spec, data and versions. A lock holds what a run depends
+on, so that `--locked` can refuse anything else.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import platform
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from crda_spec import records
 from crda_spec.audit.canonical import canonical_json, plain, revived, sha256_of
-from crda_spec.records import (
-    Abduction,
-    Certificate,
-    Comparison,
-    Counterfactuals,
-    DataReport,
-    Diagnostics,
-    DrawnGraph,
-    MovedFeature,
-    Places,
-    RunResult,
-    Split,
-    Study,
-)
+from crda_spec.audit.compare import changes, said
+from crda_spec.audit.tables import trials_csv
+from crda_spec.errors import Complaint, DataError, OutputError, Place, show
 from crda_spec.report.words.causal import followed_words
 from crda_spec.scm.certificate import graph_certificate
 from crda_spec.scm.graph import CausalGraph
 from crda_spec.seeds import STREAM_RULE, STREAMS
 
-__all__ = [
-    "LEFT_TO_FIGURES",
-    "RECORD_VERSION",
-    "certificate_record",
-    "data_record",
-    "foreseen_record",
-    "graph_record",
-    "make_record",
-    "platform_record",
-    "versions",
-]
-
-
 TRIALS, STUDIES = "trials.csv", "tuning.json"
 
 
-def tuning_files(studies: Sequence[Study]) -> dict[str, bytes]:
+def tuning_files(studies: Sequence[records.Study]) -> dict[str, bytes]:
     """The files of a run that searched; none otherwise."""
     if not studies:
         return {}
     return {TRIALS: trials_csv(studies).encode(), STUDIES: canonical_json({"studies": studies}).encode()}
 
 
-def read_studies(folder: Path) -> tuple[Study, ...]:
+def read_studies(folder: Path) -> tuple[records.Study, ...]:
     """The studies of a finished run."""
     file = folder / STUDIES
     if not file.is_file():
         return ()
-    told = json.loads(file.read_text(encoding="utf-8"))
-    return tuple(revived(Study, one) for one in told["studies"])
+    studies = json.loads(file.read_text(encoding="utf-8"))["studies"]
+    return tuple(revived(records.Study, study) for study in studies)
 
 
-def tuning_record(studies: Sequence[Study]) -> dict[str, Any] | None:
+def tuning_record(studies: Sequence[records.Study]) -> dict[str, Any] | None:
     """What the record says of the searches: what was chosen on all rows, the cost, and whether it can be repeated."""
     if not studies:
         return None
@@ -84,46 +60,13 @@ def tuning_record(studies: Sequence[Study]) -> dict[str, Any] | None:
     }
 
 
-def trials_csv(studies: Sequence[Study]) -> str:
-    """One line a trial: which search, how it ended, its loss on each inner fold, and the values tried.
-
-    gate_fold is 0 for the search on all training rows, or on the rows set aside for tuning.
-    """
-    names = sorted({name for study in studies for trial in study.trials for name in trial.values})
-    inner = max(len(study.held_rows) for study in studies)
-    head = ["search", "gate_fold", "trial", "state", "origin", "repeats", "chosen", "loss"]
-    sink = io.StringIO()
-    writer = csv.writer(sink, lineterminator="\n")
-    writer.writerow([*head, *(f"inner_fold_{number}" for number in range(1, inner + 1)), *names])
-    for study in studies:
-        for trial in study.trials:
-            losses = [repr(loss) for loss in trial.losses]
-            whole = repr(study.mean_loss(trial.losses)) if trial.state == "complete" else ""
-            writer.writerow(
-                [
-                    *(study.what, study.fold, trial.number, trial.state, trial.origin),
-                    *(trial.repeats or "", "yes" if trial.number == study.best else "no", whole),
-                    *losses,
-                    *([""] * (inner - len(losses))),
-                    *(_cell(trial.values[name]) if name in trial.values else "" for name in names),
-                ]
-            )
-    return sink.getvalue()
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, tuple | list):
-        return " ".join(map(str, value))
-    return repr(value) if isinstance(value, float) else str(value)
-
-
 RECORD_VERSION = 1
 CERTIFICATE_VERSION = 1
 # What only figures need is in diagnostics.json: it would be most of the record.
 LEFT_TO_FIGURES: dict[type, tuple[str, ...]] = {
-    Places: ("plane", "pairs"),
-    MovedFeature: ("grid", "curve"),
-    Comparison: ("before", "after"),
+    records.Places: ("plane", "pairs"),
+    records.MovedFeature: ("grid", "curve"),
+    records.Comparison: ("before", "after"),
 }
 _PACKAGES = ("crda-spec", "numpy", "pandas", "scikit-learn", "scipy", "xgboost", "pyarrow", "networkx", "pgmpy")
 
@@ -131,6 +74,11 @@ _PACKAGES = ("crda-spec", "numpy", "pandas", "scikit-learn", "scipy", "xgboost",
 def versions(*others: str) -> dict[str, str]:
     """What the numbers depend on, beside spec and data; `others` are packages that only this run used."""
     return {"python": platform.python_version(), **{name: version(name) for name in (*_PACKAGES, *others)}}
+
+
+def special_packages(regressor: object, *, searched: bool) -> list[str]:
+    """The packages that only some runs use. searched: whether the augmentation's knobs are."""
+    return [name for name, used in (("catboost", regressor == "catboost"), ("optuna", searched)) if used]
 
 
 def platform_record() -> dict[str, str]:
@@ -144,7 +92,11 @@ def platform_record() -> dict[str, str]:
 
 
 def graph_record(
-    graph: DrawnGraph | None, *, source: str = "discovered", language: str | None = None, file: Path | None = None
+    graph: records.DrawnGraph | None,
+    *,
+    source: str = "discovered",
+    language: str | None = None,
+    file: Path | None = None,
 ) -> dict[str, Any]:
     """The graph's hash, and where it comes from: the spec, a file, or a search.
 
@@ -159,7 +111,7 @@ def graph_record(
 
 
 def make_record(
-    result: RunResult,
+    result: records.RunResult,
     *,
     spec: Mapping[str, Any],
     spec_yaml: str,
@@ -168,18 +120,19 @@ def make_record(
     graph: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The record of a run, without its volatile part and its file hashes. graph: see `graph_record`."""
+    searched = (spec.get("tune", {}).get("augmentation") or {}).get("kind") == "tpe"
     return {
         "record_version": RECORD_VERSION,
         "name": spec["name"],
         "seed": seed,
         "spec": {"sha256": sha256_of(spec_yaml), "resolved": plain(spec), "origins": dict(origins)},
-        "versions": versions(*_others(result)),
+        "versions": versions(*special_packages(result.settings["kind"], searched=searched)),
         "platform": platform_record(),
         "streams": {"rule": STREAM_RULE, "names": dict(STREAMS)},
         "graph": dict(graph) if graph is not None else graph_record(result.certificate.graph),
         "data": data_record(result.split, result.data),
         "certificate": certificate_record(result.certificate),
-        "falsification": None if result.falsification is None else plain(result.falsification),
+        "falsification": plain(result.falsification),
         "abduction": {
             "model": result.abduction.model,
             "scale": _scale(result.abduction),
@@ -194,14 +147,14 @@ def make_record(
             "families": plain(result.teacher.families),
         },
         "movements": plain(result.movements),
-        "counterfactuals": _counterfactuals(result.counterfactuals, _uncertified(result)),
+        "counterfactuals": _counterfactuals(result),
         "regressor": plain(result.settings),
         "tuning": plain(tuning_record(result.studies)),
         "verdict": {**plain(result.verdict), "accepted": result.verdict.accepted},
         "test": plain(result.score),
-        "ensemble": None if result.ensemble is None else plain(result.ensemble),
-        "sensitivity": None if result.sensitivity is None else plain(result.sensitivity),
-        "diagnostics": None if result.diagnostics is None else _diagnostics(result.diagnostics),
+        "ensemble": plain(result.ensemble),
+        "sensitivity": plain(result.sensitivity),
+        "diagnostics": _diagnostics(result.diagnostics),
         "final_model": "augmented" if result.verdict.uses_augmented else "plain",
         "fits": result.cost.fits,
         "spared_fits": result.cost.reused,
@@ -210,7 +163,7 @@ def make_record(
     }
 
 
-def certificate_record(certificate: Certificate) -> dict[str, Any]:
+def certificate_record(certificate: records.Certificate) -> dict[str, Any]:
     """`certificate.json`: the partition, the reason for each feature, what would free the others, what is assumed."""
     return {
         "certificate_version": CERTIFICATE_VERSION,
@@ -225,15 +178,7 @@ def foreseen_record(graph: CausalGraph, features: Sequence[str]) -> dict[str, An
     return certificate_record(graph_certificate(graph, features))
 
 
-def _others(result: RunResult) -> Iterator[str]:
-    """The packages that only some runs use."""
-    if result.settings["kind"] == "catboost":
-        yield "catboost"
-    if any(study.what == "augmentation" for study in result.studies):
-        yield "optuna"
-
-
-def data_record(split: Split, report: DataReport) -> dict[str, Any]:
+def data_record(split: records.Split, report: records.DataReport) -> dict[str, Any]:
     """The data's fingerprint: hash, rows, columns with their types, and which rows were set aside."""
     return {
         **plain(report),
@@ -247,7 +192,7 @@ def data_record(split: Split, report: DataReport) -> dict[str, Any]:
     }
 
 
-def _scale(abduction: Abduction) -> dict[str, Any] | None:
+def _scale(abduction: records.Abduction) -> dict[str, Any] | None:
     """The fitted size of the noise at the training rows, and at how many it had to be brought back into its range."""
     if abduction.scale is None:
         return None
@@ -255,25 +200,16 @@ def _scale(abduction: Abduction) -> dict[str, Any] | None:
     return {"least": low, "greatest": high, "clipped": abduction.scale_clipped}
 
 
-def _diagnostics(found: Diagnostics) -> dict[str, Any]:
+def _diagnostics(value: Any) -> Any:  # noqa: ANN401 - any part of the diagnostics
     """The numbers alone."""
-
-    def told(value: Any) -> Any:  # noqa: ANN401 - any part of the diagnostics
-        left = LEFT_TO_FIGURES.get(type(value), ())
-        if is_dataclass(value):
-            return {item.name: told(getattr(value, item.name)) for item in fields(value) if item.name not in left}
-        return [told(one) for one in value] if isinstance(value, tuple) else plain(value)
-
-    numbers: dict[str, Any] = told(found)
-    return numbers
+    left = LEFT_TO_FIGURES.get(type(value), ())
+    if is_dataclass(value):
+        return {item.name: _diagnostics(getattr(value, item.name)) for item in fields(value) if item.name not in left}
+    return [_diagnostics(one) for one in value] if isinstance(value, tuple) else plain(value)
 
 
-def _uncertified(result: RunResult) -> list[str]:
-    """What moved although the certificate does not cover it: rows that carry no noise may."""
-    return [one.name for one in result.movements if one.moves == "moves" and not one.certified]
-
-
-def _counterfactuals(made: Counterfactuals | None, uncertified: list[str]) -> dict[str, Any] | None:
+def _counterfactuals(result: records.RunResult) -> dict[str, Any] | None:
+    made = result.counterfactuals
     if made is None:
         return None
     return {
@@ -284,7 +220,8 @@ def _counterfactuals(made: Counterfactuals | None, uncertified: list[str]) -> di
         "scale_clipped": made.scale_clipped,
         "weight": made.weight,
         "moved": list(made.action.moved),
-        "uncertified": uncertified,
+        # What moved although the certificate does not cover it: rows that carry no noise may.
+        "uncertified": [one.name for one in result.movements if one.moves == "moves" and not one.certified],
         "policies": dict(made.action.policies),
         "propagated": {name: followed_words(how) for name, how in made.action.propagated.items()},
         "clipped": dict(made.action.clipped),
@@ -292,3 +229,71 @@ def _counterfactuals(made: Counterfactuals | None, uncertified: list[str]) -> di
         "redrawn": made.action.redrawn,
         "unmoved": made.action.unmoved,
     }
+
+
+LOCK_VERSION = 1
+_PARTS = ("spec", "data", "graph", "versions", "platform")
+
+
+def lock_file(spec: Path) -> Path:
+    """`spec.lock` beside `spec.yaml`."""
+    return spec.with_suffix(".lock")
+
+
+def make_lock(
+    spec: Mapping[str, Any],
+    data: tuple[records.Split, records.DataReport],
+    graph: Mapping[str, Any],
+    packages: Sequence[str],
+) -> dict[str, Any]:
+    """All that the numbers of a run depend on. spec: as resolved, without what changes no number."""
+    return {
+        "lock_version": LOCK_VERSION,
+        "spec": plain(spec),
+        "data": plain(data_record(*data)),
+        "graph": dict(graph),
+        "versions": versions(*packages),
+        "platform": platform_record(),
+    }
+
+
+def write_lock(file: Path, lock: Mapping[str, Any]) -> None:
+    """Canonical JSON: equal locks are equal bytes."""
+    try:
+        file.write_text(canonical_json(lock), encoding="utf-8")
+    except OSError as error:
+        what = f"cannot write '{file}': {(error.strerror or str(error)).lower()}"
+        raise OutputError(Complaint(code="cannot-write", what=what, hint="choose another file with --out")) from error
+
+
+def read_lock(file: Path) -> dict[str, Any]:
+    """The lock; a complaint says how to write one when there is none."""
+    place, again = Place(file=file.name), f"write it again: crda-spec lock {file.with_suffix('.yaml').name}"
+    try:
+        lock = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        hint = f"write it: crda-spec lock {file.with_suffix('.yaml').name}"
+        raise DataError(Complaint(code="no-lock", place=place, what="there is no such lock", hint=hint)) from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise DataError(Complaint(code="bad-lock", place=place, what=f"not a lock: {error}", hint=again)) from None
+    if not isinstance(lock, dict) or lock.get("lock_version") != LOCK_VERSION or not set(_PARTS) <= set(lock):
+        version = lock.get("lock_version") if isinstance(lock, dict) else None
+        what = f"not a lock of version {LOCK_VERSION}" + ("" if version is None else f", but {show(version)}")
+        raise DataError(Complaint(code="bad-lock", place=place, what=what, hint=again))
+    return lock
+
+
+def lock_complaints(lock: Mapping[str, Any], now: Mapping[str, Any], file: Path) -> list[Complaint]:
+    """One complaint for each value that is not as it was when the spec was locked."""
+    hint = f"undo the change, or lock anew: crda-spec lock {file.with_suffix('.yaml').name}"
+    return [
+        Complaint(
+            code="locked",
+            path=path if part == "spec" else "",
+            place=None if part == "spec" else Place(file=file.name),
+            what=f"{'' if part == 'spec' else f'{part} {path}: '}{said(then)} when locked, {said(today)} now",
+            hint=hint,
+        )
+        for part in _PARTS
+        for path, then, today in changes(lock[part], plain(now)[part])
+    ]

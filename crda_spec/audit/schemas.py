@@ -19,31 +19,15 @@ from pydantic import Field, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
+from crda_spec import records
 from crda_spec.audit.record import LEFT_TO_FIGURES
-from crda_spec.records import (
-    Certificate,
-    Cloud,
-    Column,
-    DataReport,
-    Diagnostics,
-    Ensemble,
-    Falsification,
-    Licence,
-    Movement,
-    ResidualDraw,
-    Sensitivity,
-    TeacherFamily,
-    TestScore,
-    TimeOrder,
-    Verdict,
-)
 
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 Count = Annotated[int, Field(ge=0)]
 
 
 @dataclass(frozen=True, kw_only=True)
-class CertificateRecord(Certificate):
+class CertificateRecord(records.Certificate):
     """Which features of a table may be perturbed while a row keeps its noise, and on what ground."""
 
     certificate_version: Literal[1]  # the version of this form
@@ -89,11 +73,11 @@ class GraphPart:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DataPart(DataReport):
+class DataPart(records.DataReport):
     """The data's fingerprint."""
 
-    features: tuple[Column, ...]  # with their contracts
-    target: Column  # the column to predict
+    features: tuple[records.Column, ...]  # with their contracts
+    target: records.Column  # the column to predict
     grouped: bool  # whether some rows are bound together, so that none straddles
     train_rows: Count  # rows that were trained on
     test_rows: Count  # rows that were set aside
@@ -128,7 +112,7 @@ class TeacherPart:
     kind: str
     members: tuple[str, ...]  # its models, by name
     weights: tuple[float, ...]  # one a member, together 1; empty: all the same
-    families: tuple[TeacherFamily, ...]  # by kind of model
+    families: tuple[records.TeacherFamily, ...]  # by kind of model
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,9 +120,9 @@ class CounterfactualsPart:
     """What was done to make the synthetic rows."""
 
     rows: Count  # how many there are
-    licence: Licence  # what they stand on; see docs/labels.md
+    licence: records.Licence  # what they stand on; see docs/labels.md
     retention: float  # the part of its noise that each carries
-    residual_draw: ResidualDraw  # whose noise each carries
+    residual_draw: records.ResidualDraw  # whose noise each carries
     scale_clipped: Count  # rows at whose x the fitted size of the noise was brought back into its range
     weight: float  # of a synthetic row, when the real one it was made from weighs 1
     moved: tuple[str, ...]  # the features that moved
@@ -165,7 +149,7 @@ class TuningPart:
 
 
 @dataclass(frozen=True, kw_only=True)
-class VerdictPart(Verdict):
+class VerdictPart(records.Verdict):
     """What the gate decided, and the numbers it decided on."""
 
     accepted: bool = field()  # whether the gate let the augmentation pass
@@ -198,23 +182,23 @@ class RunRecord:
     graph: GraphPart
     data: DataPart
     certificate: CertificateRecord  # the same as certificate.json
-    falsification: Falsification | None  # the declared graph against the training rows
+    falsification: records.Falsification | None  # the declared graph against the training rows
     abduction: AbductionPart
     teacher: TeacherPart
-    movements: tuple[Movement, ...]  # what became of every feature
+    movements: tuple[records.Movement, ...]  # what became of every feature
     counterfactuals: CounterfactualsPart | None  # the synthetic rows; null when none were made
     regressor: dict[str, Any]  # the regressor's kind and settings, tuned or declared
     tuning: TuningPart | None  # the searches for settings and knobs; null when there were none
     verdict: VerdictPart
-    test: TestScore
-    ensemble: Ensemble | None  # several models instead of one; null when one is handed over
-    sensitivity: Sensitivity | None  # how strong a hidden cause would use up the gain
-    diagnostics: Diagnostics | None  # what the new rows are like; null when nobody looked
+    test: records.TestScore
+    ensemble: records.Ensemble | None  # several models instead of one; null when one is handed over
+    sensitivity: records.Sensitivity | None  # how strong a hidden cause would use up the gain
+    diagnostics: records.Diagnostics | None  # what the new rows are like; null when nobody looked
     final_model: Literal["plain", "augmented"]  # which model, or ensemble, the run chose
     fits: Count  # models fitted in all
     spared_fits: int  # fits saved by models that served twice
     watch: Literal["real", "synthetic"]  # what stopped the augmented model early
-    time: TimeOrder  # only where rows have an order
+    time: records.TimeOrder  # only where rows have an order
     files: Mapping[str, Sha256]  # every other file of the folder, and the hash of its bytes
     sha256: Sha256  # the seal: of this record in canonical JSON, without sha256 and volatile
     volatile: VolatilePart
@@ -240,7 +224,11 @@ class _Published(GenerateJsonSchema):
     def dataclass_schema(self, schema: core_schema.DataclassSchema) -> JsonSchemaValue:
         """With the comments behind its fields as their descriptions."""
         found, kind = super().dataclass_schema(schema), schema["cls"]
-        said = {name: text for base in reversed(kind.__mro__[:-1]) for name, text in _comments(base)}
+        said = {
+            name: text
+            for base in reversed(kind.__mro__[:-1])
+            for name, text in _COMMENT.findall(inspect.getsource(base))
+        }
         for name, part in found["properties"].items():
             part.pop("title", None)
             part.pop("default", None)
@@ -254,10 +242,6 @@ class _Published(GenerateJsonSchema):
         }
 
 
-def _comments(kind: type[Any]) -> list[tuple[str, str]]:
-    return _COMMENT.findall(inspect.getsource(kind))
-
-
 def published_schema(name: str) -> dict[str, Any]:
     """One of `SCHEMAS` (draft 2020-12)."""
     kind, title = SCHEMAS[name]
@@ -266,7 +250,7 @@ def published_schema(name: str) -> dict[str, Any]:
         part = found["$defs"].get(left.__name__, {"properties": {}, "required": []})
         part["properties"] = {key: one for key, one in part["properties"].items() if key not in names}
         part["required"] = [key for key in part["required"] if key not in names]
-    found["$defs"].pop(Cloud.__name__, None)
+    found["$defs"].pop(records.Cloud.__name__, None)
     return {"$schema": GenerateJsonSchema.schema_dialect, "title": title, **found}
 
 

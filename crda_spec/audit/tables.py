@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from crda_spec.records import (
     NOBODY,
     Action,
     Array,
+    Clock,
     Column,
     Counterfactuals,
     FoldResult,
@@ -24,7 +25,7 @@ from crda_spec.records import (
     IntArray,
     RowLosses,
     RunResult,
-    Split,
+    Study,
     Table,
     TimeOrder,
 )
@@ -92,10 +93,7 @@ def _real_rows(result: RunResult, *, trained: npt.NDArray[np.bool_]) -> pa.Table
         pa.array(np.ones(len(train)) if train.weights is None else train.weights),
         pa.array(trained),
     ]
-    return pa.table(
-        [*_features(train.x, train.features), decoded(train.y, train.target, counterfactual=True), *ledger],
-        names=[*train.names, train.target.name, *LEDGER],
-    )
+    return _with_ledger(train.x, train.y, train, ledger)
 
 
 def synthetic_table(
@@ -130,10 +128,13 @@ def synthetic_table(
         if source_weights is None
         else pa.array(source_weights[action.source] * made.weight),
     ]
-    return pa.table(
-        [*_features(action.x, like.features), decoded(made.y, like.target, counterfactual=True), *ledger],
-        names=[*like.names, like.target.name, *LEDGER[:-1]],
-    )
+    return _with_ledger(action.x, made.y, like, ledger)
+
+
+def _with_ledger(x: Array, y: Array, like: Table, ledger: list[pa.Array]) -> pa.Table:
+    features = [decoded(values, column) for values, column in zip(x.T, like.features, strict=True)]
+    names = [*like.names, like.target.name, *LEDGER[: len(ledger)]]
+    return pa.table([*features, decoded(y, like.target, counterfactual=True), *ledger], names=names)
 
 
 def ledger_parquet(result: RunResult) -> bytes:
@@ -147,16 +148,13 @@ def ledger_parquet(result: RunResult) -> bytes:
 
 def ledger_table(train: Table, action: Action | None) -> pa.Table:
     """The cells that an action changed, as `ledger.parquet` has them."""
-    if action is None:
-        return _cells_table(train, np.empty(0, np.int64), np.empty(0, np.int64), [], np.empty((2, 0)))
-    cells = changed_cells(action, train.x)
-    words = {**action.policies, **{name: followed_words(how) for name, how in action.propagated.items()}}
-    policies = [words.get(name, "") for name in train.names]
-    return _cells_table(train, cells.row + len(train) + 1, cells.column, policies, np.stack([cells.old, cells.new]))
-
-
-def _cells_table(train: Table, row: IntArray, column: IntArray, policies: Sequence[str], values: Array) -> pa.Table:
-    """values: (2, k) old and new."""
+    row, column = np.empty(0, np.int64), np.empty(0, np.int64)
+    values, policies = np.empty((2, 0)), [""] * len(train.names)  # values: (2, k) old and new
+    if action is not None:
+        cells = changed_cells(action, train.x)
+        row, column, values = cells.row + len(train) + 1, cells.column, np.stack([cells.old, cells.new])
+        words = {**action.policies, **{name: followed_words(how) for name, how in action.propagated.items()}}
+        policies = [words.get(name, "") for name in train.names]
     label_at = np.cumsum([0, *(len(one.labels or ()) for one in train.features)])
     labels = [label for one in train.features for label in one.labels or ()]
     is_label = np.array([one.type == "category" for one in train.features], dtype=bool)[column]
@@ -181,10 +179,6 @@ def _words(code: IntArray, words: Sequence[str], *, missing: npt.NDArray[np.bool
     """Positions in a list of words -> the words."""
     indices = pa.array(np.asarray(code, dtype=np.int32), mask=missing)
     return pa.DictionaryArray.from_arrays(indices, pa.array(list(words), pa.string())).cast(pa.string())
-
-
-def _features(x: Array, columns: Sequence[Column]) -> list[pa.Array]:
-    return [decoded(values, column) for values, column in zip(x.T, columns, strict=True)]
 
 
 def decoded(values: Array, column: Column, *, counterfactual: bool = False) -> pa.Array:
@@ -222,6 +216,14 @@ def harmless(cell: str) -> str:
     return f"'{cell}" if cell.startswith(_FORMULA) else cell
 
 
+def _csv_text(head: Iterable[object], lines: Iterable[Iterable[object]]) -> str:
+    sink = io.StringIO()
+    writer = csv.writer(sink, lineterminator="\n")
+    writer.writerow(head)
+    writer.writerows(lines)
+    return sink.getvalue()
+
+
 def rows_csv(result: RunResult) -> str:
     """Which rows were trained on, in which gate fold each was held out, and which were spent on tuning or tests.
 
@@ -229,49 +231,42 @@ def rows_csv(result: RunResult) -> str:
     repeats: fold losses, intervals and test losses can be computed from them. Where rows are weighted, a column tells
     by how much. Where rows have an order, the last column says when each was; the earliest are in no gate fold.
     """
-    sink = io.StringIO()
-    writer = csv.writer(sink, lineterminator="\n")
     data, split = result.data, result.split
     head = ROWS_HEAD if data.weights is None else (*ROWS_HEAD, "weight")
-    writer.writerow(head if split.clock is None else (*head, TIME))
-    source = harmless(data.source)
+    source, tested = harmless(data.source), harmless(data.test_source or data.source)
     folds = [fold or "" for fold in result.gate_fold.tolist()]
-    writer.writerows(_timed(_part(source, "train", split.train, folds, result.gate_losses), split, split.train))
-    if split.tuning is not None:
-        writer.writerows(_timed(_part(source, "tuning", split.tuning), split, split.tuning))
-    tested = harmless(data.test_source or data.source)
-    writer.writerows(_timed(_part(tested, "test", split.test, losses=result.test_losses), split, split.test))
-    return sink.getvalue()
+    lines = [
+        *_part(source, "train", split.train, split.clock, folds, result.gate_losses),
+        *(() if split.tuning is None else _part(source, "tuning", split.tuning, split.clock)),
+        *_part(tested, "test", split.test, split.clock, losses=result.test_losses),
+    ]
+    return _csv_text(head if split.clock is None else (*head, TIME), lines)
 
 
 def _part(
     source: str,
     part: str,
     rows: Table | HeldOut,
+    clock: Clock | None,
     folds: Sequence[object] | None = None,
     losses: RowLosses | None = None,
 ) -> Iterator[Sequence[object]]:
     nothing = [""] * len(rows)
     groups: Sequence[object] = nothing if rows.groups is None else (rows.groups + 1).tolist()
-    before, after = (nothing, nothing) if losses is None else (_told(losses.plain), _told(losses.augmented))
-    weights = () if rows.weights is None else (_told(rows.weights),)
-    for row, fold, group, *told in zip(
-        (rows.row_ids + 1).tolist(), folds or nothing, groups, before, after, *weights, strict=True
-    ):
-        yield source, row, part, fold, group, *told
+    before, after = (nothing, nothing) if losses is None else (_texts(losses.plain), _texts(losses.augmented))
+    last = [] if rows.weights is None else [_texts(rows.weights)]
+    last += [] if clock is None else [moments_of(rows, clock)]
+    columns = ((rows.row_ids + 1).tolist(), folds or nothing, groups, before, after, *last)
+    for row, *cells in zip(*columns, strict=True):
+        yield source, row, part, *cells
 
 
-def _timed(lines: Iterator[Sequence[object]], split: Split, rows: Table | HeldOut) -> Iterator[Sequence[object]]:
-    """The same lines with the moment of each row at their end, where rows have an order and the moment is known."""
-    if split.clock is None:
-        yield from lines
-        return
-    moments = [""] * len(rows) if rows.times is None else [split.clock.moments[at] for at in rows.times.tolist()]
-    for line, moment in zip(lines, moments, strict=True):
-        yield *line, moment
+def moments_of(rows: Table | HeldOut, clock: Clock) -> list[str]:
+    """When each row was; empty where that is not known."""
+    return [""] * len(rows) if rows.times is None else [clock.moments[at] for at in rows.times.tolist()]
 
 
-def _told(numbers: Array) -> list[str]:
+def _texts(numbers: Array) -> list[str]:
     return ["" if math.isnan(number) else repr(number) for number in numbers.tolist()]
 
 
@@ -280,28 +275,55 @@ def repeats_csv(result: RunResult) -> str:
 
     Folds are numbered as in folds.csv, rows as in rows.csv, which has their means over the repeats.
     """
-    sink = io.StringIO()
-    writer = csv.writer(sink, lineterminator="\n")
-    writer.writerow(REPEATS_HEAD)
     numbers = result.split.train.row_ids + 1
-    for fold, rows in zip(result.verdict.folds, result.gate_rows, strict=True):
-        for row, before, after in zip(
-            numbers[rows.held].tolist(), _told(rows.plain), _told(rows.augmented), strict=True
-        ):
-            writer.writerow((fold.fold, row, before, after))
-    return sink.getvalue()
+    return _csv_text(
+        REPEATS_HEAD,
+        (
+            (fold.fold, *cells)
+            for fold, rows in zip(result.verdict.folds, result.gate_rows, strict=True)
+            for cells in zip(numbers[rows.held].tolist(), _texts(rows.plain), _texts(rows.augmented), strict=True)
+        ),
+    )
 
 
 def folds_csv(folds: Sequence[FoldResult], order: TimeOrder | None = None) -> str:
     """The paired losses of the gate, one line a fold, with the time it was fitted and scored on where there is one."""
     spans = {} if order is None else {one.fold: one for one in order.folds}
-    sink = io.StringIO()
-    writer = csv.writer(sink, lineterminator="\n")
-    writer.writerow(FOLDS_HEAD if order is None else (*FOLDS_HEAD, *SPANS))
+    lines = []
     for fold in folds:
-        perturbed = harmless("; ".join(fold.perturbed))
         counts = (fold.fold, fold.train_rows, fold.held_out_rows, fold.synthetic_rows)
         at = spans.get(fold.fold)
         span = () if at is None else (at.trained.first, at.trained.last, at.held_out.first, at.held_out.last)
-        writer.writerow([*counts, repr(fold.plain), repr(fold.augmented), perturbed, *span])
-    return sink.getvalue()
+        lines.append([*counts, repr(fold.plain), repr(fold.augmented), harmless("; ".join(fold.perturbed)), *span])
+    return _csv_text(FOLDS_HEAD if order is None else (*FOLDS_HEAD, *SPANS), lines)
+
+
+def trials_csv(studies: Sequence[Study]) -> str:
+    """One line a trial: which search, how it ended, its loss on each inner fold, and the values tried.
+
+    gate_fold is 0 for the search on all training rows, or on the rows set aside for tuning.
+    """
+    names = sorted({name for study in studies for trial in study.trials for name in trial.values})
+    inner = max(len(study.held_rows) for study in studies)
+    head = ["search", "gate_fold", "trial", "state", "origin", "repeats", "chosen", "loss"]
+    lines = []
+    for study in studies:
+        for trial in study.trials:
+            losses = [repr(loss) for loss in trial.losses]
+            mean = repr(study.mean_loss(trial.losses)) if trial.state == "complete" else ""
+            lines.append(
+                [
+                    *(study.what, study.fold, trial.number, trial.state, trial.origin),
+                    *(trial.repeats or "", "yes" if trial.number == study.best else "no", mean),
+                    *losses,
+                    *([""] * (inner - len(losses))),
+                    *(_cell(trial.values[name]) if name in trial.values else "" for name in names),
+                ]
+            )
+    return _csv_text([*head, *(f"inner_fold_{number}" for number in range(1, inner + 1)), *names], lines)
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, tuple | list):
+        return " ".join(map(str, value))
+    return repr(value) if isinstance(value, float) else str(value)

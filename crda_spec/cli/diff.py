@@ -48,7 +48,7 @@ def diff(
 def _record(path: Path) -> dict[str, Any] | None:
     if not path.is_dir():
         return None
-    from crda_spec.audit.verify import read_record
+    from crda_spec.audit.verify.checks import read_record
 
     return read_record(path)
 

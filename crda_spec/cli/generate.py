@@ -13,7 +13,7 @@ from crda_spec.cli.options import AsJson, RunFolder, check_new_file
 from crda_spec.errors import Complaint, SpecError
 
 if TYPE_CHECKING:
-    from crda_spec.audit.generated import Generated
+    from crda_spec.audit.new_rows import Generated
 
 _LICENCES = {
     "certificate": "Licence: certificate. Each row carries noise, and only features that the certificate frees moved.",
@@ -55,8 +55,8 @@ def generate(
     from rich.console import Console
 
     from crda_spec.api import resolved_spec
-    from crda_spec.audit.generated import generate as generate_rows
-    from crda_spec.audit.generated import prepare
+    from crda_spec.audit.new_rows import generate as generate_rows
+    from crda_spec.audit.new_rows import prepare
     from crda_spec.audit.open_run import open_run
     from crda_spec.report.progress import progress_for
 

@@ -11,7 +11,7 @@ from crda_spec.cli.options import AsJson, Overrides, SpecFile, placed_in, print_
 
 if TYPE_CHECKING:
     from crda_spec.gate.cost import CostEstimate
-    from crda_spec.spec.check_graph import KnownGraph
+    from crda_spec.spec.check import KnownGraph
     from crda_spec.spec.load import Draft
     from crda_spec.spec.run import RunSpec
 
@@ -46,7 +46,7 @@ def plan(spec: SpecFile, overrides: Overrides = None, as_json: AsJson = False) -
 
 def _content(spec: RunSpec, draft: Draft, outlook: CostEstimate, known: KnownGraph | None) -> dict[str, Any]:
     from crda_spec.report.words.causal import reason_sentence
-    from crda_spec.spec.check import searched_knobs
+    from crda_spec.spec.check_models import searched_knobs
 
     choice = spec.partition
     certificate = _certificate(spec, draft, known, [one.name for one in outlook.features])
@@ -128,7 +128,7 @@ def _certificate(spec: RunSpec, draft: Draft, known: KnownGraph | None, features
 
 def _tuning_content(spec: RunSpec, draft: Draft) -> dict[str, Any] | None:
     """The searches as data; None when nothing is searched."""
-    from crda_spec.spec.check import searched_knobs
+    from crda_spec.spec.check_models import searched_knobs
     from crda_spec.spec.tune import CandidateTuning
 
     tune, searches = spec.tune, {}

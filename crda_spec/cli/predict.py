@@ -58,8 +58,8 @@ def predict(
     if out is not None:
         check_new_file(out, "choose another file")
     from crda_spec.api import resolved_spec
-    from crda_spec.audit.predicted import predicted, predictions_csv, prepare_scoring, write_predictions
-    from crda_spec.audit.verify import read_record
+    from crda_spec.audit.new_rows import predicted, predictions_csv, prepare_scoring, write_predictions
+    from crda_spec.audit.verify.checks import read_record
 
     record = read_record(run)
     spec = resolved_spec(record)

@@ -48,7 +48,8 @@ def validate(spec: SpecFile, overrides: Overrides = None, as_json: AsJson = Fals
 
 def render(spec: SpecFile, overrides: Overrides = None, as_json: AsJson = False) -> None:
     """Print the spec as it will be run: recipe and defaults filled in, overrides applied, secrets masked."""
-    from crda_spec.spec.check import load_spec, searched_paths
+    from crda_spec.spec.check import load_spec
+    from crda_spec.spec.check_models import searched_paths
     from crda_spec.spec.render import render as to_yaml
     from crda_spec.spec.render import resolved
 
@@ -76,7 +77,7 @@ def lock(
 
     found, draft = load_spec(spec, overrides=overrides or ())
     from crda_spec.api import lock_now
-    from crda_spec.audit.lock import lock_file, write_lock
+    from crda_spec.audit.record import lock_file, write_lock
     from crda_spec.spec.build import build_plan
 
     with placed_in(draft):

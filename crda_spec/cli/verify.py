@@ -20,7 +20,8 @@ from crda_spec.errors import Complaint, SpecError, show
 
 if TYPE_CHECKING:
     from crda_spec.api import KeptSpec
-    from crda_spec.audit.verify import Check, Finding, Ledger, Tolerance
+    from crda_spec.audit.open_run import Ledger
+    from crda_spec.audit.verify.checks import Check, Finding, Tolerance
 
 _FAILED = 4
 Loaded = TypeVar("Loaded")
@@ -59,7 +60,7 @@ def verify(
     """
     from threadpoolctl import threadpool_limits
 
-    from crda_spec.audit.verify import Tolerance
+    from crda_spec.audit.verify.checks import Tolerance
 
     if not 0 <= tolerance < 1:
         what = f"--tolerance {tolerance:g} is not between 0 and 1"
@@ -75,14 +76,14 @@ def verify(
 
 
 def _checks(run: Path, depth: Depth, base: Path | None, tolerance: Tolerance, seal: str | None) -> Iterator[Check]:
-    from crda_spec.audit.verify import check_files, check_record, read_record
+    from crda_spec.audit.verify.checks import check_files, check_record, read_record
 
     record = read_record(run)
     yield check_record(run, record, noted=seal)
     yield check_files(run, record)
     if depth is Depth.files:
         return
-    from crda_spec.audit.verify import checked, skipped
+    from crda_spec.audit.verify.checks import checked, skipped
 
     kept: list[KeptSpec] = []
     yield checked("spec", "the record's spec against spec.yaml", lambda: _spec_findings(run, base, record, kept))
@@ -95,8 +96,7 @@ def _spec_findings(run: Path, base: Path | None, record: dict[str, Any], kept: l
     """Loads the spec for all that follows, and compares it with the record's copy of it."""
     from crda_spec.api import kept_spec
     from crda_spec.audit.canonical import sha256_of
-    from crda_spec.audit.verify import Finding, Tolerance
-    from crda_spec.audit.verify.checks import compared
+    from crda_spec.audit.verify.checks import Finding, Tolerance, compared
     from crda_spec.spec.render import resolved
 
     found = []
@@ -112,49 +112,49 @@ def _spec_findings(run: Path, base: Path | None, record: dict[str, Any], kept: l
 
 def _row_checks(run: Path, record: dict[str, Any], kept: KeptSpec | None, tolerance: Tolerance) -> Iterator[Check]:
     """All that can be computed again without fitting a model."""
-    from crda_spec.audit import verify as look
-    from crda_spec.audit.open_run import load_scale, load_teacher
+    from crda_spec.audit.open_run import load_scale, load_teacher, read_ledger
+    from crda_spec.audit.verify import checks, rows, verdict
 
     what = "augmented.parquet obeys the columns' contracts"
-    check, ledger = _loaded("table", what, lambda: look.read_ledger(run, record))
+    check, ledger = _loaded("table", what, lambda: read_ledger(run, record))
     yield check
     what = "the saved teacher, loaded without executing anything"
     check, teacher = _loaded("teacher", what, lambda: (load_teacher(run, record), load_scale(run)))
     yield check
     model, scale = teacher or (None, None)
     if ledger is not None:
-        yield look.check_real_rows(ledger, record, model, tolerance)
-        yield look.check_made_rows(ledger, record)
-        yield look.check_cells(run, ledger, record)
+        yield rows.check_real_rows(ledger, record, model, tolerance)
+        yield rows.check_made_rows(ledger, record)
+        yield rows.check_cells(run, ledger, record)
         if record["counterfactuals"] is not None and model is not None:
-            yield look.check_labels(ledger, record, model, scale, tolerance)
+            yield rows.check_labels(ledger, record, model, scale, tolerance)
         elif record["counterfactuals"] is not None:
-            yield look.skipped("labels", "the run saved no teacher (output.model: false)")
-    yield look.check_folds(run, record)
+            yield checks.skipped("labels", "the run saved no teacher (output.model: false)")
+    yield verdict.check_folds(run, record)
     trained = None if ledger is None else ledger.train
-    yield look.check_losses(run, record, trained, tolerance)
-    yield look.check_score(record)
-    if look.has_ensemble(record):
-        yield look.check_ensemble(record)
+    yield verdict.check_losses(run, record, trained, tolerance)
+    yield verdict.check_score(record)
+    if verdict.has_ensemble(record):
+        yield verdict.check_ensemble(record)
     wrote = record["versions"]["crda-spec"]
     if wrote == __version__:
         what = "report.html and graph.svg, drawn again from the record and the rows"
-        yield look.checked("page", what, lambda: _pages(run))
+        yield checks.checked("page", what, lambda: _pages(run))
     else:
-        yield look.skipped("page", f"it was drawn by crda-spec {wrote}")
+        yield checks.skipped("page", f"it was drawn by crda-spec {wrote}")
     if kept is None:
-        yield look.check_certificate(run, record)
+        yield checks.check_certificate(run, record)
         return
     gate = kept.spec.gate
-    yield look.check_verdict(
-        record, lambda folds: look.rejudged(gate, run, record, folds, trained), tolerance=tolerance
+    yield verdict.check_verdict(
+        record, lambda folds: verdict.rejudged(gate, run, record, folds, trained), tolerance=tolerance
     )
     yield from _data_checks(run, record, kept, ledger, tolerance)
 
 
 def _loaded(name: str, what: str, load: Callable[[], Loaded]) -> tuple[Check, Loaded | None]:
     """Loads something: the check that it can be loaded, and the thing itself."""
-    from crda_spec.audit.verify import checked
+    from crda_spec.audit.verify.checks import checked
 
     things: list[Loaded] = []
 
@@ -168,7 +168,7 @@ def _loaded(name: str, what: str, load: Callable[[], Loaded]) -> tuple[Check, Lo
 def _pages(run: Path) -> Iterator[Finding]:
     """What a person sees, against what the folder holds: the page and the picture are made again."""
     from crda_spec.audit.open_run import reopen
-    from crda_spec.audit.verify import Finding
+    from crda_spec.audit.verify.checks import Finding
     from crda_spec.cli.report import page_of
     from crda_spec.report.graph_draw import graph_svg
 
@@ -187,28 +187,28 @@ def _data_checks(
     run: Path, record: dict[str, Any], kept: KeptSpec, ledger: Ledger | None, tolerance: Tolerance
 ) -> Iterator[Check]:
     """What the run's data and graph say of it, where they are at hand."""
-    from crda_spec.audit import verify as look
+    from crda_spec.audit.verify import checks, rows, verdict
     from crda_spec.spec.build import build_plan
 
     def load() -> tuple[Any, ...]:
         plan = build_plan(kept.spec, kept.draft)
         return (plan, *plan.load())
 
-    check, loaded = look.skipped("data", kept.absent), None
+    check, loaded = checks.skipped("data", kept.absent), None
     if not kept.absent:
         check, loaded = _loaded("data", "the data can be read", load)
     if loaded is None or ledger is None:
         yield check
-        yield look.check_certificate(run, record)
+        yield checks.check_certificate(run, record)
         return
     plan, split, report = loaded
-    yield look.check_source(run, ledger, record, split, report)
-    whole = look.certificate_again(plan, split.train, ledger.real["noise"])
-    yield look.check_certificate(run, record, proven=_proven(kept), whole=whole, tolerance=tolerance)
+    yield rows.check_source(run, ledger, record, split, report)
+    whole = checks.certificate_again(plan, split.train, ledger.real["noise"])
+    yield checks.check_certificate(run, record, proven=_proven(kept), whole=whole, tolerance=tolerance)
     if "model/model.json" in record["files"]:
-        yield look.check_model(run, record, split, tolerance=tolerance)
+        yield rows.check_model(run, record, split, tolerance=tolerance)
         if record.get("ensemble") is not None:
-            yield look.check_ensemble_models(run, record, split, tolerance=tolerance)
+            yield verdict.check_ensemble_models(run, record, split, tolerance=tolerance)
 
 
 def _proven(kept: KeptSpec) -> dict[str, Any] | None:
@@ -227,7 +227,7 @@ def _again(run: Path, record: dict[str, Any], kept: KeptSpec, tolerance: Toleran
     from rich.console import Console
 
     from crda_spec.api import finish_run, required
-    from crda_spec.audit.verify import check_folders
+    from crda_spec.audit.verify.rows import check_folders
     from crda_spec.pipeline import run as run_plan
     from crda_spec.report.progress import progress_for
     from crda_spec.spec.build import build_plan

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from pydantic import Field
 
 from crda_spec.counterfactual.partition import Partition, Partitioner
 from crda_spec.counterfactual.policies import BasePolicy
@@ -38,6 +39,7 @@ from crda_spec.regressors.metrics import MSE, Metric
 from crda_spec.regressors.teachers import FoldContext, TeacherRule
 from crda_spec.regressors.teachers.fold_models import laid_out
 from crda_spec.seeds import integer_seed, stream
+from crda_spec.strict import Finite, Strict
 
 if TYPE_CHECKING:
     import optuna
@@ -73,29 +75,27 @@ class Options:
         return self.values.index(value) if self.ordered else value
 
 
-@dataclass(frozen=True, slots=True)
-class Numbers:
-    """Any number from low to high."""
+class NumberRange(Strict):
+    """Any number between two."""
 
-    low: float
-    high: float
-    log: bool = False
+    low: Finite = Field(description="The least value that is tried.")
+    high: Finite = Field(description="The greatest value that is tried.")
+    log: bool = Field(default=False, description="Whether values are spread evenly in their logarithm.")
 
     def suggest(self, name: str, trial: optuna.Trial) -> Value:
         """The search's next value."""
-        return trial.suggest_float(name, self.low, self.high, log=self.log)
+        return trial.suggest_float(name, float(self.low), float(self.high), log=self.log)
 
     def internal(self, value: Value) -> Value | None:
         """The value itself; None when it lies outside."""
         return value if not isinstance(value, str) and self.low <= value <= self.high else None
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """Any whole number from low to high."""
+class CountRange(Strict):
+    """Any whole number between two."""
 
-    low: int
-    high: int
+    low: int = Field(description="The least count that is tried.")
+    high: int = Field(description="The greatest count that is tried.")
 
     def suggest(self, name: str, trial: optuna.Trial) -> Value:
         """The search's next value."""
@@ -106,7 +106,7 @@ class Counts:
         return value if isinstance(value, int) and self.low <= value <= self.high else None
 
 
-Prior = Options | Numbers | Counts
+Prior = Options | NumberRange | CountRange
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,5 +2,3 @@
 
 from crda_spec.spec.recipes import preset_of
 from crda_spec.spec.run import RunSpec
-
-__all__ = ["RunSpec", "preset_of"]

@@ -12,7 +12,16 @@ import numpy as np
 from crda_spec.counterfactual.act import Propagation
 from crda_spec.counterfactual.partition import DeclaredPartitioner, DiscoveredPartitioner, Partitioner
 from crda_spec.counterfactual.procedure import Procedure, Tuner
-from crda_spec.counterfactual.tuning import DECLARED, Candidates, Counts, KnobSearch, KnobSpace, Numbers, Options, Prior
+from crda_spec.counterfactual.tuning import (
+    DECLARED,
+    Candidates,
+    CountRange,
+    KnobSearch,
+    KnobSpace,
+    NumberRange,
+    Options,
+    Prior,
+)
 from crda_spec.data.assemble import load
 from crda_spec.data.dataset import MissingImpute
 from crda_spec.data.folds import count_pieces, time_blocks
@@ -22,19 +31,18 @@ from crda_spec.data.split import set_aside
 from crda_spec.discovery import Pc
 from crda_spec.errors import Complaint, SpecError
 from crda_spec.pipeline import Plan
-from crda_spec.records import DataReport, Falsification, Split, Table
+from crda_spec.records import DataReport, Split, Table
 from crda_spec.regressors.teachers import (
     TeacherRule,
 )
 from crda_spec.scm.graph import CausalGraph
 from crda_spec.seeds import stream
 from crda_spec.spec.candidates import candidate_specs
-from crda_spec.spec.check import declared_graph, searched_knobs
+from crda_spec.spec.check import declared_graph
+from crda_spec.spec.check_models import searched_knobs
 from crda_spec.spec.load import Draft
 from crda_spec.spec.run import RunSpec
-from crda_spec.spec.tune import CandidateTuning, CountRange, NumberRange, TpeTuning
-
-__all__ = ["build_loader", "build_plan"]
+from crda_spec.spec.tune import CandidateTuning, TpeTuning
 
 
 def with_student(teacher: TeacherRule, spec: RunSpec) -> TeacherRule:
@@ -43,18 +51,6 @@ def with_student(teacher: TeacherRule, spec: RunSpec) -> TeacherRule:
     Unless tuning changes the student's settings.
     """
     return teacher.with_student(spec.regressor if spec.tune.kind == "none" else None)
-
-
-def _falsifier(spec: RunSpec, graph: CausalGraph) -> Callable[[Table], Falsification]:
-    """The test of the declared graph against training rows, with a stream of its own at every call."""
-    return lambda train: spec.falsify.test(graph, train, rng=stream(spec.seed, "falsify"))
-
-
-def build_partitioner(spec: RunSpec, graph: CausalGraph | None, propagation: Propagation | None) -> Partitioner:
-    """The declared graph, or the search and the screen, with what the user chose."""
-    if graph is not None:
-        return DeclaredPartitioner(graph=graph, choice=spec.partition, propagation=propagation)
-    return DiscoveredPartitioner(discovery=spec.causal.discovery or Pc(), choice=spec.partition)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,19 +75,13 @@ def time_complaints(spec: RunSpec, train: Table, tuning: Table | None) -> list[C
     """Folds and blocks for which there are too few different times, at whatever depth."""
     whole, gate = _Part(train, "the training rows have"), spec.gate.folds
     if whole.times <= gate:
-        return [
-            _too_few(f"{gate} folds that run forward in time", gate + 1, whole, "gate.folds", _gate_hint(spec, whole))
-        ]
+        most, fewest = whole.times - 1, spec.gate.fewest_folds
+        hint = f"more times are needed: this gate cannot do with fewer than {fewest} folds"
+        hint = f"use at most {most} folds" if most >= fewest else hint
+        return [_too_few(f"{gate} folds that run forward in time", gate + 1, whole, "gate.folds", hint)]
     first = whole.first(gate, "the first gate fold trains on")
     searched = first if tuning is None else _Part(tuning, "the rows set aside for tuning have")
     return [*_teacher(spec, first), *_searches(spec, searched)]
-
-
-def _gate_hint(spec: RunSpec, whole: _Part) -> str:
-    most, fewest = whole.times - 1, spec.gate.fewest_folds
-    if most >= fewest:
-        return f"use at most {most} folds"
-    return f"more times are needed: this gate cannot do with fewer than {fewest} folds"
 
 
 def _teacher(spec: RunSpec, first: _Part) -> Iterator[Complaint]:
@@ -141,8 +131,12 @@ def build_loader(spec: RunSpec, folder: Path) -> Callable[[], tuple[Split, DataR
         complaints = [
             *spec.perturbation.misfits(split.train),
             *(_fold_complaints if split.clock is None else time_complaints)(spec, split.train, split.tuning),
-            *_factor_complaints(spec, split.train),
         ]
+        factor, rows = spec.counterfactual.factor, len(split.train)
+        if round(factor * rows) < 1:
+            what = f"{factor:g} new rows for each of {counted(rows, 'training row')} make none"
+            hint = f"use a factor of at least {1 / rows:.2g}"
+            complaints.append(Complaint(code="no-new-rows", path="counterfactual.factor", what=what, hint=hint))
         if complaints:
             raise SpecError(complaints)
         return split, report
@@ -202,16 +196,6 @@ def _fold_hint(available: int, noun: str, fewest: int, why: str) -> str:
     return f"use at most {available} folds" if available >= fewest else f"more {noun}s are needed{why}"
 
 
-def _factor_complaints(spec: RunSpec, train: Table) -> list[Complaint]:
-    """A factor so small that it makes no row."""
-    factor, rows = spec.counterfactual.factor, len(train)
-    if round(factor * rows) >= 1:
-        return []
-    what = f"{factor:g} new rows for each of {counted(rows, 'training row')} make none"
-    hint = f"use a factor of at least {1 / rows:.2g}"
-    return [Complaint(code="no-new-rows", path="counterfactual.factor", what=what, hint=hint)]
-
-
 def build_plan(spec: RunSpec, draft: Draft) -> Plan:
     """Everything a run needs. The rows are read when the plan is run, not before."""
     dataset, folder = spec.dataset, draft.file.parent
@@ -223,7 +207,10 @@ def build_plan(spec: RunSpec, draft: Draft) -> Plan:
         procedure=build_candidates(spec, draft, graph),
         gate=spec.gate,
         seed=spec.seed,
-        falsify=None if graph is None else _falsifier(spec, graph),
+        # With a stream of its own at every call.
+        falsify=None
+        if graph is None
+        else lambda train: spec.falsify.test(graph, train, rng=stream(spec.seed, "falsify")),
         jobs=None if jobs == "auto" else jobs,
         inspect=spec.output.diagnostics,
         models=spec.output.ensemble,
@@ -250,13 +237,16 @@ def build_procedure(spec: RunSpec, draft: Draft, graph: CausalGraph | None) -> P
     dataset, propagation = spec.dataset, None
     if graph is not None and spec.perturbation.propagate:
         propagation = Propagation(graph=graph, keep=spec.partition.keep)
+    partitioner: Partitioner = DiscoveredPartitioner(discovery=spec.causal.discovery or Pc(), choice=spec.partition)
+    if graph is not None:
+        partitioner = DeclaredPartitioner(graph=graph, choice=spec.partition, propagation=propagation)
     return Procedure(
         regressor=spec.regressor.load(),
         fill=dataset.missing.numbers if isinstance(dataset.missing, MissingImpute) else "median",
         search=None if spec.tune.kind == "none" else spec.tune,
         teacher=with_student(spec.counterfactual.teacher, spec),
         residuals=spec.counterfactual.residuals,
-        partitioner=build_partitioner(spec, graph, propagation),
+        partitioner=partitioner,
         screened=spec.partition.residuals,
         propagation=propagation,
         perturbation=spec.perturbation,
@@ -295,10 +285,8 @@ def build_knob_search(spec: RunSpec, draft: Draft) -> Tuner | None:
 
 
 def _prior(value: Any) -> Prior:  # noqa: ANN401 - the spec's union
-    if isinstance(value, NumberRange):
-        return Numbers(float(value.low), float(value.high), value.log)
-    if isinstance(value, CountRange):
-        return Counts(value.low, value.high)
+    if isinstance(value, NumberRange | CountRange):
+        return value
     numbers = all(isinstance(one, int | float) for one in value)
     return Options(tuple(sorted(value))) if numbers else Options(tuple(_words(one) for one in value))
 

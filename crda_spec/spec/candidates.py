@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from crda_spec.errors import Complaint
-from crda_spec.spec.checks import check_parts
+from crda_spec.spec.load import check_parts
 from crda_spec.spec.recipes import whole_preset_of
 from crda_spec.spec.run import RunSpec
 from crda_spec.spec.tune import Candidate, CandidateTuning

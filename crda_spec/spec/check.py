@@ -8,50 +8,39 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from crda_spec.counterfactual.partition import Partition
+from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.data.dataset import Dataset
+from crda_spec.data.raw import read_bytes
+from crda_spec.data.sources import Source, header_of
 from crda_spec.data.split import SourceSplit
-from crda_spec.errors import Complaint, SpecError
+from crda_spec.discovery import Consensus, Discovery, Ges
+from crda_spec.discovery.knowledge import PATH
+from crda_spec.errors import Complaint, CrdaError, GraphError, SpecError, did_you_mean, show
+from crda_spec.records import DrawnGraph, FeatureVerdict, Obstacle, Stated
+from crda_spec.report.words.causal import assumption_sentence, reason_sentence
+from crda_spec.scm.certificate import certify_named, drawn, undrawn_assumption
+from crda_spec.scm.falsify import Falsify
+from crda_spec.scm.formats import from_edges, read_graph, to_edges, write_graph
+from crda_spec.scm.graph import CausalGraph
+from crda_spec.scm.implied import implications
+from crda_spec.scm.propagation import followers as known_followers
+from crda_spec.scm.propagation import propagable
 from crda_spec.spec.candidates import CANDIDATES, candidate_specs
-from crda_spec.spec.check_data import (
-    LEDGER_PREFIX,
-    check_second_source,
-    feature_complaints,
-    header_or_complaints,
-    name_complaints,
-)
-from crda_spec.spec.check_graph import (
-    KnownGraph,
-    check_graph,
-    declared_graph,
-    knowledge_complaints,
-    known_graph,
-    undrawn_notes,
-)
 from crda_spec.spec.check_models import (
     ensemble_complaints,
     regressor_complaints,
-    searched_knobs,
-    searched_paths,
     teacher_complaints,
     tuning_complaints,
 )
 from crda_spec.spec.load import Draft, read_draft
-from crda_spec.spec.run import RunSpec
+from crda_spec.spec.run import Causal, EdgesGraph, RunSpec
 
-__all__ = [
-    "LEDGER_PREFIX",
-    "KnownGraph",
-    "declared_graph",
-    "known_graph",
-    "load_spec",
-    "searched_knobs",
-    "searched_paths",
-    "undrawn_notes",
-]
+LEDGER_PREFIX = "_crda_"  # of the columns that augmented.parquet adds; audit/tables.py writes them
 
 
 def load_spec(
@@ -68,22 +57,23 @@ def load_spec(
     draft = read_draft(file, overrides=overrides, environ=os.environ if environ is None else environ)
     if base is not None:
         draft.file = base / file.name
-    parts = draft.parts
-    for complaint in (
-        *regressor_complaints(parts),
-        *teacher_complaints(parts),
-        *ensemble_complaints(parts),
-        *tuning_complaints(draft, parts),
-    ):
+    for complaint in _complaints(draft, draft.parts):
         draft.complain(complaint)
-    if "dataset" in parts:
-        _check_data(draft, parts["dataset"], parts)
-    if draft.spec is not None:
-        for complaint in _candidates(draft.spec):
-            draft.complain(complaint)
     if draft.complaints or draft.spec is None:
         raise SpecError(draft.complaints)
     return draft.spec, draft
+
+
+def _complaints(draft: Draft, parts: Mapping[str, Any]) -> Iterator[Complaint]:
+    yield from regressor_complaints(parts)
+    yield from teacher_complaints(parts)
+    yield from ensemble_complaints(parts)
+    yield from tuning_complaints(draft, parts)
+    # A source that contradicts itself has no header to check against.
+    if "dataset" in parts and not any(complaint.path == "dataset.source" for complaint in draft.complaints):
+        yield from _data_complaints(draft, parts["dataset"], parts)
+    if draft.spec is not None:
+        yield from _candidates(draft.spec)
 
 
 def _candidates(spec: RunSpec) -> Iterator[Complaint]:
@@ -101,26 +91,283 @@ def _candidates(spec: RunSpec) -> Iterator[Complaint]:
                 yield replace(one, path=f"{CANDIDATES}.{name}.{one.path}")
 
 
-def _check_data(draft: Draft, dataset: Dataset, parts: Mapping[str, Any]) -> None:
-    if any(complaint.path == "dataset.source" for complaint in draft.complaints):
-        return  # a source that contradicts itself has no header to check against
-    header = header_or_complaints(draft, dataset.source, dataset.target, "dataset.source")
+def _data_complaints(draft: Draft, dataset: Dataset, parts: Mapping[str, Any]) -> Iterator[Complaint]:
+    """Every name in the spec that should be a column, and the graph on these columns."""
+    header, troubles = _header(draft, dataset.source, dataset.target, "dataset.source")
+    yield from troubles
     if header is None:
         return
-    for complaint in name_complaints(dataset, header):
-        draft.complain(complaint)
+    for path, name in dataset.column_names():
+        if name not in header:
+            yield _unknown(path, name, header, "the data have no column", "columns")
     features = dataset.feature_names(header)
+    ledger = [name for name in (*features, dataset.target) if name.startswith(LEDGER_PREFIX)]
+    if ledger:
+        what = f"{show(ledger[0])} is a column of our own ledger, so this table was augmented before"
+        hint = f"list dataset.features without {LEDGER_PREFIX} columns, or rename them"
+        yield Complaint(code="ledger-column", path="dataset.features", what=what, hint=hint)
     if dataset.target not in header:
         return  # every further complaint would only repeat this one
     if not features:
         what = "no column is left to predict from"
-        draft.complain(Complaint(code="no-features", path="dataset", what=what, hint="the data need a second column"))
+        yield Complaint(code="no-features", path="dataset", what=what, hint="the data need a second column")
     if isinstance(dataset.split, SourceSplit):
-        check_second_source(draft, dataset, features)
-    for complaint in feature_complaints(parts, features):
-        draft.complain(complaint)
-    if "causal" in parts and parts["causal"].discovery is not None:
-        for complaint in knowledge_complaints(parts["causal"].discovery, (*features, dataset.target)):
-            draft.complain(complaint)
+        yield from _second_source(draft, dataset, dataset.split, features)
+    yield from _feature_complaints(parts, features)
     if "causal" in parts:
-        check_graph(draft, dataset, parts, header)
+        if parts["causal"].discovery is not None:
+            yield from _knowledge_complaints(parts["causal"].discovery, (*features, dataset.target))
+        yield from _graph_complaints(draft, dataset, parts, header)
+
+
+def _header(draft: Draft, source: Source, target: str, path: str) -> tuple[tuple[str, ...] | None, list[Complaint]]:
+    """The header, or None and why it cannot be read."""
+    try:
+        return header_of(source, draft.file.parent, target=target), []
+    except CrdaError as error:
+        return None, [complaint.moved("dataset.source", path) for complaint in error.complaints]
+
+
+def _second_source(draft: Draft, dataset: Dataset, split: SourceSplit, features: Sequence[str]) -> Iterator[Complaint]:
+    """The source of the test rows must have the columns that the training rows have."""
+    path = "dataset.split.source"
+    header, troubles = _header(draft, split.source, dataset.target, path)
+    yield from troubles
+    needed = [*features, dataset.target, *(name for name in (dataset.groups, dataset.weights) if name is not None)]
+    absent = [name for name in needed if header is not None and name not in header]
+    if absent:
+        what = f"the test source has no column {', '.join(show(name) for name in absent[:5])}"
+        yield Complaint(code="unknown-column", path=path, what=what, hint="it needs the training source's columns")
+
+
+def _unknown(path: str, name: str, known: Sequence[str], what: str, otherwise: str) -> Complaint:
+    hint = did_you_mean(name, list(known), otherwise=otherwise)
+    return Complaint(code="unknown-column", path=path, what=f"{what} {show(name)}", hint=hint)
+
+
+def _feature_complaints(parts: Mapping[str, Any], features: Sequence[str]) -> Iterator[Complaint]:
+    """Names in other sections that are no features, and policies that would never be used."""
+    partition: Partition | None = parts.get("partition")
+    perturbation: Perturbation | None = parts.get("perturbation")
+    named: list[tuple[str, str]] = []
+    if partition is not None:
+        named += [(f"partition.perturb.{position}", name) for position, name in enumerate(partition.perturb or ())]
+        named += [(f"partition.keep.{position}", name) for position, name in enumerate(partition.keep)]
+    if perturbation is not None:
+        named += [(f"perturbation.features.{name}", name) for name in perturbation.features]
+        named += [(path, name) for path, name, _ in _moving_together(perturbation)]
+    for path, name in named:
+        if name not in features:
+            yield _unknown(path, name, features, "there is no feature", "features")
+    if partition is not None and perturbation is not None:
+        yield from _idle_policies(partition, perturbation)
+        yield from _too_many_per_row(partition, perturbation, features)
+
+
+def _idle_policies(partition: Partition, perturbation: Perturbation) -> Iterator[Complaint]:
+    """Policies of features that the partition never lets move: a key that would be read and ignored."""
+    for name in perturbation.features:
+        if where := _held_by(name, partition):
+            what = f"{show(name)} never moves: {where}"
+            path = f"perturbation.features.{name}"
+            yield Complaint(code="idle-policy", path=path, what=what, hint="remove the policy, or let the feature move")
+    for path, name, others in _moving_together(perturbation):
+        if where := _held_by(name, partition):
+            what = f"{show(name)} never moves ({where}), so neither would {' nor '.join(show(one) for one in others)}"
+            yield Complaint(code="idle-policy", path=path, what=what, hint="take it out of the set, or let it move")
+
+
+def _held_by(name: str, partition: Partition) -> str:
+    """What keeps a feature from ever moving; empty when nothing in the spec does."""
+    if name in partition.keep:
+        return "partition.keep holds it fixed"
+    if partition.perturb is not None and name not in partition.perturb:
+        return "partition.perturb does not name it"
+    return ""
+
+
+def _moving_together(perturbation: Perturbation) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """The place, the name and the companions of every feature that moves together with others."""
+    for number, names in enumerate(perturbation.together):
+        for position, name in enumerate(names):
+            others = tuple(other for other in names if other != name)
+            yield f"perturbation.together.{number}.{position}", name, others
+
+
+def _too_many_per_row(partition: Partition, perturbation: Perturbation, features: Sequence[str]) -> Iterator[Complaint]:
+    """More features a row than can ever move; a set that moves together counts as one."""
+    wanted = perturbation.features_per_row
+    if wanted == "all":
+        return
+    free = [name for name in features if not _held_by(name, partition)]
+    units = {next((names for names in perturbation.together if name in names), (name,)) for name in free}
+    most, why = len(units), "partition and perturbation.together leave"
+    if partition.max_features is not None and partition.max_features < most:
+        most, why = partition.max_features, "partition.max_features allows"
+    if wanted > max(most, 1):  # where nothing may move, one a row is not too many: the run abstains and says why
+        what = f"{wanted} of the features cannot move in each row: {why} {most}"
+        hint = f"use all, or at most {most}" if most else "let more features move"
+        yield Complaint(code="too-many-per-row", path="perturbation.features_per_row", what=what, hint=hint)
+
+
+def _knowledge_complaints(discovery: Discovery, names: Sequence[str]) -> Iterator[Complaint]:
+    """Everything that contradicts itself or names no column, for each method of the search."""
+    methods = discovery.methods if isinstance(discovery, Consensus) else (discovery,)
+    for place, method in enumerate(methods):
+        if not isinstance(method, Ges):
+            here = PATH if method is discovery else f"causal.discovery.methods.{place}.knowledge"
+            yield from (complaint.moved(PATH, here) for complaint in method.knowledge.complaints(names))
+
+
+def declared_graph(causal: Causal, dataset: Dataset, header: Sequence[str], folder: Path) -> CausalGraph | None:
+    """The expert's graph on these columns, None when there is none; GraphError with all that is wrong with it."""
+    graph = causal.graph
+    if graph is None:
+        return None
+    about: dict[str, Any] = {
+        "columns": tuple(header),
+        "target": dataset.target,
+        "features": dataset.feature_names(header),
+        "latents": graph.latent,
+        "noise_parents": graph.noise,
+    }
+    if isinstance(graph, EdgesGraph):
+        return from_edges(graph.edges, **about)
+    text, file = _graph_text(graph.path, graph.text, folder)
+    return read_graph(text, graph.kind, file=file).graph(**about)
+
+
+def _graph_text(path: str | None, text: str | None, folder: Path) -> tuple[str, str]:
+    """The graph's text and what messages call its file."""
+    if path is None:
+        return text or "", "causal.graph.text"
+    data = read_bytes(folder / path, path, key="causal.graph.path")
+    try:
+        return data.decode("utf-8-sig"), Path(path).name
+    except UnicodeDecodeError as error:
+        what = f"{show(path)} is not UTF-8 text: byte {error.start} is 0x{data[error.start]:02x}"
+        complaint = Complaint(code="not-utf8", path="causal.graph.path", what=what, hint="save the graph as UTF-8")
+        raise GraphError(complaint) from None
+
+
+@dataclass(frozen=True, slots=True)
+class KnownGraph:
+    """A declared graph and what it says of each feature."""
+
+    graph: CausalGraph
+    verdicts: tuple[FeatureVerdict, ...]
+    drawn: DrawnGraph
+
+    def implied(self) -> tuple[tuple[str, ...], int]:
+        """The independencies that the training rows will be asked about, `age _||_ dose | bmi`, and how many there are.
+
+        A large graph claims more than a test can look at; those nearest the target are looked at first.
+        """
+        claims = implications(self.graph, [verdict.name for verdict in self.verdicts])
+        return tuple(str(statement) for statement in claims.to_test()), len(claims)
+
+    def exported(self, form: str) -> tuple[bytes, tuple[str, ...]]:
+        """The graph in another language, and what that language cannot say."""
+        if form == "edges":
+            return "".join(f"{edge}\n" for edge in to_edges(self.graph)).encode(), ()
+        written = write_graph(self.graph, form)
+        return written.text.encode(), written.lost
+
+
+def known_graph(spec: RunSpec, draft: Draft) -> KnownGraph:
+    """The spec's graph with its verdicts; SpecError when the spec declares none."""
+    folder = draft.file.parent
+    header = header_of(spec.dataset.source, folder, target=spec.dataset.target)
+    graph = declared_graph(spec.causal, spec.dataset, header, folder)
+    if graph is None:
+        hint = f"declare one under causal.graph, or let one be found: crda-spec discover {draft.file.name}"
+        complaint = Complaint(code="no-graph", path="causal", what="the spec declares no graph", hint=hint)
+        raise SpecError(draft.placed(complaint))
+    features = spec.dataset.feature_names(header)
+    return KnownGraph(graph, _as_the_spec_asks(graph, features, spec), drawn(graph, features))
+
+
+def undrawn_notes(spec: RunSpec, draft: Draft) -> tuple[str, ...]:
+    """What a reader must know of features that a declared graph does not draw."""
+    if spec.causal.graph is None:
+        return ()
+    known = known_graph(spec, draft)
+    return tuple(map(assumption_sentence, undrawn_assumption(known.verdicts, spec.dataset.target)))
+
+
+def _as_the_spec_asks(graph: CausalGraph, features: Sequence[str], spec: RunSpec) -> tuple[FeatureVerdict, ...]:
+    """The graph's verdicts after what the spec holds fixed and lets follow; the ranking waits for data."""
+    keep, perturb = spec.partition.keep, spec.partition.perturb
+    verdicts = certify_named(graph, features)
+    followers: tuple[str, ...] = ()
+    stuck: Mapping[str, Obstacle] = {}
+    if spec.perturbation.propagate:
+        wanted = [one.name for one in verdicts if one.perturbable and one.name in (perturb or features)]
+        propagation = propagable(graph, features, [name for name in wanted if name not in keep], keep=keep)
+        stuck = propagation.obstacles
+        followers = () if perturb is None else known_followers(graph, features, propagation.moved)
+
+    def as_asked(verdict: FeatureVerdict) -> FeatureVerdict:
+        name = verdict.name
+        if not verdict.perturbable:
+            return verdict
+        if name in stuck:
+            return replace(verdict, status="blocked", reason=stuck[name], lemma=None)
+        if name in followers:
+            return replace(verdict, status="follows", reason=Stated(code="follows"))
+        if name in keep:
+            return replace(verdict, status="kept", reason=Stated(code="kept"))
+        if perturb is not None and name not in perturb:
+            return replace(verdict, status="kept", reason=Stated(code="not_named"))
+        return verdict
+
+    return tuple(map(as_asked, verdicts))
+
+
+def _graph_complaints(
+    draft: Draft, dataset: Dataset, parts: Mapping[str, Any], header: Sequence[str]
+) -> Iterator[Complaint]:
+    """Everything that is wrong with the graph, and everything the spec asks that the graph does not allow."""
+    written = parts["causal"].graph
+    if written is not None and written.kind != "edges" and (written.path is None) == (written.text is None):
+        return  # there is no saying which of the two is meant
+    try:
+        graph = declared_graph(parts["causal"], dataset, header, draft.file.parent)
+    except CrdaError as error:
+        yield from error.complaints
+        return
+    # A rendered spec writes every section: one that says nothing new asks for nothing.
+    if graph is None and "falsify" in draft.tree.value and parts.get("falsify") != Falsify():
+        what = "there is no declared graph that the data could refute"
+        hint = "declare one under causal.graph, or remove falsify"
+        yield Complaint(code="no-graph", path="falsify", what=what, hint=hint)
+    propagate = "perturbation" in parts and parts["perturbation"].propagate
+    if graph is None and propagate:
+        what = "there is no graph to say what follows a moved feature"
+        hint = "declare one under causal.graph, or remove propagate"
+        yield Complaint(code="no-graph", path="perturbation.propagate", what=what, hint=hint)
+    perturb = (parts["partition"].perturb or ()) if "partition" in parts else ()
+    wanted = [(f"partition.perturb.{at}", name) for at, name in enumerate(perturb)]
+    if "perturbation" in parts:
+        wanted += [(f"perturbation.features.{name}", name) for name in parts["perturbation"].features]
+    features = dataset.feature_names(header)
+    if graph is None or not wanted or any(name not in header for name in features):
+        return
+    verdicts = {verdict.name: verdict for verdict in certify_named(graph, features)}
+    carries_noise = "counterfactual" not in parts or parts["counterfactual"].retention > 0
+    for path, name in wanted:
+        # A row that carries no noise claims no invariance, so any feature may move; its effects are another matter.
+        if (carries_noise or propagate) and name in verdicts and not verdicts[name].perturbable:
+            what = f"the graph does not let {show(name)} move: {reason_sentence(verdicts[name].reason)}"
+            hint = "leave it fixed, or correct the graph if it is wrong"
+            if not propagate:
+                hint = "leave it fixed, let rows carry no noise (counterfactual.retention: 0), or correct the graph"
+            yield Complaint(code="not-certified", path=path, what=what, hint=hint)
+    if propagate:
+        free = [name for name in perturb if name in verdicts and verdicts[name].perturbable]
+        keep = parts["partition"].keep if "partition" in parts else ()
+        for name, obstacle in propagable(graph, features, free, keep=keep).obstacles.items():
+            what = f"{show(name)} cannot move with its effects: {reason_sentence(obstacle)}"
+            hint = "leave it fixed, or set perturbation.propagate to false to hold its effects fixed"
+            path = f"partition.perturb.{perturb.index(name)}"
+            yield Complaint(code="cannot-propagate", path=path, what=what, hint=hint)

@@ -20,10 +20,12 @@ def ensemble_complaints(parts: Mapping[str, Any]) -> Iterator[Complaint]:
     output, regressor = parts.get("output"), parts.get("regressor")
     if output is None or regressor is None or output.ensemble == 1:
         return
-    why = ""
+    why, tune = "", parts.get("tune")
+    searched = tune is not None and tune.kind != "none"  # which may change what is written
+    whole = regressor.kind == "xgboost" and regressor.subsample == 1 and regressor.colsample_bytree == 1
     if regressor.seedless:
         why = f"{show(regressor.kind)} draws nothing"
-    elif regressor.kind == "xgboost" and _draws_nothing(regressor, parts.get("tune"), in_time=_in_time(parts)):
+    elif whole and not searched and (regressor.early_stopping is None or _in_time(parts)):
         watched = "" if regressor.early_stopping is None else ", and of rows in the order of time it watches the latest"
         stops = " and no early stopping" if regressor.early_stopping is None else ""
         why = f"with subsample 1, colsample_bytree 1{stops} 'xgboost' draws nothing{watched}"
@@ -34,17 +36,8 @@ def ensemble_complaints(parts: Mapping[str, Any]) -> Iterator[Complaint]:
 
 
 def _in_time(parts: Mapping[str, Any]) -> bool:
+    """Rows have an order: folds are blocks of it, and the rows to watch are the latest, which nobody draws."""
     return "dataset" in parts and parts["dataset"].time is not None
-
-
-def _draws_nothing(xgboost: Any, tune: Any, *, in_time: bool) -> bool:  # noqa: ANN401 - the spec's unions
-    """Neither rows nor columns, and no rows to watch; a search may change what is written, so it is let pass.
-
-    in_time: rows have an order, and the rows to watch are the latest, which nobody draws.
-    """
-    searched = tune is not None and tune.kind != "none"
-    whole = xgboost.subsample == 1 and xgboost.colsample_bytree == 1
-    return whole and (xgboost.early_stopping is None or in_time) and not searched
 
 
 def regressor_complaints(parts: Mapping[str, Any]) -> Iterator[Complaint]:
@@ -68,9 +61,13 @@ def regressor_complaints(parts: Mapping[str, Any]) -> Iterator[Complaint]:
         what = f"the regressor {show(regressor.kind)} takes no row weights, got the column {show(dataset.weights)}"
         hint = "use another regressor, or remove dataset.weights"
         yield Complaint(code="no-weights", path="dataset.weights", what=what, hint=hint)
+    yield from _absent_package(regressor, "regressor.kind")
+
+
+def _absent_package(regressor: Any, path: str) -> Iterator[Complaint]:  # noqa: ANN401 - the spec's union
     if regressor.kind == "catboost" and importlib.util.find_spec("catboost") is None:
         what, hint = "the package catboost is not installed", 'install it with: pip install "crda-spec[catboost]"'
-        yield Complaint(code="missing-extra", path="regressor.kind", what=what, hint=hint)
+        yield Complaint(code="missing-extra", path=path, what=what, hint=hint)
 
 
 _TEACHER = "counterfactual.teacher"
@@ -96,8 +93,7 @@ def teacher_complaints(parts: Mapping[str, Any]) -> Iterator[Complaint]:
     if "gate" in parts and "partition" in parts:
         yield from _gate_folds(teacher, parts["partition"].residuals, parts["gate"].folds)
     if "regressor" in parts:
-        in_time = "dataset" in parts and parts["dataset"].time is not None
-        yield from _repeats(teacher, parts["regressor"], in_time=in_time)
+        yield from _repeats(teacher, parts["regressor"], in_time=_in_time(parts))
 
 
 def _members(members: tuple[Any, ...], student: Any) -> Iterator[Complaint]:  # noqa: ANN401 - the spec's union
@@ -113,9 +109,7 @@ def _members(members: tuple[Any, ...], student: Any) -> Iterator[Complaint]:  # 
         if model in seated[:-1]:
             what, hint = f"this member is listed twice: {show(model.kind)} with the same settings", "list it once"
             yield Complaint(code="inconsistent", path=f"{_TEACHER}.members.{position}", what=what, hint=hint)
-        if member.kind == "catboost" and importlib.util.find_spec("catboost") is None:
-            what, hint = "the package catboost is not installed", 'install it with: pip install "crda-spec[catboost]"'
-            yield Complaint(code="missing-extra", path=f"{_TEACHER}.members.{position}.kind", what=what, hint=hint)
+        yield from _absent_package(member, f"{_TEACHER}.members.{position}.kind")
 
 
 def _weightless(members: tuple[Any, ...], column: str) -> Iterator[Complaint]:

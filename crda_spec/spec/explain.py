@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
 from crda_spec.errors import Complaint, did_you_mean, show
-from crda_spec.spec.yaml_tree import SpecPath, Tree, dotted, resolve_scalar
+from crda_spec.spec.yaml_tree import SpecPath, Tree, dotted, resolve_scalar, value_at
 from crda_spec.strict import LIST, RANGE
 
 _EXPECTED = {
@@ -30,6 +30,14 @@ _EXPECTED = {
     "model_attributes_type": "a mapping (key: value lines)",
     "finite_number": "a finite number",
 }
+_NAMES = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "text",
+    list: "a list",
+    dict: "a mapping",
+}
 _BOUNDS = {
     "greater_than": ("greater than", "gt"),
     "greater_than_equal": ("at least", "ge"),
@@ -43,7 +51,7 @@ def explain(errors: Iterable[ErrorDetails], model: type[BaseModel], tree: Tree) 
     grouped: dict[SpecPath, list[ErrorDetails]] = defaultdict(list)
     for error in errors:
         grouped[_path_of(error, tree.value)].append(error)
-    return [_one(path, found, model, tree) for path, found in grouped.items()]
+    return [_one(path, there, model, tree) for path, there in grouped.items()]
 
 
 def _path_of(error: ErrorDetails, value: Any) -> SpecPath:  # noqa: ANN401
@@ -69,43 +77,29 @@ def _path_of(error: ErrorDetails, value: Any) -> SpecPath:  # noqa: ANN401
     return tuple(path)
 
 
-def _one(path: SpecPath, found: list[ErrorDetails], model: type[BaseModel], tree: Tree) -> Complaint:
-    error = found[0]
-    kind = error["type"]
-    ctx = error.get("ctx", {})
+def _one(path: SpecPath, errors: list[ErrorDetails], model: type[BaseModel], tree: Tree) -> Complaint:
+    error = errors[0]
+    kind, place = error["type"], tree.place(path)
     if kind == "extra_forbidden":
-        return Complaint(
-            code="unknown-key",
-            what=f"unknown key {show(str(path[-1]))}",
-            hint=_key_hint(path, model, tree.value),
-            path=dotted(path),
-            place=tree.place(path, key=True),
-        )
-    if kind == "missing":
-        return _missing(path, model, tree)
-    if kind == "union_tag_not_found":
-        kinds = ", ".join(str(_kind_of(one)) for one in _models_at(model, path, tree.value))
-        hint = f"choose one of {kinds}"
-        return Complaint(
-            code="missing-key", what="the key 'kind' is missing", hint=hint, path=dotted(path), place=tree.place(path)
-        )
-    if kind == "union_tag_invalid":
-        words = re.findall(r"'([^']*)'", str(ctx.get("expected_tags", "")))
-        given = str(ctx.get("tag", ""))
-        where = (*path, "kind")
-        hint = did_you_mean(given, words, otherwise="kinds")
-        return Complaint(
-            code="unknown-kind",
-            what=f"unknown kind {show(given)}",
-            hint=hint,
-            path=dotted(where),
-            place=tree.place(where),
-        )
-    code, what, hint = _bad_value(found)
-    if code == "wrong-type" and not hint:
-        named = [str(_kind_of(one)) for one in _models_at(model, path, None) if _kind_of(one) is not None]
-        hint = _one_word(error["input"], named)
-    return Complaint(code=code, what=what, hint=hint, path=dotted(path), place=tree.place(path))
+        code, what, place = "unknown-key", f"unknown key {show(str(path[-1]))}", tree.place(path, key=True)
+        hint = _key_hint(path, model, tree.value)
+    elif kind == "missing":
+        code, what, place = "missing-key", f"the key {show(str(path[-1]))} is missing", tree.place(path[:-1])
+        hint = _missing_hint(path[:-1], str(path[-1]), model, tree.value)
+    elif kind == "union_tag_not_found":
+        code, what = "missing-key", "the key 'kind' is missing"
+        hint = f"choose one of {', '.join(str(_kind_of(one)) for one in _models_at(model, path, tree.value))}"
+    elif kind == "union_tag_invalid":
+        tag, kinds = (str(error.get("ctx", {}).get(key, "")) for key in ("tag", "expected_tags"))
+        path = (*path, "kind")
+        code, what, place = "unknown-kind", f"unknown kind {show(tag)}", tree.place(path)
+        hint = did_you_mean(tag, re.findall(r"'([^']*)'", kinds), otherwise="kinds")
+    else:
+        code, what, hint = _bad_value(errors)
+        if code == "wrong-type" and not hint:
+            members = [str(_kind_of(one)) for one in _models_at(model, path, None) if _kind_of(one) is not None]
+            hint = _one_word(error["input"], members)
+    return Complaint(code=code, what=what, hint=hint, path=dotted(path), place=place)
 
 
 def _key_hint(path: SpecPath, model: type[BaseModel], value: Any) -> str:  # noqa: ANN401
@@ -128,37 +122,27 @@ def _one_word(value: object, kinds: Sequence[str]) -> str:
     return did_you_mean(value, list(kinds), otherwise="a mapping with one of the kinds")
 
 
-def _missing(path: SpecPath, model: type[BaseModel], tree: Tree) -> Complaint:
-    field = _fields_at(model, path[:-1], tree.value).get(str(path[-1]))
-    meaning = (field.description or "").rstrip(".") if field is not None else ""
-    only = _kind_of(_models_at(model, path[:-1], tree.value)[0]) if path[-1] == "kind" else None
+def _missing_hint(above: SpecPath, key: str, model: type[BaseModel], value: Any) -> str:  # noqa: ANN401
+    """What to write, or what a key says that has to be written."""
+    only = _kind_of(_models_at(model, above, value)[0]) if key == "kind" else None
     if only is not None:
-        return Complaint(
-            code="missing-key",
-            what="the key 'kind' is missing",
-            hint=f"write kind: {only}",
-            path=dotted(path),
-            place=tree.place(path[:-1]),
-        )
-    return Complaint(
-        code="missing-key",
-        what=f"the key {show(str(path[-1]))} is missing",
-        hint=f"it says: {meaning[:1].lower()}{meaning[1:]}" if meaning else "",
-        path=dotted(path),
-        place=tree.place(path[:-1]),
-    )
+        return f"write kind: {only}"
+    field = _fields_at(model, above, value).get(key)
+    meaning = (field.description or "").rstrip(".") if field is not None else ""
+    return f"it says: {meaning[:1].lower()}{meaning[1:]}" if meaning else ""
 
 
-def _bad_value(found: list[ErrorDetails]) -> tuple[str, str, str]:
+def _bad_value(errors: list[ErrorDetails]) -> tuple[str, str, str]:
     """Code, what and hint for a value of the wrong type or outside its range."""
-    error = found[0]
+    error = errors[0]
     kind, ctx, value = error["type"], error.get("ctx", {}), error["input"]
-    if all(one["type"] in _EXPECTED or one["type"] == "literal_error" for one in found):
-        if len(found) == 1 and kind == "literal_error":
+    if all(one["type"] in _EXPECTED or one["type"] == "literal_error" for one in errors):
+        if len(errors) == 1 and kind == "literal_error":
             words = re.findall(r"'([^']*)'", str(ctx.get("expected", "")))
             hint = did_you_mean(str(value), words, otherwise="choose one of") if words else f"write {ctx['expected']}"
             return "unknown-value", f"unknown value {show(value)}", hint
-        wanted = " or ".join(dict.fromkeys(_expected(one) for one in found))
+        expected = (_EXPECTED.get(one["type"]) or str(one.get("ctx", {}).get("expected", "")) for one in errors)
+        wanted = " or ".join(dict.fromkeys(expected))
         hint = "remove the key to use the default" if value is None else _type_hint(kind, value)
         return "wrong-type", f"expected {wanted}, got {_typed(value)}", hint
     if kind in _BOUNDS:
@@ -175,12 +159,6 @@ def _bad_value(found: list[ErrorDetails]) -> tuple[str, str, str]:
     return "bad-value", f"{error['msg'][:1].lower()}{error['msg'][1:]}, got {show(value)}", ""
 
 
-def _expected(error: ErrorDetails) -> str:
-    if error["type"] == "literal_error":
-        return str(error.get("ctx", {}).get("expected", ""))
-    return _EXPECTED[error["type"]]
-
-
 def _type_hint(kind: str, value: object) -> str:
     if kind in ("int_type", "float_type") and isinstance(value, str) and not isinstance(resolve_scalar(value), str):
         return "write the number without quotes"
@@ -194,25 +172,12 @@ def _type_hint(kind: str, value: object) -> str:
 
 
 def _typed(value: object) -> str:
-    names = {
-        bool: "true or false",
-        int: "a whole number",
-        float: "a number",
-        str: "text",
-        list: "a list",
-        dict: "a mapping",
-    }
-    if value is None:
-        return "nothing"
-    return f"{show(value)} ({names.get(type(value), type(value).__name__)})"
+    return "nothing" if value is None else f"{show(value)} ({_NAMES.get(type(value), type(value).__name__)})"
 
 
 def _fields_at(model: type[BaseModel], path: SpecPath, value: Any) -> dict[str, Any]:  # noqa: ANN401
     """The fields that may be written at `path`, of the union's member that the spec chose where there is one."""
-    fields: dict[str, Any] = {}
-    for one in _models_at(model, path, value):
-        fields |= one.model_fields
-    return fields
+    return {name: field for one in _models_at(model, path, value) for name, field in one.model_fields.items()}
 
 
 def _models_at(model: type[BaseModel], path: SpecPath, value: Any) -> list[type[BaseModel]]:  # noqa: ANN401
@@ -220,7 +185,7 @@ def _models_at(model: type[BaseModel], path: SpecPath, value: Any) -> list[type[
     current: list[Any] = [model]
     for part in path:
         inside = [member for one in current for member in _members(_inner(one, str(part)))]
-        value = _step(value, part)
+        value = value_at(value, (part,))
         kind = value.get("kind") if isinstance(value, dict) else None
         current = [one for one in inside if _is_model(one) and _kind_of(one) == kind is not None] or inside
     return [one for one in current if _is_model(one)]
@@ -254,11 +219,3 @@ def _is_model(annotation: Any) -> bool:  # noqa: ANN401
 def _kind_of(model: type[BaseModel]) -> str | None:
     field = model.model_fields.get("kind")
     return None if field is None else str(typing.get_args(field.annotation)[0])
-
-
-def _step(value: Any, part: str | int) -> Any:  # noqa: ANN401
-    if isinstance(value, dict):
-        return value.get(str(part))
-    if isinstance(value, list) and isinstance(part, int) and part < len(value):
-        return value[part]
-    return None

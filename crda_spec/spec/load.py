@@ -1,24 +1,29 @@
-"""YAML -> RunSpec, or every complaint about it in one go."""
+"""YAML -> RunSpec, or every complaint about it in one go.
+
+`--set gate.folds=12` writes one value from the command line. The value is YAML and is checked by the same models as the
+file. An override may reach into a section that the file leaves out; that section then keeps its default `kind`, so that
+`--set gate.folds=12` needs no `gate:` in the file.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import TypeAdapter, ValidationError
-from pydantic.fields import FieldInfo
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from crda_spec.errors import Complaint, Place, did_you_mean, show
-from crda_spec.spec.checks import check_parts
+from crda_spec.counterfactual.partition import Partition
+from crda_spec.data.dataset import Dataset
+from crda_spec.errors import Complaint, Place, did_you_mean, inconsistent, repeated, show
+from crda_spec.gate.tests import FiveByTwo
 from crda_spec.spec.explain import explain
-from crda_spec.spec.overrides import apply_override, fill_kinds, leaves
 from crda_spec.spec.recipes import preset_of
 from crda_spec.spec.run import RunSpec
-from crda_spec.spec.yaml_tree import MAX_BYTES, SpecPath, Tree, dotted, read_tree
+from crda_spec.spec.yaml_tree import MAX_BYTES, SpecPath, Tree, dotted, read_tree, value_at
 
 TUNE = "tune"
 _RETENTIONS = [0.0, 0.25, 0.5, 0.75, 1.0]
@@ -35,22 +40,15 @@ def expand_shorthands(tree: Tree) -> None:
     word = tree.value_places.pop(("counterfactual", "retention"), None)
     path: SpecPath = ("tune", "augmentation", "knobs", "retention")
     tune = value.setdefault("tune", {"kind": "none"})
-    search = _inside(tune, "augmentation", {**_SEARCH, "knobs": {}})
+    if isinstance(tune, dict) and tune.get("augmentation") is None:
+        tune["augmentation"] = {**_SEARCH, "knobs": {}}
+    search = tune.get("augmentation") if isinstance(tune, dict) else None
     knobs = search.get("knobs") if isinstance(search, dict) else None
     if isinstance(knobs, dict):  # the usual knobs have it among them already
         knobs.setdefault("retention", list(_RETENTIONS))
         if word is not None:
             for length in range(1, len(path) + 1):
                 tree.value_places.setdefault(path[:length], word)
-
-
-def _inside(section: Any, key: str, default: dict[str, Any]) -> Any:  # noqa: ANN401 - whatever was written there
-    """What stands at the key, or the default, which then stands there; a section that is none stays for the models."""
-    if not isinstance(section, dict):
-        return None
-    if section.get(key) is None:
-        section[key] = default
-    return section[key]
 
 
 SPEC_VERSION = 1
@@ -149,13 +147,14 @@ def _unreadable(file: Path, error: OSError) -> Complaint:
 
 def _origins(tree: Tree) -> dict[str, Origin]:
     """Who wrote each value that stands in the file or on the command line."""
-    found: dict[str, Origin] = {}
-    for path, _ in leaves(tree.value):
+
+    def origin(path: SpecPath) -> Origin:
         place = tree.value_places.get(path)
-        overridden = place is not None and place.file.startswith("--set ")
-        written: Origin = "environment" if path in tree.environment else "user"
-        found[dotted(path)] = "--set" if overridden else written
-    return found
+        if place is not None and place.file.startswith("--set "):
+            return "--set"
+        return "environment" if path in tree.environment else "user"
+
+    return {dotted(path): origin(path) for path, _ in leaves(tree.value)}
 
 
 _USUAL_REGRESSOR: str = RunSpec.model_fields["regressor"].default.kind
@@ -208,7 +207,8 @@ def _validate(draft: Draft) -> None:
         for name, info in RunSpec.model_fields.items():
             if name in sound and (name not in broken or name in _CHECKED_IN_PARTS):
                 with suppress(ValidationError):
-                    draft.parts[name] = _section(info, sound[name])
+                    section: TypeAdapter[Any] = TypeAdapter(info.rebuild_annotation())
+                    draft.parts[name] = section.validate_json(json.dumps(sound[name]))
     else:
         draft.parts = {name: getattr(draft.spec, name) for name in RunSpec.model_fields}
 
@@ -237,11 +237,6 @@ def _drop_unreadable(draft: Draft) -> None:
         del draft.parts[name]
 
 
-def _section(info: FieldInfo, value: Any) -> Any:  # noqa: ANN401
-    adapter: TypeAdapter[Any] = TypeAdapter(info.rebuild_annotation())
-    return adapter.validate_json(json.dumps(value))
-
-
 def _path_in(tree: Tree, name: str) -> SpecPath:
     """The path that a dotted name stands for; column names may themselves contain dots."""
     path: SpecPath = ()
@@ -256,3 +251,106 @@ def _path_in(tree: Tree, name: str) -> SpecPath:
         else:
             path, value = (*path, head), value.get(head) if isinstance(value, dict) else None
     return path
+
+
+def apply_override(tree: Tree, override: str) -> list[Complaint]:
+    """Writes one `key=value` into the tree, or says why that cannot be done."""
+    place = Place(f"--set {override}")
+    name, equals, text = override.partition("=")
+    path: SpecPath = tuple(int(part) if part.isdigit() else part for part in name.split("."))
+    if not equals or not all(str(part) for part in path):
+        hint = "e.g. --set gate.folds=12"
+        return [Complaint(code="bad-override", what="expected key=value", hint=hint, place=place)]
+    sub = read_tree(text or "null", place.file, {})
+    if sub.complaints:
+        return [Complaint(code=one.code, what=one.what, hint=one.hint, place=place) for one in sub.complaints]
+    target: Any = tree.value
+    for position, part in enumerate(path):
+        trouble = _closed(target, part, path[:position])
+        if trouble:
+            hint = f"set {dotted(path[:position])} as a whole"
+            return [Complaint(code="bad-override", what=trouble, hint=hint, place=place)]
+        if position < len(path) - 1:
+            target = target.setdefault(str(part), {}) if isinstance(target, dict) else target[part]
+    target[path[-1] if isinstance(target, list) else str(path[-1])] = sub.value
+    # The override is now where the value was written; what it replaced is forgotten.
+    for known in (tree.value_places, tree.key_places, tree.environment):
+        for old in [one for one in known if one[: len(path)] == path]:
+            del known[old]
+    for leaf, _ in leaves(sub.value, path):
+        for length in range(len(path), len(leaf) + 1):
+            tree.value_places[leaf[:length]] = tree.key_places[leaf[:length]] = place
+    return []
+
+
+def leaves(value: Any, path: SpecPath = ()) -> list[tuple[SpecPath, Any]]:  # noqa: ANN401 - any YAML value
+    """Every scalar (and every empty list or mapping) below `path`, with its own path."""
+    if isinstance(value, dict) and value:
+        return [leaf for key, inner in value.items() for leaf in leaves(inner, (*path, key))]
+    if isinstance(value, list) and value:
+        return [leaf for position, inner in enumerate(value) for leaf in leaves(inner, (*path, position))]
+    return [(path, value)]
+
+
+def fill_kinds(tree: Tree) -> None:
+    """Gives a section that only overrides have touched the `kind` it has by default."""
+    above = {path[:length] for path in tree.value_places for length in range(1, len(path))}
+    # Sections that the file does not write, but that now hold something an override wrote.
+    for path in sorted((path for path in above if path not in tree.value_places), key=len):
+        section, kind = value_at(tree.value, path), _default_kind(path)
+        if isinstance(section, dict) and kind is not None:
+            section.setdefault("kind", kind)
+
+
+def _closed(target: Any, part: str | int, above: SpecPath) -> str:  # noqa: ANN401
+    """Why nothing can be set at `part` of `target`; empty when it can."""
+    if isinstance(target, dict):
+        return ""
+    if isinstance(target, list) and isinstance(part, int):
+        return "" if part < len(target) else f"{dotted(above)} has no item {part}: it has {len(target)}, from 0"
+    return f"{dotted(above)} is {show(target)}, with no key {show(str(part))} inside"
+
+
+def _default_kind(path: SpecPath) -> str | None:
+    """The `kind` of the default at `path` of a RunSpec, None where there is no default or it has no kind."""
+    current: Any = RunSpec
+    for part in path:
+        if isinstance(current, BaseModel):
+            current = getattr(current, str(part), None)
+        elif isinstance(current, type) and issubclass(current, BaseModel) and str(part) in current.model_fields:
+            field = current.model_fields[str(part)]
+            current = field.annotation if field.is_required() else field.get_default(call_default_factory=True)
+        else:
+            return None
+    return getattr(current, "kind", None) if isinstance(current, BaseModel) else None
+
+
+def check_parts(parts: Mapping[str, Any]) -> Iterator[Complaint]:
+    """What no single field can know, without any data; a section that could not be read is absent from `parts`."""
+    for name in ("dataset", "causal", "partition", "counterfactual", "perturbation", "gate", "execution"):
+        if name in parts:
+            yield from _partition(parts[name]) if name == "partition" else parts[name].complaints()
+    if "dataset" in parts and "gate" in parts:
+        yield from _order_complaints(parts["dataset"], parts["gate"])
+
+
+def _partition(partition: Partition) -> Iterator[Complaint]:
+    for position, name in enumerate(partition.keep):
+        if name in (partition.perturb or ()):
+            where = f"partition.keep.{position}"
+            yield inconsistent(where, f"{show(name)} is also in partition.perturb", "name it in one of the two")
+    yield from repeated("partition.perturb", partition.perturb or ())
+    yield from repeated("partition.keep", partition.keep)
+
+
+def _order_complaints(dataset: Dataset, gate: Any) -> Iterator[Complaint]:  # noqa: ANN401 - the spec's union
+    """Gates that divide the rows more than once, where rows have an order."""
+    repeats = getattr(gate, "repeats", 1)
+    if dataset.time is None or repeats == 1:
+        return
+    if isinstance(gate, FiveByTwo):
+        what = "five_by_two divides the rows into halves at random, but dataset.time gives them an order"
+        yield inconsistent("gate.kind", what, "use kind: wilcoxon, or leave out dataset.time")
+        return
+    what = f"{repeats} repeats divide the rows anew, but rows with an order (dataset.time) can be divided in one way"
+    yield inconsistent("gate.repeats", what, "write repeats: 1")

@@ -82,15 +82,10 @@ def preset_of(recipe: str, regressor: str) -> Preset | None:
     """What the recipe fills in for a regressor of this kind; None when there is no such recipe."""
     if recipe == "paper":
         return _PAPER
-    if recipe == "distilled":
-        return _joined(_DISTILLED, _students_own(regressor))
-    return None
-
-
-def _students_own(regressor: str) -> Preset:
-    if regressor in TREES:
-        return _FOR_TREES
-    return _FOR_NETWORKS if regressor == "mlp" else _FOR_OTHERS
+    if recipe != "distilled":
+        return None
+    students_own = _FOR_TREES if regressor in TREES else _FOR_NETWORKS if regressor == "mlp" else _FOR_OTHERS
+    return _joined(_DISTILLED, students_own)
 
 
 def whole_preset_of(recipe: RecipeName, regressor: str) -> Preset:

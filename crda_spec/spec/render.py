@@ -11,10 +11,9 @@ from typing import Any
 
 import yaml
 
-from crda_spec.spec.load import Draft
-from crda_spec.spec.overrides import leaves
+from crda_spec.spec.load import Draft, leaves
 from crda_spec.spec.run import Execution, Output, RunSpec
-from crda_spec.spec.yaml_tree import SpecPath, dotted, resolve_scalar
+from crda_spec.spec.yaml_tree import SpecPath, dotted, resolve_scalar, value_at
 
 # What stands for a secret in a URL: user:SECRET@host, and options such as ?password=SECRET. A password may hold any
 # character, so all up to the last @ counts as one: rather a host too little than a secret too much.
@@ -87,8 +86,8 @@ def resolved(spec: RunSpec, draft: Draft | None = None) -> dict[str, Any]:
     if spec.dataset.time is None:  # so that a run whose rows have no order leaves the bytes that it always left
         del plain["dataset"]["time"]
     for path, written in _from_environment(plain, draft):
-        _at(plain, path[:-1])[path[-1]] = written
-    for source in map(partial(_at, plain), _SOURCES):
+        value_at(plain, path[:-1])[path[-1]] = written
+    for source in map(partial(value_at, plain), _SOURCES):
         if isinstance(source, dict) and source.get("kind") == "sql":
             source["url"] = redact_url(source["url"])
     return plain
@@ -116,11 +115,11 @@ def render(spec: RunSpec, draft: Draft | None = None, *, without: Sequence[SpecP
     plain = resolved(spec, draft)
     escaped = _escape(plain)
     for path in without:
-        section = _at(escaped, path[:-1])
+        section = value_at(escaped, path[:-1])
         if isinstance(section, dict):
             section.pop(path[-1], None)
     for path, _ in _from_environment(spec.model_dump(mode="json"), draft):
-        _at(escaped, path[:-1])[path[-1]] = _at(plain, path)  # its ${NAME} is meant to be filled in again
+        value_at(escaped, path[:-1])[path[-1]] = value_at(plain, path)  # its ${NAME} is meant to be filled in again
     return yaml.dump(escaped, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110)
 
 
@@ -146,18 +145,8 @@ def _from_environment(plain: dict[str, Any], draft: Draft | None) -> Iterator[tu
     Not those of `execution`: they change no number, and a run's record leaves them out.
     """
     for path, written in ({} if draft is None else draft.tree.environment).items():
-        if path and path[0] != "execution" and isinstance(_at(plain, path), str):
+        if path and path[0] != "execution" and isinstance(value_at(plain, path), str):
             yield path, written
-
-
-def _at(plain: Any, path: SpecPath) -> Any:  # noqa: ANN401
-    value: Any = plain
-    for part in path:
-        if isinstance(value, list) and isinstance(part, int) and part < len(value):
-            value = value[part]
-        else:
-            value = value.get(part) if isinstance(value, dict) else None
-    return value
 
 
 def _escape(value: Any) -> Any:  # noqa: ANN401 - any plain value

@@ -1,23 +1,187 @@
-"""`RunSpec`: all that a user may say; with it `execution` and `output`."""
+"""`RunSpec`: all that a user may say, and those of its sections that belong to no family."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, StringConstraints, WithJsonSchema
 
+from crda_spec.counterfactual.noise import Additive, LocationScale, NoiseModel
 from crda_spec.counterfactual.partition import Partition
 from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.data.dataset import Dataset
-from crda_spec.discovery import Pc
+from crda_spec.discovery import Discovery, Pc
+from crda_spec.errors import Complaint, inconsistent, show
 from crda_spec.gate.tests import AnyGate, Wilcoxon
 from crda_spec.regressors import AnyRegressor, Xgboost
+from crda_spec.regressors.teachers import AnyTeacher, SingleTeacher
 from crda_spec.scm.falsify import Falsify
-from crda_spec.spec.causal import Causal
-from crda_spec.spec.counterfactual import Counterfactual
 from crda_spec.spec.recipes import RecipeName
 from crda_spec.spec.tune import NoTuning, Tune
-from crda_spec.strict import FilePath, Strict
+from crda_spec.strict import ColumnName, EdgeText, FilePath, Positive, Strict
+
+
+class _AnyGraph(Strict):
+    """What every way to write a graph shares."""
+
+    latent: tuple[ColumnName, ...] = Field(
+        (), description="Nodes of the graph that are not columns: nobody measured them."
+    )
+    selected: tuple[ColumnName, ...] = Field(
+        (),
+        description="Nodes by which rows were chosen into the data: no certificate can be given then.",
+    )
+    noise: tuple[ColumnName, ...] = Field(
+        (), description="Features that the size of the target's noise depends on (heteroscedastic noise)."
+    )
+
+
+class EdgesGraph(_AnyGraph):
+    """A graph written as arrows."""
+
+    kind: Literal["edges"] = Field(description="The graph is written here, as arrows between columns.")
+    edges: tuple[EdgeText, ...] = Field(
+        min_length=1, description="The arrows: a -> b, a <-> b, a -> b -> c, {a b} -> c."
+    )
+
+
+class _WrittenGraph(_AnyGraph):
+    """A graph in another tool's language, in a file or right here."""
+
+    path: FilePath | None = Field(None, description="The graph's file; give either this or text.")
+    text: str | None = Field(
+        None, min_length=1, description="The graph itself, as a block of text (`text: |`); give either this or path."
+    )
+
+
+class DagittyGraph(_WrittenGraph):
+    """A DAGitty model."""
+
+    kind: Literal["dagitty"] = Field(description="DAGitty text, as dagitty.net shows it: dag { a -> b; u [latent] }.")
+
+
+class DotGraph(_WrittenGraph):
+    """A Graphviz digraph."""
+
+    kind: Literal["dot"] = Field(description="A Graphviz digraph; dashed nodes are latent, dir=both is a <-> b.")
+
+
+class GmlGraph(_WrittenGraph):
+    """A GML graph."""
+
+    kind: Literal["gml"] = Field(description="GML, as networkx and yEd write it; a node's latent 1 is unmeasured.")
+
+
+class GraphmlGraph(_WrittenGraph):
+    """A GraphML graph."""
+
+    kind: Literal["graphml"] = Field(description="GraphML; a node's data key `latent` says that nobody measured it.")
+
+
+Graph = Annotated[
+    EdgesGraph | DagittyGraph | DotGraph | GmlGraph | GraphmlGraph,
+    Field(discriminator="kind"),
+]
+
+
+class Causal(Strict):
+    """Either a declared graph or a discovery method."""
+
+    graph: Graph | None = Field(
+        None, description="The causal graph as the expert knows it; give either this or discovery."
+    )
+    discovery: Discovery | None = Field(
+        None, description="How to look for structure when no graph is known; give either this or graph."
+    )
+
+    def complaints(self) -> Iterator[Complaint]:
+        """Neither or both of graph and search, of a graph's file and text."""
+        if (self.graph is None) == (self.discovery is None):
+            what, hint = "both graph and discovery are given", "keep one; the graph, if an expert stands behind it"
+            if self.graph is None:
+                what, hint = "neither graph nor discovery is given", "write one, or remove `causal` to discover with PC"
+            yield inconsistent("causal", what, hint)
+        for position, name in enumerate(self.graph.selected if self.graph is not None else ()):
+            what = f"the graph says that rows were selected by {show(name)}, and a certificate knows no selection"
+            hint = "remove it if the rows were not chosen by it; if they were, no certificate can be given"
+            yield inconsistent(f"causal.graph.selected.{position}", what, hint)
+        if self.graph is not None and not isinstance(self.graph, EdgesGraph):
+            path, text = self.graph.path, self.graph.text
+            if (path is None) == (text is None):
+                what = "both path and text are given" if path else "neither path nor text is given"
+                yield inconsistent("causal.graph", what, "give exactly one of them")
+
+
+# `tune` is written out before the models see it, but an editor should not underline it.
+_Retention = Annotated[
+    float, WithJsonSchema({"anyOf": [{"type": "number", "minimum": 0, "maximum": 1}, {"const": "tune"}]})
+]
+
+
+class Counterfactual(Strict):
+    """Abduction and prediction: y' = teacher(x') + retention * noise."""
+
+    teacher: AnyTeacher = Field(SingleTeacher(), description="What predicts the outcome of a changed row.")
+    residuals: Literal["in_sample", "out_of_fold"] = Field(
+        "in_sample",
+        description="Which residual is a row's noise: of the fitted teacher, or of members that have not seen the row.",
+    )
+    noise: NoiseModel = Field(Additive(), description="How noise enters the outcome.")
+    retention: _Retention = Field(
+        1.0,
+        ge=0,
+        le=1,
+        description=(
+            "How much noise a new row carries: 1 all of it (the paper), 0 none. Above 0 only certified features may "
+            "move; at 0 the new row is the teacher's word alone, and any feature may. tune: found inside the folds, "
+            "from 0, 0.25, 0.5, 0.75 and 1 (short for a search under tune.augmentation)."
+        ),
+    )
+    residual_draw: Literal["own", "none", "matched"] = Field(
+        "own",
+        description=(
+            "Whose noise a new row carries: its own source row's (the paper), nobody's (with retention: 0), or that of "
+            "a training row with similar kept features (for simulation)."
+        ),
+    )
+    factor: float = Field(1.25, gt=0, le=1000, description="New rows per training row.")
+    weight: Positive = Field(1.0, le=1000, description="The weight of a new row in training; a real row weighs 1.")
+    watch: Literal["real", "synthetic"] = Field(
+        "real",
+        description=(
+            "What the augmented model's early stopping looks at. real: the rows that the plain model watches too, and "
+            "neither trains on. synthetic: the new rows made from these, labelled by the teacher alone, so that every "
+            "real row is trained on."
+        ),
+    )
+
+    def complaints(self) -> Iterator[Complaint]:
+        """Noise that is asked for and that no row could carry."""
+        noise, retention, draw = self.noise, self.retention, self.residual_draw
+        single, more = self.teacher.kind == "single", "remove it, or set counterfactual.retention above 0"
+        if single and self.residuals == "out_of_fold":
+            what = "a single teacher has seen every row, so it has no out_of_fold residuals"
+            hint = "use residuals: in_sample, or teacher: {kind: crossfit}"
+            yield inconsistent("counterfactual.residuals", what, hint)
+        if isinstance(noise, LocationScale):
+            if single:
+                cannot = "so it cannot tell where the noise is large and where it is small"
+                what = f"a single teacher has seen every row, {cannot}"
+                yield inconsistent("counterfactual.noise", what, "use kind: additive, or teacher: {kind: crossfit}")
+            if retention == 0:
+                what = "no noise is carried (retention: 0), so its size would never be used"
+                yield inconsistent("counterfactual.noise", what, more)
+            low, high = noise.quantiles
+            if low >= high:
+                what = f"the first quantile must be below the second, but got [{low:g}, {high:g}]"
+                yield inconsistent("counterfactual.noise.quantiles", what, "for example [0.01, 0.99]")
+        if draw == "none" and retention > 0:
+            what = f"none carries no noise, but counterfactual.retention is {retention:g}"
+            yield inconsistent("counterfactual.residual_draw", what, "set retention: 0, or draw own or matched noise")
+        if draw == "matched" and retention == 0:
+            what = "no noise is carried (retention: 0), so there is none to match"
+            yield inconsistent("counterfactual.residual_draw", what, more)
 
 
 class Execution(Strict):
@@ -26,6 +190,11 @@ class Execution(Strict):
     jobs: int | Literal["auto"] = Field(
         "auto", description="Worker processes for the gate's folds; auto takes one per core."
     )
+
+    def complaints(self) -> Iterator[Complaint]:
+        """A number of workers that is none."""
+        if self.jobs != "auto" and self.jobs < 1:
+            yield inconsistent("execution.jobs", f"must be at least 1, got {self.jobs}", "or write auto")
 
 
 class Output(Strict):

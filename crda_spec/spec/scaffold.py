@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import TextWrapper
 from typing import Any
 
 import numpy as np
@@ -28,13 +29,12 @@ def graph_nodes(
 
     text: the file's text, or the list of edges when the language is `edges`.
     """
-    if language == "edges":
-        edges, complaints = parse_edges([text] if isinstance(text, str) else text)
-        nodes = tuple(dict.fromkeys(name for edge in edges for name in (edge.tail, edge.head)))
-        latents: tuple[str, ...] = ()
-    else:
-        read = read_graph(text if isinstance(text, str) else "\n".join(text), language, file=file)
+    if isinstance(text, str):
+        read = read_graph(text, language, file=file)
         nodes, latents, complaints = tuple(read.nodes), read.latents, read.complaints
+    else:
+        edges, complaints = parse_edges(text)
+        nodes, latents = tuple(dict.fromkeys(name for edge in edges for name in (edge.tail, edge.head))), ()
     if complaints:
         raise GraphError(complaints)
     unknown = tuple(name for name in nodes if name not in columns)
@@ -114,14 +114,10 @@ def _text_source(data: Path) -> Csv:
 
 def _decimal_commas(text: str, delimiter: str) -> bool:
     """Whether cells look like 3,14 more often than like 3.14."""
-    cells = [cell.strip() for line in text.splitlines()[:50] for cell in line.split(delimiter)]
-    commas, points = (sum(_is_number(cell, mark) for cell in cells) for mark in (",", "."))
-    return commas > points
-
-
-def _is_number(cell: str, mark: str) -> bool:
-    whole, found, part = cell.lstrip("+-").partition(mark)
-    return bool(found) and whole.isdigit() and part.isdigit()
+    cells = [cell.strip().lstrip("+-") for row in text.splitlines()[:50] for cell in row.split(delimiter)]
+    parts = ((mark, *cell.partition(mark)[::2]) for cell in cells for mark in ",.")
+    marks = [mark for mark, whole, fraction in parts if whole.isdigit() and fraction.isdigit()]
+    return marks.count(",") > marks.count(".")
 
 
 def _usable(raw: RawTable, dataset: Dataset, names: Sequence[str]) -> tuple[Assembled, Dataset, dict[str, str]]:
@@ -180,7 +176,7 @@ def _contract(column: Column, values: Array) -> tuple[dict[str, Any], str]:
 
 _FOLDS = 10
 _TEST = 0.2
-_WIDTH = 110
+_WIDTH = 113
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,7 +190,11 @@ class GraphPart:
 
 def spec_text(table: Scaffold, *, name: str, schema: str, graph: GraphPart | None) -> str:
     """The whole file. schema: where the JSON Schema lies, for editors."""
-    return "\n".join([*_head(table, name, schema), *_dataset(table), *_causal(graph), *_rest(table), ""])
+    rest = (
+        "regressor: {kind: xgboost}  # <- or mlp, catboost, gaussian_process, ridge, ...: what you would use anyway",
+        f"gate: {{kind: wilcoxon, folds: {folds_for(table)}}}  # augmented rows are used only if held-out errors fall",
+    )
+    return "\n".join([*_head(table, name, schema), *_dataset(table), *_causal(graph), *rest, ""])
 
 
 def _head(table: Scaffold, name: str, schema: str) -> Iterator[str]:
@@ -218,13 +218,13 @@ def _dataset(table: Scaffold) -> Iterator[str]:
     yield f"  target: {scalar_text(rows.target.name)}"
     if table.left_out:
         for name, why in table.left_out.items():
-            yield from _comment(f"left out: {name}: {why}", "  ")
+            yield from _comment(f"left out: {name}: {why}")
         yield "  features:"
         yield from (f"    - {scalar_text(name)}" for name in rows.names)
     yield "  columns:  # <- correct what was inferred; a unit (unit: mg/day) makes reports readable"
     for column, values in zip(table.columns, (*rows.x.T, rows.y), strict=True):
         settings, note = _contract(column, values)
-        yield f"    {_key(column.name)}: {_flow(settings)}  # {printable(note)}"
+        yield f"    {scalar_text(column.name, key=True)}: {_flow(settings)}  # {printable(note)}"
     if dataset.missing.kind != "error":
         yield f"  # Missing cells: {table.missing_cells}. <- drop leaves their rows out, impute fills them in the model"
         yield f"  missing: {{kind: {dataset.missing.kind}}}"
@@ -246,8 +246,7 @@ def _causal(graph: GraphPart | None) -> Iterator[str]:
     if graph.latent:
         yield from _comment(
             "these nodes of the graph are no columns, so nobody measured them; <- a misspelt column would be here too: "
-            + ", ".join(graph.latent),
-            "  ",
+            + ", ".join(graph.latent)
         )
     yield "  graph:"
     for key, value in graph.settings.items():
@@ -257,13 +256,7 @@ def _causal(graph: GraphPart | None) -> Iterator[str]:
         else:
             yield f"    {key}: {scalar_text(value)}"
     for sentence in graph.said:
-        yield from _comment(sentence, "  ")
-
-
-def _rest(table: Scaffold) -> Iterator[str]:
-    folds = folds_for(table)
-    yield "regressor: {kind: xgboost}  # <- or mlp, catboost, gaussian_process, ridge, ...: what you would use anyway"
-    yield f"gate: {{kind: wilcoxon, folds: {folds}}}  # augmented rows are used only if held-out errors fall"
+        yield from _comment(sentence)
 
 
 def folds_for(table: Scaffold) -> int:
@@ -272,16 +265,12 @@ def folds_for(table: Scaffold) -> int:
     return max(min(_FOLDS, training), folds_needed(0.05, "less"))
 
 
-def _comment(text: str, indent: str) -> Iterator[str]:
+_COMMENT = TextWrapper(_WIDTH, "  # ", "  #   ", break_long_words=False, break_on_hyphens=False)
+
+
+def _comment(text: str) -> list[str]:
     """A comment of any length on lines of its own; nothing in the text can end it."""
-    line = ""
-    for word in printable(text).split(" "):
-        if line and len(indent) + len(line) + len(word) > _WIDTH:
-            yield f"{indent}# {line}"
-            line = f"  {word}"
-        else:
-            line = f"{line} {word}" if line else word
-    yield f"{indent}# {line}"
+    return _COMMENT.wrap(printable(text))
 
 
 def _flow(settings: dict[str, Any]) -> str:
@@ -292,7 +281,3 @@ def _inline(value: Any) -> str:  # noqa: ANN401 - any value of a spec
     if isinstance(value, list | tuple):
         return f"[{', '.join(_inline(one) for one in value)}]"
     return scalar_text(value)
-
-
-def _key(name: str) -> str:
-    return scalar_text(name, key=True)

@@ -7,25 +7,11 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, Tag
 
 from crda_spec.counterfactual.policies import DefaultPolicy, Interpolate, Quantile, Resample
+from crda_spec.counterfactual.tuning import CountRange, NumberRange
 from crda_spec.regressors.teachers import AnyTeacher, CommitteeTeacher, CrossfitTeacher
 from crda_spec.regressors.tune import RandomSearch
 from crda_spec.spec.recipes import TREES
 from crda_spec.strict import LIST, RANGE, Finite, Positive, Strict
-
-
-class NumberRange(Strict):
-    """Any number between two."""
-
-    low: Finite = Field(description="The least value that is tried.")
-    high: Finite = Field(description="The greatest value that is tried.")
-    log: bool = Field(default=False, description="Whether values are spread evenly in their logarithm.")
-
-
-class CountRange(Strict):
-    """Any whole number between two."""
-
-    low: int = Field(description="The least count that is tried.")
-    high: int = Field(description="The greatest count that is tried.")
 
 
 def _form(value: object) -> str:

@@ -70,6 +70,16 @@ def dotted(path: SpecPath) -> str:
     return ".".join(str(part) for part in path)
 
 
+def value_at(value: Any, path: SpecPath) -> Any:  # noqa: ANN401 - any YAML value
+    """What stands at `path` inside the value; None when nothing does."""
+    for part in path:
+        if isinstance(value, list) and isinstance(part, int) and part < len(value):
+            value = value[part]
+        else:
+            value = value.get(str(part)) if isinstance(value, dict) else None
+    return value
+
+
 def resolve_scalar(text: str) -> Any:  # noqa: ANN401 - that is what a scalar is
     """A plain (unquoted) scalar by the rules of YAML 1.2."""
     if text in _SPECIAL:
@@ -291,18 +301,21 @@ def _looks_typed(text: str) -> bool:
     return bool(tag != _TAG + "str")
 
 
+_SYNTAX_HINTS = (  # by what PyYAML calls the problem; the last suits any
+    ("\\t", "indent with spaces, not tabs"),
+    ("tab", "indent with spaces, not tabs"),
+    ("undefined alias", "define it above with &, or quote text that starts with *"),
+    ("mapping values are not allowed", "quote text that contains ': '"),
+    ("could not find expected ':'", "check the indentation of this line and the one above"),
+    ("expected <block end>", "check the indentation of this line and the one above"),
+    ("", "check quotes, brackets and indentation around here"),
+)
+
+
 def _syntax_hint(problem: str, line: str) -> str:
     edge = re.match(r"\s*-\s*([{\[])(.*?)[}\]](\s*(?:->|<-).*)", line)
     if edge:  # several nodes at once are written in braces: `{a b} -> c`
         opening, nodes, rest = edge.groups()
         written = f"{{{nodes}}}{rest.rstrip()}"
         return f"put the entry in quotes: YAML reads a {opening} at its start as its own. Write - '{written}'"
-    if "\\t" in problem or "tab" in problem:
-        return "indent with spaces, not tabs"
-    if "undefined alias" in problem:
-        return "define it above with &, or quote text that starts with *"
-    if "mapping values are not allowed" in problem:
-        return "quote text that contains ': '"
-    if "could not find expected ':'" in problem or "expected <block end>" in problem:
-        return "check the indentation of this line and the one above"
-    return "check quotes, brackets and indentation around here"
+    return next(hint for part, hint in _SYNTAX_HINTS if part in problem)

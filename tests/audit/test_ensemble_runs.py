@@ -3,7 +3,6 @@
 import io
 import json
 import shutil
-import sys
 
 import numpy as np
 import pandas as pd
@@ -14,7 +13,6 @@ from test_ledger_recomputed import houses
 
 from crda_spec.audit.models import load_model
 from crda_spec.audit.open_run import reopen
-from crda_spec.cli.app import main
 
 # Ungated, so that the augmented arm is used without the fits of a gate.
 SPEC = """
@@ -49,18 +47,6 @@ def finished(request, tmp_path_factory):
 @pytest.fixture(scope="module")
 def networks(tmp_path_factory):
     return make(tmp_path_factory.mktemp("networks"))
-
-
-@pytest.fixture
-def start(monkeypatch, capsys):
-    def command(*arguments):
-        monkeypatch.setattr(sys, "argv", ["crda-spec", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stopped:
-            main()
-        printed = capsys.readouterr()
-        return stopped.value.code or 0, printed.out, printed.err
-
-    return command
 
 
 def contents(folder):

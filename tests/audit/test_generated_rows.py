@@ -10,7 +10,7 @@ from audit_runs import encoded, ran, record_of, teachers_of
 from joblib import parallel_config
 
 from crda_spec.api import finish_run
-from crda_spec.audit.generated import generate, prepare
+from crda_spec.audit.new_rows import generate, prepare
 from crda_spec.audit.open_run import open_run
 from crda_spec.audit.tables import LEDGER
 from crda_spec.counterfactual.abduct import abduct

@@ -17,7 +17,6 @@ from test_ledger_recomputed import SPEC, TEACHER, houses
 
 import crda_spec
 from crda_spec.audit.models import load_model
-from crda_spec.cli.app import main
 
 
 @pytest.fixture(scope="module")
@@ -26,18 +25,6 @@ def finished(tmp_path_factory):
     houses(70).to_csv(folder / "houses.csv", index=False)
     text = SPEC.replace("  target: price", "  target: price\n  columns: {{age: {{min: 0}}, price: {{unit: kEUR}}}}")
     return ran(folder, text.format(regressor="{kind: ridge}", teacher=TEACHER["single"]))
-
-
-@pytest.fixture
-def start(monkeypatch, capsys):
-    def command(*arguments):
-        monkeypatch.setattr(sys, "argv", ["crda-spec", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stopped:
-            main()
-        printed = capsys.readouterr()
-        return stopped.value.code or 0, printed.out, printed.err
-
-    return command
 
 
 def read_text(text):

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from audit_runs import ran
+from audit_runs import ran, record_of
 
 from crda_spec.audit.canonical import plain, revived
-from crda_spec.audit.open_run import reopen
+from crda_spec.audit.open_run import read_ledger, reopen
+from crda_spec.audit.verify.rows import check_cells
 from crda_spec.errors import OutputError
 from crda_spec.records import Certificate, Falsification, FeatureSensitivity, FoldResult, TestScore, Verdict
 from crda_spec.report.page import render_html
@@ -47,6 +48,11 @@ counterfactual: {retention: 1.0}
 @pytest.fixture(scope="module", params=SPECS)
 def finished(request, tmp_path_factory):
     return ran(tmp_path_factory.mktemp("run"), SPECS[request.param])
+
+
+def test_every_changed_cell_is_recomputed_from_the_rows(finished):
+    record = record_of(finished)
+    assert check_cells(finished.folder, read_ledger(finished.folder, record), record).findings == ()
 
 
 @pytest.fixture(scope="module")

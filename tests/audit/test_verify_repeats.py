@@ -8,7 +8,7 @@ import pytest
 import tampering as by
 from audit_runs import ran, record_of
 from test_ledger_recomputed import SPEC, TEACHER, houses
-from test_verify_tampering import tampered, verify  # noqa: F401 - a fixture
+from test_verify_tampering import tampered
 
 GATES = {
     "clustered": "{kind: clustered, folds: 4}",
@@ -42,7 +42,7 @@ def finished(tmp_path_factory):
 
 
 @pytest.mark.parametrize("gate", GATES)
-def test_an_untouched_run_is_verified_and_another_p_value_is_found(finished, gate, verify, tmp_path):  # noqa: F811
+def test_an_untouched_run_is_verified_and_another_p_value_is_found(finished, gate, verify, tmp_path):
     run = finished(gate).folder
     code, said = verify(run)
     assert code == 0, said
@@ -121,13 +121,13 @@ def stranger(lines):
         (stranger, "repeats.csv: there is no row 987654 in gate fold 1"),
     ],
 )
-def test_a_change_with_every_hash_mended_is_found(finished, verify, tmp_path, change, named):  # noqa: F811
+def test_a_change_with_every_hash_mended_is_found(finished, verify, tmp_path, change, named):
     code, said = verify(tampered(finished("wilcoxon").folder, tmp_path, lines_changed(change)))
     assert code == 4, said
     assert named in said
 
 
-def test_a_lost_file_is_named(finished, verify, tmp_path):  # noqa: F811
+def test_a_lost_file_is_named(finished, verify, tmp_path):
     def lose(run):
         record = by.read(run)
         del record["files"]["repeats.csv"]
@@ -139,7 +139,7 @@ def test_a_lost_file_is_named(finished, verify, tmp_path):  # noqa: F811
     assert "repeats.csv: is missing, and tells what each row cost in each of 3 repeats" in said
 
 
-def test_a_row_number_beyond_all_numbers_is_a_finding(finished, verify, tmp_path):  # noqa: F811
+def test_a_row_number_beyond_all_numbers_is_a_finding(finished, verify, tmp_path):
     def number(run):
         file = run / "rows.csv"
         head, first, *rest = file.read_text().splitlines()

@@ -2,14 +2,11 @@
 
 import json
 import shutil
-import sys
 
 import pytest
 import tampering as by
 from audit_runs import ran
 from test_ledger_recomputed import SPEC, TEACHER, houses
-
-from crda_spec.cli.app import main
 
 RIDGE = "{kind: kernel_ridge}"
 STOPPED = "{kind: xgboost, n_estimators: 8, early_stopping: {rounds: 3, validation: 0.2}}"
@@ -30,18 +27,6 @@ def stopped(tmp_path_factory):
     houses(90).to_csv(folder / "houses.csv", index=False)
     text = SPEC.format(regressor=STOPPED, teacher=TEACHER["crossfit"])
     return ran(folder, text.replace("retention: 0.75", "noise: {kind: location_scale}, retention: 0.75")).folder
-
-
-@pytest.fixture
-def verify(monkeypatch, capsys):
-    def start(run, *arguments):
-        monkeypatch.setattr(sys, "argv", ["crda-spec", "verify", str(run), *arguments])
-        with pytest.raises(SystemExit) as stopped:
-            main()
-        printed = capsys.readouterr()
-        return stopped.value.code or 0, printed.out + printed.err
-
-    return start
 
 
 def tampered(run, tmp_path, change):

@@ -3,7 +3,6 @@
 import csv
 import json
 import shutil
-import sys
 
 import numpy as np
 import pandas as pd
@@ -13,7 +12,6 @@ import tampering as by
 from audit_runs import ledger_of, ran, record_of, rows_of
 
 from crda_spec.audit.open_run import reopen
-from crda_spec.cli.app import main
 from crda_spec.report.words.run import data_sentence, rows_sentence, score_sentences
 
 SPEC = """
@@ -55,18 +53,6 @@ def run_of(folder, *, regressor=RIDGE, gate="{kind: bootstrap, folds: 5}", weigh
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory):
     return run_of(tmp_path_factory.mktemp("kept") / "one")
-
-
-@pytest.fixture
-def command(monkeypatch, capsys):
-    def start(*arguments):
-        monkeypatch.setattr(sys, "argv", ["crda-spec", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stopped:
-            main()
-        printed = capsys.readouterr()
-        return stopped.value.code or 0, printed.out + printed.err
-
-    return start
 
 
 def test_rows_and_ledger_tell_the_weights(kept):

@@ -1,5 +1,6 @@
 """What users get wrong, as files: each folder of `broken/` holds a spec, its data, and the whole message.
 
+A table of `tables/` that the spec names need not lie in the folder. Data of the same name in the folder go first.
 `args.txt`, where there is one, holds the command's arguments, one a line; else they are `spec.yaml`.
 `CRDA_UPDATE_GOLDEN=1 pytest tests/cli/test_cli_broken.py` rewrites the messages; read every one that changed and ask
 whether it names the place, the value and the next thing to try.
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 BROKEN = Path(__file__).parent / "broken"
+TABLES = sorted((Path(__file__).parent / "tables").iterdir())
 CASES = sorted(folder.name for folder in BROKEN.iterdir())
 OWN_PROCESS = ("data_contract", "malicious_tag", "many_problems")
 UPDATE = os.environ.get("CRDA_UPDATE_GOLDEN") == "1"
@@ -31,6 +33,10 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def arrange(name: str, place: Path) -> list[str]:
     """Copies the case to `place` and returns the command's arguments."""
+    spec = (BROKEN / name / "spec.yaml").read_bytes()
+    for table in TABLES:
+        if table.name.encode() in spec:
+            shutil.copy(table, place)
     shutil.copytree(BROKEN / name, place, dirs_exist_ok=True)
     (place / "message.txt").unlink(missing_ok=True)
     arguments = place / "args.txt"

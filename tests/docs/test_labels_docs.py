@@ -6,7 +6,7 @@ from pathlib import Path
 
 import yaml
 
-from crda_spec.spec.counterfactual import Counterfactual
+from crda_spec.spec.run import Counterfactual
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "labels.md").read_text(encoding="utf-8")

@@ -12,7 +12,7 @@ from gate_parts import MAE, LeakyTeacher, Squares, Watching, committee, poisoned
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crda_spec.counterfactual.tuning import Candidates, KnobSearch, KnobSpace, Numbers, inner_folds
+from crda_spec.counterfactual.tuning import Candidates, KnobSearch, KnobSpace, NumberRange, inner_folds
 from crda_spec.data.folds import forward_folds
 from crda_spec.errors import DataError
 from crda_spec.gate.cost import FitCounts
@@ -41,7 +41,7 @@ def rows(seed=0, n=90, moments=45, *, groups=False):
 
 
 def searching(train, regressor):
-    space = KnobSpace(priors={"retention": Numbers(0.0, 1.0)}, teachers={}, policies={})
+    space = KnobSpace(priors={"retention": NumberRange(low=0.0, high=1.0)}, teachers={}, policies={})
     tuner = KnobSearch(space=space, trials=2, folds=2)
     return procedure(train, regressor=regressor, tuner=tuner, search=SEARCH, teacher=CrossfitTeacher(), **OUT)
 

@@ -11,7 +11,15 @@ from crda_spec.counterfactual.partition import Partition
 from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.policies import Jitter, Resample, Scale
 from crda_spec.counterfactual.procedure import augment, tune
-from crda_spec.counterfactual.tuning import Counts, KnobSearch, KnobSpace, Numbers, Options, _Trials, inner_folds
+from crda_spec.counterfactual.tuning import (
+    CountRange,
+    KnobSearch,
+    KnobSpace,
+    NumberRange,
+    Options,
+    _Trials,
+    inner_folds,
+)
 from crda_spec.data.folds import folds
 from crda_spec.errors import DataError
 from crda_spec.gate.cost import FitCounts
@@ -75,7 +83,9 @@ def test_a_planted_optimum_is_found():
     """The teacher knows the truth, so the less noise a new row carries and the more it weighs, the better: the good
     corner of the space is planted, and a grid over all of it is the oracle."""
     train = draw(80, noise=3.0, features=20)
-    search = searching({"retention": Numbers(0.0, 1.0), "weight": Numbers(0.01, 10.0, log=True)}, trials=30)
+    search = searching(
+        {"retention": NumberRange(low=0.0, high=1.0), "weight": NumberRange(low=0.01, high=10.0, log=True)}, trials=30
+    )
     start = procedure(train, teacher=Oracle())
     inside = inner_folds(start, train, 3, FoldContext(seed=0), metric=MSE)
 
@@ -108,7 +118,11 @@ def test_the_better_teacher_and_the_better_policy_are_found():
 
 def test_the_same_seed_gives_the_same_study_and_another_seed_another():
     train = draw(40)
-    priors = {"retention": Numbers(0.0, 1.0), "factor": Options((0.5, 1.0, 2.0)), "max_features": Counts(1, 3)}
+    priors = {
+        "retention": NumberRange(low=0.0, high=1.0),
+        "factor": Options((0.5, 1.0, 2.0)),
+        "max_features": CountRange(low=1, high=3),
+    }
     search = searching(priors, trials=14)
     first, again, other = (found(search, train, seed=seed).studies for seed in (3, 3, 4))
     assert first == again
@@ -118,7 +132,7 @@ def test_the_same_seed_gives_the_same_study_and_another_seed_another():
 def test_bad_trials_are_pruned_and_recorded_with_the_folds_they_reached():
     train = draw(60, noise=0.5)
     teachers = {"right": Oracle(1.0), "wrong": Oracle(-5.0)}
-    priors = {"teacher": Options(tuple(teachers)), "weight": Numbers(0.5, 2.0)}
+    priors = {"teacher": Options(tuple(teachers)), "weight": NumberRange(low=0.5, high=2.0)}
     whole = found(searching(priors, teachers=teachers, trials=20, prune=False), train, retention=0.0)
     cut = found(searching(priors, teachers=teachers, trials=20), train, retention=0.0)
     states = [trial.state for trial in cut.studies[0].trials]
@@ -145,7 +159,9 @@ def test_the_declared_values_come_first_when_they_are_among_those_searched():
 def test_every_knob_is_set_where_it_belongs():
     train = draw(30)
     space = KnobSpace(
-        priors={name: Numbers(0.0, 1.0) for name in ("retention", "weight", "factor", "reach", "max_features")},
+        priors={
+            name: NumberRange(low=0.0, high=1.0) for name in ("retention", "weight", "factor", "reach", "max_features")
+        },
         teachers={"bagged": BaggedTeacher(members=4)},
         policies={"resample": Resample()},
     )
@@ -184,7 +200,7 @@ def test_the_fits_are_those_foretold(teacher, search):
     """Without pruning or repeats the upper bound is reached, to the fit."""
     train = draw(48)
     held = folds(48, 4, rng=stream(0, "gate-folds"))
-    tuner = searching({"retention": Numbers(0.0, 1.0)}, trials=5, prune=False)
+    tuner = searching({"retention": NumberRange(low=0.0, high=1.0)}, trials=5, prune=False)
     watching = Watching()
     changes = {"teacher": teacher, "search": search, "regressor": watching}
     settled = found(tuner, train, context=context_of(held, 48, None), **changes)
@@ -197,7 +213,7 @@ def test_the_fits_are_those_foretold(teacher, search):
 def test_both_arms_get_the_same_regressor_search_and_only_the_augmented_one_has_knobs():
     """Equal budgets: one search of the regressor serves both arms, and the knobs' search changes nothing about it."""
     train = draw(48)
-    tuner = searching({"retention": Numbers(0.0, 1.0)}, trials=4, prune=False)
+    tuner = searching({"retention": NumberRange(low=0.0, high=1.0)}, trials=4, prune=False)
 
     def studied(**changes):
         watching = Watching()
@@ -307,7 +323,7 @@ def test_a_leak_into_the_search_would_be_found():
 def test_the_folds_and_their_studies_are_the_same_at_any_number_of_workers():
     train = draw(40)
     held = folds(40, 4, rng=stream(0, "gate-folds"))
-    tuner = searching({"retention": RETENTION, "factor": Numbers(0.5, 2.0)}, trials=5)
+    tuner = searching({"retention": RETENTION, "factor": NumberRange(low=0.5, high=2.0)}, trials=5)
     chosen = procedure(train, tuner=tuner)
 
     def outcomes(workers):
@@ -327,7 +343,7 @@ def test_the_searches_of_a_later_repeat_are_numbered_as_its_folds():
 
 def test_a_clock_ends_the_search_and_the_record_says_so():
     train = draw(40)
-    search = searching({"retention": Numbers(0.0, 1.0)}, trials=9, seconds=2.5)
+    search = searching({"retention": NumberRange(low=0.0, high=1.0)}, trials=9, seconds=2.5)
     inside = inner_folds(procedure(train), train, 3, FoldContext(seed=0), metric=MSE)
     ticks = iter(range(100))
     trials, _, stopped = _Trials(search, procedure(train), inside, clock=lambda: next(ticks)).run(0)
@@ -380,7 +396,7 @@ def test_what_trials_share_is_kept_and_changes_no_number():
     """The losses of a fold that remembers are those of one that is asked for the first time."""
     train = draw(48)
     start = procedure(train, declared=False, teacher=CrossfitTeacher(folds=3), residuals="out_of_fold")
-    space = KnobSpace(priors={"max_features": Counts(1, 3), "retention": Numbers(0.0, 1.0)})
+    space = KnobSpace(priors={"max_features": CountRange(low=1, high=3), "retention": NumberRange(low=0.0, high=1.0)})
     points = [{"max_features": m, "retention": r} for m in (1, 2, 3) for r in (0.0, 1.0)]
 
     def fold():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from crda_spec.spec.overrides import leaves
+from crda_spec.spec.load import leaves
 from crda_spec.spec.recipes import preset_of, whole_preset_of
 from crda_spec.spec.yaml_tree import dotted
 

@@ -18,11 +18,9 @@ from crda_spec.discovery import Pc
 from crda_spec.gate.tests import Wilcoxon
 from crda_spec.regressors import EarlyStopping, Linear, Mlp, Ridge, Xgboost
 from crda_spec.regressors.teachers import BaggedTeacher, CommitteeTeacher, CrossfitTeacher, SingleTeacher, Student
-from crda_spec.spec.causal import Causal, EdgesGraph
-from crda_spec.spec.counterfactual import Counterfactual
 from crda_spec.spec.load import read_draft
 from crda_spec.spec.render import redact_url, render, resolved
-from crda_spec.spec.run import RunSpec
+from crda_spec.spec.run import Causal, Counterfactual, EdgesGraph, RunSpec
 from crda_spec.spec.tune import NoTuning, RandomizedTuning
 
 # All that a YAML file can hold: no lone surrogates and no control characters but tab and line ends.

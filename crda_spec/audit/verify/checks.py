@@ -1,4 +1,4 @@
-"""One thing that was looked at, and what was found wrong with it."""
+"""One thing that was looked at, and what was found wrong with it; so looked at: record, files and certificate."""
 
 from __future__ import annotations
 
@@ -14,11 +14,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from crda_spec.audit.canonical import canonical_json, content_seal, sha256_of, volatile_seal
+from crda_spec.audit.canonical import canonical_json, plain, seal, sha256_of
+from crda_spec.audit.compare import ABSENT, changes
 from crda_spec.audit.export import CRATE, crate_json
-from crda_spec.audit.record import RECORD_VERSION
+from crda_spec.audit.open_run import record_file
+from crda_spec.audit.record import RECORD_VERSION, certificate_record
+from crda_spec.counterfactual.licence import restated
 from crda_spec.errors import Complaint, CrdaError, OutputError, Place, show
-from crda_spec.records import Array
+from crda_spec.pipeline import Plan
+from crda_spec.records import Array, Table
 
 _MOST_NAMED = 5  # findings of one kind that are spelt out; the rest is counted
 # What a file that was tampered with can make a reader raise. Nothing in it is executed, so all of these are findings.
@@ -113,47 +117,24 @@ def named(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return (*found[:_MOST_NAMED], more)
 
 
-def compared(where: str, found: Any, expected: Any, *, tolerance: Tolerance) -> list[Finding]:  # noqa: ANN401
+def compared(where: str, found: Any, expected: Any, *, tolerance: Tolerance = EXACT) -> list[Finding]:  # noqa: ANN401
     """Where two JSON values differ, each by its path."""
-    if isinstance(found, dict) and isinstance(expected, dict):
-        keys = sorted({*found, *expected})
-        return [
-            one
-            for key in keys
-            for one in compared(
-                f"{where}.{key}" if where else key, _of(found, key), _of(expected, key), tolerance=tolerance
-            )
-        ]
-    if isinstance(found, list) and isinstance(expected, list) and len(found) == len(expected):
-        return [
-            one
-            for number, (left, right) in enumerate(zip(found, expected, strict=True))
-            for one in compared(f"{where}.{number}", left, right, tolerance=tolerance)
-        ]
-    if _number(found) and _number(expected):
-        same = not tolerance.differs(float(found), float(expected))
-    else:
-        same = type(found) is type(expected) and found == expected
-    return [] if same else [Finding(where=where, what=f"says {_shown(found)}, should be {_shown(expected)}")]
 
+    def number(value: object) -> bool:
+        return isinstance(value, int | float) and not isinstance(value, bool)
 
-class _Absent:
-    """Stands for a key that one of the two lacks."""
+    def same(one: Any, other: Any) -> bool:  # noqa: ANN401
+        if number(one) and number(other):
+            return not tolerance.differs(float(one), float(other))
+        return type(one) is type(other) and one == other
 
+    def shown(value: object) -> str:
+        return "nothing" if value is ABSENT else show(value, 80)
 
-_ABSENT = _Absent()
-
-
-def _of(value: dict[str, Any], key: str) -> Any:  # noqa: ANN401
-    return value.get(key, _ABSENT)
-
-
-def _number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _shown(value: object) -> str:
-    return "nothing" if value is _ABSENT else show(value, 80)
+    return [
+        Finding(where=path, what=f"says {shown(one)}, should be {shown(other)}")
+        for path, one, other in changes(found, expected, where, same=same, order=sorted)
+    ]
 
 
 _LARGEST = 256 * 2**20  # a record has a few hundred kilobytes; nobody should have to read a bomb
@@ -161,27 +142,23 @@ _LARGEST = 256 * 2**20  # a record has a few hundred kilobytes; nobody should ha
 
 def read_record(folder: Path) -> dict[str, Any]:
     """The record of a run; an OutputError when the folder is no run's, or its record is no record."""
-    file = folder / "record.json"
-    if not file.is_file():
-        hint = "name the folder that crda-run wrote, runs/<name>/<id>"
-        raise OutputError(Complaint(code="no-run", what=f"'{folder}' is not the folder of a finished run", hint=hint))
-    place = Place(file=str(file))
-    hint = "it was not written by crda-run, or it was changed since"
+    file = record_file(folder)
+
+    def refused(what: str, code: str = "bad-record", hint: str = "") -> OutputError:
+        hint = hint or "it was not written by crda-run, or it was changed since"
+        return OutputError(Complaint(code=code, place=Place(file=str(file)), what=what, hint=hint))
+
     if file.stat().st_size > _LARGEST:
-        raise OutputError(
-            Complaint(code="bad-record", place=place, what="the record is too large to be one", hint=hint)
-        )
+        raise refused("the record is too large to be one")
     try:
         record = json.loads(file.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
-        what = f"the record is not JSON: {error}"
-        raise OutputError(Complaint(code="bad-record", place=place, what=what, hint=hint)) from None
+        raise refused(f"the record is not JSON: {error}") from None
     if not isinstance(record, dict) or "record_version" not in record:
-        raise OutputError(Complaint(code="bad-record", place=place, what="the file is no run's record", hint=hint))
+        raise refused("the file is no run's record")
     if record["record_version"] != RECORD_VERSION:
         what = f"the record has version {show(record['record_version'])}, but this crda-spec reads {RECORD_VERSION}"
-        hint = "use the crda-spec that wrote it"
-        raise OutputError(Complaint(code="record-version", place=place, what=what, hint=hint))
+        raise refused(what, "record-version", "use the crda-spec that wrote it")
     return record
 
 
@@ -189,10 +166,10 @@ def check_record(folder: Path, record: Mapping[str, Any], *, noted: str | None =
     """The record against its seals; `noted` is a seal, or its beginning, that somebody wrote down at the time."""
 
     def look() -> Iterator[Finding]:
-        if content_seal(record) != record.get("sha256"):
+        if seal(record, "volatile") != record.get("sha256"):
             yield Finding(where="record.json", what="was changed after it was written: its seal is broken")
         volatile = record.get("volatile")
-        if not isinstance(volatile, dict) or volatile_seal(volatile) != volatile.get("sha256"):
+        if not isinstance(volatile, dict) or seal(volatile) != volatile.get("sha256"):
             what = "its volatile part (time, seconds, workers) was changed: its seal is broken"
             yield Finding(where="record.json", what=what)
         if (folder / "record.json").read_text(encoding="utf-8") != canonical_json(record):
@@ -208,31 +185,89 @@ def check_files(folder: Path, record: Mapping[str, Any]) -> Check:
 
     def look() -> Iterator[Finding]:
         listed: dict[str, str] = record["files"]
-        for name in sorted({*listed, *_present(folder)} - {"record.json", CRATE}):
+        present = _present(folder)
+        # The crate tells the day, so the record holds no hash of it; but it follows from the record and the files.
+        for name in (*sorted({*listed, *present} - {"record.json", CRATE}), CRATE):
             file = folder / name
-            if name not in listed:
+            if name not in listed and name != CRATE:
                 yield Finding(where=name, what="was not written by the run")
             elif file.is_symlink() or not file.is_file():
                 yield Finding(where=name, what="is missing" if not file.is_symlink() else "is a link, not a file")
-            elif sha256_of(file.read_bytes()) != listed[name]:
+            elif name != CRATE and sha256_of(file.read_bytes()) != listed[name]:
                 yield Finding(where=name, what="was changed after it was written: its hash differs")
-        yield from _crate(folder, record)
+            elif name == CRATE:
+                others = {one: folder / one for one in present - {CRATE}}
+                files = {one: path.read_bytes() for one, path in others.items() if not path.is_symlink()}
+                if file.read_bytes() != crate_json(record, files).encode():
+                    yield Finding(where=CRATE, what="does not tell what the record and the files do")
 
     return checked("files", f"{len(record.get('files', ()))} files by their hashes", look)
 
 
-def _crate(folder: Path, record: Mapping[str, Any]) -> Iterator[Finding]:
-    """The crate tells the day, so the record holds no hash of it; but it follows from the record and the files."""
-    file = folder / CRATE
-    if file.is_symlink() or not file.is_file():
-        yield Finding(where=CRATE, what="is missing" if not file.is_symlink() else "is a link, not a file")
-        return
-    files = {
-        name: (folder / name).read_bytes() for name in _present(folder) - {CRATE} if not (folder / name).is_symlink()
-    }
-    if file.read_bytes() != crate_json(record, files).encode():
-        yield Finding(where=CRATE, what="does not tell what the record and the files do")
-
-
 def _present(folder: Path) -> set[str]:
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_symlink() or path.is_file()}
+
+
+_MOVES = ("direct_cause", "irrelevant", "screened")
+PROVEN = ("graph", "noise_side", "largest", "lemma_holds")  # what a declared graph settles without any row
+
+
+def check_certificate(
+    folder: Path,
+    record: Mapping[str, Any],
+    *,
+    proven: Mapping[str, Any] | None = None,
+    whole: Mapping[str, Any] | None = None,
+    tolerance: Tolerance = EXACT,
+) -> Check:
+    """The certificate's two copies against each other, the graph, and what moved.
+
+    proven: what the declared graph proves by itself.  whole: the certificate made anew from graph and residuals.
+    """
+    recorded = record["certificate"]
+
+    def look() -> Iterator[Finding]:
+        copy = json.loads((folder / "certificate.json").read_text(encoding="utf-8"))
+        yield from compared("certificate.json", copy, recorded)
+        if whole is not None:
+            yield from compared("record.json, certificate", recorded, plain(whole), tolerance=tolerance)
+        elif proven is not None:
+            for key in PROVEN:
+                yield from compared(
+                    f"record.json, certificate.{key}", recorded[key], plain(proven)[key], tolerance=EXACT
+                )
+        yield from _moved(record)
+
+    source = "graph and residuals" if whole is not None else "the graph" if proven is not None else "what moved"
+    return checked("certificate", f"the certificate from {source}", lambda: named(look()))
+
+
+def _moved(record: Mapping[str, Any]) -> Iterator[Finding]:
+    """Nothing carries noise but what the certificate frees."""
+    certificate, made = record["certificate"], record["counterfactuals"]
+    free = [one["name"] for one in certificate["features"] if one["status"] in _MOVES]
+    yield from compared("record.json, certificate.perturbed", certificate["perturbed"], free)
+    if certificate["basis"] == "declared":
+        for name in free:
+            if name not in certificate["largest"]:
+                what = f"{show(name)} may move, but is not among the features that the graph frees"
+                yield Finding(where="record.json, certificate.features", what=what)
+    if made is not None and made["licence"] == "certificate":
+        for name in made["moved"]:
+            if name not in free:
+                what = f"{show(name)} moved and carries noise, but the certificate does not free it"
+                yield Finding(where="record.json, counterfactuals.moved", what=what)
+
+
+def certificate_again(plan: Plan, train: Table, noise: Array) -> dict[str, Any] | None:
+    """The certificate made anew from the noise in the ledger; None when that noise is not what decided.
+
+    So it is when the screen looked at other residuals, and when a search chose how many features may move.
+
+    train: the training rows as the data have them, with their groups.
+    """
+    procedure = plan.procedure
+    if procedure.screened != procedure.residuals or procedure.tuner is not None:
+        return None
+    found = procedure.partitioner.partition(train, noise, seed=plan.seed, index=(0,))
+    return certificate_record(restated(found, procedure.movable(found)))

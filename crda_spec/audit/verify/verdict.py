@@ -1,8 +1,8 @@
-"""What was concluded, drawn again from what was measured: certificate, verdict and score."""
+"""What was measured and concluded, computed again: losses of rows and folds, certificate, verdict, score, ensemble."""
 
 from __future__ import annotations
 
-import json
+import csv
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,86 +10,264 @@ from typing import Any
 
 import numpy as np
 
+from crda_spec import records
 from crda_spec.audit.canonical import plain, revived
-from crda_spec.audit.predicted import load_members
-from crda_spec.audit.record import certificate_record
-from crda_spec.audit.tables import folds_csv
+from crda_spec.audit.models import load_models
+from crda_spec.audit.tables import TIME, folds_csv
 from crda_spec.audit.verify.checks import EXACT, Check, Finding, Tolerance, checked, compared, named
-from crda_spec.audit.verify.losses import read_scored, scored_folds
-from crda_spec.counterfactual.licence import restated
+from crda_spec.data.folds import folds, forward_folds
+from crda_spec.data.moments import time_codes
 from crda_spec.errors import show
-from crda_spec.gate.cross_validate import FoldOutcome
+from crda_spec.gate.cross_validate import FoldOutcome, division_seeds, fold_numbers
 from crda_spec.gate.ensemble import ensemble_fits
+from crda_spec.gate.interval import change_interval, units_of
+from crda_spec.gate.score import LEVEL
 from crda_spec.gate.tests import Gate
-from crda_spec.gate.verdict import abstain, conclude, measure, paired_losses, percent_change
-from crda_spec.pipeline import Plan
-from crda_spec.records import (
-    Arm,
-    Array,
-    Ensemble,
-    FoldResult,
-    IntArray,
-    Split,
-    Table,
-    TimeOrder,
-    Verdict,
-    VerdictReason,
-)
+from crda_spec.gate.verdict import abstain, conclude, mean_losses, measure, paired_losses, percent_change
+from crda_spec.records import Array, FoldResult, FoldRows, IntArray, RowLosses, Table
 from crda_spec.regressors.fit import MeanModel
-from crda_spec.regressors.metrics import named_metric
+from crda_spec.regressors.metrics import charged, named_metric
+from crda_spec.seeds import stream
 
-_MOVES = ("direct_cause", "irrelevant", "screened")
-PROVEN = ("graph", "noise_side", "largest", "lemma_holds")  # what a declared graph settles without any row
+_ROWS = "rows.csv"
+_REPEATS = "repeats.csv"
+_ROUNDED = Tolerance(1e-9)  # of a ratio whose common factor is not in the folder
+_ARMS = ("plain", "augmented")
 
 
-def check_certificate(
-    folder: Path,
-    record: Mapping[str, Any],
-    *,
-    proven: Mapping[str, Any] | None = None,
-    whole: Mapping[str, Any] | None = None,
-    tolerance: Tolerance = EXACT,
-) -> Check:
-    """The certificate's two copies against each other, the graph, and what moved.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ScoredRows:
+    """The rows of one part."""
 
-    proven: what the declared graph proves by itself.  whole: the certificate made anew from graph and residuals.
+    number: IntArray  # of the row in its source, from 1
+    fold: IntArray  # 0 where there is none
+    groups: IntArray | None  # numbered from 1
+    losses: RowLosses
+    weights: Array | None  # None where the file tells none
+    moments: tuple[str, ...] = ()  # when each row was, where the file says so
+    times: IntArray | None = None  # (n,) numbers that grow with them
+
+
+def read_scored(folder: Path, part: str) -> ScoredRows:
+    """The rows of a part (`train`, `test`), as rows.csv lists them."""
+    with (folder / _ROWS).open(encoding="utf-8", newline="") as file:
+        lines = [line for line in csv.DictReader(file) if line["part"] == part]
+    groups = [line["group"] for line in lines]
+    moments = tuple(line[TIME] for line in lines if TIME in line)
+    return ScoredRows(
+        number=np.array([int(line["row"]) for line in lines], dtype=np.int64),
+        fold=np.array([int(line["gate_fold"] or 0) for line in lines], dtype=np.int64),
+        groups=np.array([int(one) for one in groups], dtype=np.int64) if any(groups) else None,
+        losses=RowLosses(plain=_numbers(lines, "plain_loss"), augmented=_numbers(lines, "augmented_loss")),
+        weights=_weights(lines),
+        moments=moments,
+        times=time_codes(moments) if any(moments) else None,
+    )
+
+
+def _weights(lines: Sequence[Mapping[str, str]]) -> Array | None:
+    """The weights; a ValueError names the first that is none."""
+    if not lines or "weight" not in lines[0]:
+        return None
+    weights = _numbers(lines, "weight")
+    wrong = np.flatnonzero(~(np.isfinite(weights) & (weights > 0.0)))
+    if len(wrong):
+        line = lines[int(wrong[0])]
+        message = f"{_ROWS}: {line['part']} row {line['row']} has the weight {show(line['weight'])}"
+        raise ValueError(message)
+    return weights
+
+
+def _numbers(lines: Sequence[Mapping[str, str]], name: str) -> Array:
+    return np.array([float(line[name] or "nan") for line in lines], dtype=np.float64)
+
+
+def check_losses(folder: Path, record: Mapping[str, Any], rows: Table | None, tolerance: Tolerance) -> Check:
+    """The gate's folds as the seed draws them, their losses, both test losses and the interval between them.
+
+    rows: the training rows of augmented.parquet, for their weights and for a metric that is relative to the variance of
+    their outcomes; None: not at hand.
     """
-    told = record["certificate"]
 
     def look() -> Iterator[Finding]:
-        copy = json.loads((folder / "certificate.json").read_text(encoding="utf-8"))
-        yield from compared("certificate.json", copy, told, tolerance=EXACT)
-        if whole is not None:
-            yield from compared("record.json, certificate", told, plain(whole), tolerance=tolerance)
-        elif proven is not None:
-            for key in PROVEN:
-                yield from compared(f"record.json, certificate.{key}", told[key], plain(proven)[key], tolerance=EXACT)
-        yield from _moved(record)
+        train = read_scored(folder, "train")
+        test = read_scored(folder, "test")
+        yield from _weighted(record, train, test, rows)
+        yield from _drawn(record, train)
+        yield from _spans(folder, record, train)
+        scored = scored_folds(folder, record, train)
+        yield from _repeated(record, train, scored, tolerance)
+        yield from _fold_losses(record, train, scored, None if rows is None else rows.y, tolerance)
+        yield from _test_losses(record, test, tolerance)
 
-    source = "graph and residuals" if whole is not None else "the graph" if proven is not None else "what moved"
-    return checked("certificate", f"the certificate from {source}", lambda: named(look()))
+    return checked(
+        "losses", "fold losses, test losses and interval from the losses of single rows", lambda: named(look())
+    )
 
 
-def _moved(record: Mapping[str, Any]) -> Iterator[Finding]:
-    """Nothing carries noise but what the certificate frees."""
-    certificate, made = record["certificate"], record["counterfactuals"]
-    free = [one["name"] for one in certificate["features"] if one["status"] in _MOVES]
-    yield from compared("record.json, certificate.perturbed", certificate["perturbed"], free, tolerance=EXACT)
-    if certificate["basis"] == "declared":
-        for name in free:
-            if name not in certificate["largest"]:
-                what = f"{show(name)} may move, but is not among the features that the graph frees"
-                yield Finding(where="record.json, certificate.features", what=what)
-    if made is not None and made["licence"] == "certificate":
-        for name in made["moved"]:
-            if name not in free:
-                what = f"{show(name)} moved and carries noise, but the certificate does not free it"
-                yield Finding(where="record.json, counterfactuals.moved", what=what)
+def _weighted(record: Mapping[str, Any], train: ScoredRows, test: ScoredRows, rows: Table | None) -> Iterator[Finding]:
+    """The file tells weights if the record says that there are any, the same as the rows themselves."""
+    declared = record["data"].get("weights") is not None
+    if any((part.weights is not None) != declared for part in (train, test)):
+        yield Finding(where=_ROWS, what="lacks the rows' weights" if declared else "tells weights, but there are none")
+        return
+    if train.weights is None or rows is None or rows.weights is None or len(rows) != len(train.weights):
+        return
+    for at in np.flatnonzero(train.weights != rows.weights).tolist():
+        what = f"says {train.weights[at]:.17g}, augmented.parquet says {rows.weights[at]:.17g}"
+        yield Finding(where=f"{_ROWS}, line {at + 2}, 'weight'", what=what)
+
+
+def _drawn(record: Mapping[str, Any], train: ScoredRows) -> Iterator[Finding]:
+    """Every row is held out in the fold that the seed, or time, gives it."""
+    expected = fold_numbers(len(train.fold), [held for _, held in _division(record, train)])
+    wrong = np.flatnonzero(train.fold != expected)
+    if len(wrong):
+        first, whose = int(wrong[0]), "the seed" if train.times is None else "time"
+        what = f"holds {len(wrong)} training rows out in another fold than {whose} does, first that of line {first + 2}"
+        yield Finding(where=_ROWS, what=what)
+
+
+def _division(record: Mapping[str, Any], train: ScoredRows) -> Sequence[tuple[IntArray, IntArray]]:
+    """For each fold of the gate the rows it trains on and those it holds out; none when nothing was gated."""
+    recorded, rows = record["verdict"], len(train.fold)
+    if not recorded["planned_folds"]:
+        return ()
+    count, rng = recorded["planned_folds"] // recorded["repeats"], stream(record["seed"], "gate-folds")
+    if train.times is not None:
+        return forward_folds(train.times, count, train.groups)
+    held = folds(rows, count, rng=rng, groups=train.groups)
+    return [(np.setdiff1d(np.arange(rows), fold), fold) for fold in held]
+
+
+def _spans(folder: Path, record: Mapping[str, Any], train: ScoredRows) -> Iterator[Finding]:
+    """Which time each part and each fold covers, from the rows' own."""
+    recorded = record.get("time")
+    if (recorded is not None) != bool(train.moments):
+        yield Finding(where=_ROWS, what="tells the rows' times, or does not, and the record does otherwise")
+    if recorded is None or not train.moments:
+        return
+    for part in ("train", "test", "tuning"):
+        rows = read_scored(folder, part)
+        expected = None if rows.times is None else _span(rows, np.arange(len(rows.fold)))
+        yield from compared(f"record.json, time.{part}", recorded[part], expected)
+    folds_ = [
+        {"fold": number, "trained": _span(train, seen), "held_out": _span(train, held)}
+        for number, (seen, held) in enumerate(_division(record, train), start=1)
+    ]
+    yield from compared("record.json, time.folds", recorded["folds"], folds_)
+
+
+def _span(rows: ScoredRows, chosen: IntArray) -> dict[str, str]:
+    times = rows.times
+    assert times is not None  # noqa: S101 - who asks has looked
+    first, last = (int(chosen[pick(times[chosen])]) for pick in (np.argmin, np.argmax))
+    return {"first": rows.moments[first], "last": rows.moments[last]}
+
+
+def scored_folds(folder: Path, record: Mapping[str, Any], train: ScoredRows) -> tuple[FoldRows, ...]:
+    """What the rows of each fold cost that was run: from rows.csv, or with repeats from repeats.csv."""
+    recorded, losses = record["verdict"], train.losses
+    ran = [fold["fold"] for fold in recorded["folds"]]
+    if recorded["repeats"] == 1:
+        held = [np.flatnonzero(train.fold == number) for number in ran]
+        return tuple(FoldRows(held=rows, plain=losses.plain[rows], augmented=losses.augmented[rows]) for rows in held)
+    if not (folder / _REPEATS).is_file():
+        message = f"{_REPEATS}: is missing, and tells what each row cost in each of {recorded['repeats']} repeats"
+        raise ValueError(message)
+    position = {number: at for at, number in enumerate(train.number.tolist())}
+    found: dict[int, list[Mapping[str, str]]] = {number: [] for number in ran}
+    with (folder / _REPEATS).open(encoding="utf-8", newline="") as file:
+        for line in csv.DictReader(file):
+            if int(line["gate_fold"]) not in found or int(line["row"]) not in position:
+                message = f"{_REPEATS}: there is no row {line['row']} in gate fold {line['gate_fold']}"
+                raise ValueError(message)
+            found[int(line["gate_fold"])].append(line)
+    for number, lines in found.items():
+        if not lines:
+            message = f"{_REPEATS}: has no row of gate fold {number}"
+            raise ValueError(message)
+    return tuple(
+        FoldRows(
+            held=np.array([position[int(line["row"])] for line in lines], dtype=np.int64),
+            plain=_numbers(lines, "plain_loss"),
+            augmented=_numbers(lines, "augmented_loss"),
+        )
+        for lines in found.values()
+    )
+
+
+def _repeated(
+    record: Mapping[str, Any], train: ScoredRows, scored: Sequence[FoldRows], tolerance: Tolerance
+) -> Iterator[Finding]:
+    """With repeats: every division is the one that its seed draws, and rows.csv has the means over them."""
+    recorded, rows = record["verdict"], len(train.fold)
+    if recorded["repeats"] == 1:
+        return
+    each = recorded["planned_folds"] // recorded["repeats"]
+    for repeat, seed in enumerate(division_seeds(record["seed"], recorded["repeats"])):
+        drawn = folds(rows, each, rng=stream(seed, "gate-folds"), groups=train.groups)
+        mine = scored[repeat * each : (repeat + 1) * each]
+        if any(not np.array_equal(np.sort(fold.held), held) for fold, held in zip(mine, drawn, strict=False)):
+            yield Finding(
+                where=_REPEATS, what=f"holds rows out in other folds of repeat {repeat + 1} than the seed does"
+            )
+    means = mean_losses(scored, rows)
+    for arm in _ARMS:
+        kept, mean = getattr(train.losses, arm), getattr(means, arm)
+        for at in np.flatnonzero(tolerance.differ(kept, mean)).tolist():
+            what = f"says {kept[at]:.17g}, the mean over the repeats is {mean[at]:.17g}"
+            yield Finding(where=f"{_ROWS}, line {at + 2}, '{arm}_loss'", what=what)
+
+
+def _fold_losses(
+    record: Mapping[str, Any],
+    train: ScoredRows,
+    scored: Sequence[FoldRows],
+    y: Array | None,
+    tolerance: Tolerance,
+) -> Iterator[Finding]:
+    recorded = record["verdict"]
+    ran = {fold["fold"] for fold in recorded["folds"]}
+    if recorded["metric"] == "1-r2" and y is None:
+        return
+    if recorded["repeats"] == 1:
+        for at in np.flatnonzero(np.isnan(train.losses.plain) == np.isin(train.fold, sorted(ran))).tolist():
+            yield Finding(where=f"{_ROWS}, line {at + 2}", what="has a loss that no fold measured, or lacks one")
+    for fold, rows in zip(recorded["folds"], scored, strict=True):
+        weights = None if train.weights is None else train.weights[rows.held]
+        spread = records.spread_of(y[rows.held], weights) if y is not None else 1.0
+        for arm in _ARMS:
+            found = named_metric(recorded["metric"]).mean(getattr(rows, arm), spread=spread, weights=weights)
+            where = f"record.json, verdict.folds.{fold['fold'] - 1}.{arm}"
+            yield from compared(where, fold[arm], plain(found), tolerance=tolerance)
+
+
+def _test_losses(record: Mapping[str, Any], test: ScoredRows, tolerance: Tolerance) -> Iterator[Finding]:
+    recorded, losses = record["test"], test.losses
+    metric = named_metric(recorded["metric"])
+    before, after = (metric.mean(getattr(losses, arm), spread=1.0, weights=test.weights) for arm in _ARMS)
+    if recorded["augmented"] is None:
+        after = float("nan")
+    elif metric.kind == "r2":  # the variance of the test rows is not in the folder: their ratio is
+        change = plain(percent_change(before, after))
+        yield from compared("record.json, test.change_percent", recorded["change_percent"], change, tolerance=_ROUNDED)
+    if metric.kind != "r2":
+        for arm, found in zip(_ARMS, (before, after), strict=True):
+            if recorded[arm] is not None:
+                yield from compared(f"record.json, test.{arm}", recorded[arm], plain(found), tolerance=tolerance)
+    interval = None
+    if recorded["augmented"] is not None:
+        units, rng = units_of(len(losses.plain), test.groups), stream(record["seed"], "bootstrap")
+        both = (charged(losses.plain, test.weights), charged(losses.augmented, test.weights))
+        interval = change_interval(*both, units, metric, level=LEVEL, rng=rng)
+    said = recorded["interval_percent"]
+    yield from compared("record.json, test.interval_percent", said, plain(interval), tolerance=tolerance)
 
 
 def fold_results(record: Mapping[str, Any]) -> tuple[FoldResult, ...]:
     """The folds that the record tells."""
-    return tuple(revived(FoldResult, told) for told in record["verdict"]["folds"])
+    return tuple(revived(FoldResult, recorded) for recorded in record["verdict"]["folds"])
 
 
 def check_folds(folder: Path, record: Mapping[str, Any]) -> Check:
@@ -97,8 +275,10 @@ def check_folds(folder: Path, record: Mapping[str, Any]) -> Check:
 
     def look() -> Iterator[Finding]:
         found = (folder / "folds.csv").read_text(encoding="utf-8").splitlines()
-        told = record.get("time")
-        expected = folds_csv(fold_results(record), None if told is None else revived(TimeOrder, told)).splitlines()
+        recorded = record.get("time")
+        expected = folds_csv(
+            fold_results(record), None if recorded is None else revived(records.TimeOrder, recorded)
+        ).splitlines()
         if len(found) != len(expected):
             yield Finding(where="folds.csv", what=f"has {len(found)} lines, the record makes {len(expected)}")
         for number, (one, other) in enumerate(zip(found, expected, strict=False), start=1):
@@ -111,34 +291,39 @@ def check_folds(folder: Path, record: Mapping[str, Any]) -> Check:
 
 
 def check_verdict(
-    record: Mapping[str, Any], rejudged: Callable[[Sequence[FoldResult]], Verdict], *, tolerance: Tolerance = EXACT
+    record: Mapping[str, Any],
+    rejudged: Callable[[Sequence[FoldResult]], records.Verdict],
+    *,
+    tolerance: Tolerance = EXACT,
 ) -> Check:
     """The verdict, judged anew from the recorded fold losses. rejudged: the gate of the run's spec."""
-    told = record["verdict"]
+    recorded = record["verdict"]
 
     def look() -> Iterator[Finding]:
         verdict = rejudged(fold_results(record))
         expected = {**plain(verdict), "accepted": verdict.accepted}
         for name in sorted(set(expected) - {"fits", "spared_fits", "folds"}):
-            yield from compared(f"record.json, verdict.{name}", told.get(name), expected[name], tolerance=tolerance)
+            yield from compared(f"record.json, verdict.{name}", recorded.get(name), expected[name], tolerance=tolerance)
         final = "augmented" if verdict.uses_augmented else "plain"
-        yield from compared("record.json, final_model", record["final_model"], final, tolerance=EXACT)
+        yield from compared("record.json, final_model", record["final_model"], final)
 
     return checked("verdict", "p-value, interval and verdict from the losses of folds and rows", look)
 
 
 def check_score(record: Mapping[str, Any]) -> Check:
     """The test score against itself: the change follows from the two losses."""
-    told = record["test"]
+    recorded = record["test"]
 
     def look() -> Iterator[Finding]:
-        if (told["augmented"] is None) != (record["counterfactuals"] is None):
+        if (recorded["augmented"] is None) != (record["counterfactuals"] is None):
             yield Finding(
                 where="record.json, test.augmented", what="a model was scored that the run cannot have fitted"
             )
-        change = None if told["augmented"] is None else percent_change(told["plain"], told["augmented"])
-        yield from compared("record.json, test.change_percent", told["change_percent"], plain(change), tolerance=EXACT)
-        yield from compared("record.json, test.rows", told["rows"], record["data"]["test_rows"], tolerance=EXACT)
+        change = None if recorded["augmented"] is None else percent_change(recorded["plain"], recorded["augmented"])
+        yield from compared(
+            "record.json, test.change_percent", recorded["change_percent"], plain(change), tolerance=EXACT
+        )
+        yield from compared("record.json, test.rows", recorded["rows"], record["data"]["test_rows"])
 
     return checked("score", "the change of the test score from its two losses", look)
 
@@ -154,7 +339,7 @@ class _Scored:
 
 def rejudged(
     gate: Gate, folder: Path, record: Mapping[str, Any], folds: Sequence[FoldResult], rows: Table | None
-) -> Verdict:
+) -> records.Verdict:
     """What this gate says of these folds; without folds, why there was nothing to test.
 
     rows: the training rows of augmented.parquet, for a metric that is relative to the variance of their outcomes.
@@ -164,7 +349,7 @@ def rejudged(
         if rows is None and gate.loss.kind == "r2":
             message = "augmented.parquet: cannot be read, and its outcomes are needed for r2"
             raise ValueError(message)
-        told, seed = record["verdict"], record["seed"]
+        recorded, seed = record["verdict"], record["seed"]
         table = _Scored(
             y=np.zeros(len(train.fold)) if rows is None else rows.y, groups=train.groups, weights=train.weights
         )
@@ -173,27 +358,15 @@ def rejudged(
             for fold, one in zip(folds, scored_folds(folder, record, train), strict=True)
         ]
         seen = measure(gate, paired_losses(scored, table, gate.loss), folds, seed=seed)
-        return conclude(gate, tuple(folds), seen, rows=record["data"]["train_rows"], stopped_fits=told["stopped_fits"])
-    told = record["falsification"]
-    forbidden = told is not None and (told["outcome"], told["on_falsified"]) == ("falsified", "abstain")
-    reason: VerdictReason = record["verdict"]["reason"]
+        return conclude(
+            gate, tuple(folds), seen, rows=record["data"]["train_rows"], stopped_fits=recorded["stopped_fits"]
+        )
+    falsified = record["falsification"]
+    forbidden = falsified is not None and (falsified["outcome"], falsified["on_falsified"]) == ("falsified", "abstain")
+    reason: records.VerdictReason = record["verdict"]["reason"]
     if forbidden or reason == "graph_falsified":
         return abstain(gate, "graph_falsified" if forbidden else "no_perturbable_features")
     return abstain(gate, reason)
-
-
-def certificate_again(plan: Plan, train: Table, noise: Array) -> dict[str, Any] | None:
-    """The certificate made anew from the noise in the ledger; None when that noise is not what decided.
-
-    So it is when the screen looked at other residuals, and when a search chose how many features may move.
-
-    train: the training rows as the data have them, with their groups.
-    """
-    procedure = plan.procedure
-    if procedure.screened != procedure.residuals or procedure.tuner is not None:
-        return None
-    found = procedure.partitioner.partition(train, noise, seed=plan.seed, index=(0,))
-    return certificate_record(restated(found, procedure.movable(found)))
 
 
 _WHERE = "record.json, ensemble"
@@ -215,16 +388,16 @@ def check_ensemble(record: Mapping[str, Any]) -> Check:
         if record.get("ensemble") is None:
             yield Finding(where=_WHERE, what=f"is missing, but the spec asks for {_asked(record)} models")
             return
-        found = revived(Ensemble, record["ensemble"])
-        arms: tuple[Arm, ...] = ("plain", "augmented") if record["final_model"] == "augmented" else ("plain",)
-        told = {
+        found = revived(records.Ensemble, record["ensemble"])
+        arms: tuple[records.Arm, ...] = ("plain", "augmented") if record["final_model"] == "augmented" else ("plain",)
+        recorded = {
             "models": _asked(record),
             "arm": record["final_model"],
             "fits": ensemble_fits(_asked(record), augmented=len(arms) > 1),
             **{name: record["test"][name] for name in ("metric", "rows", "level", "resamples")},
         }
-        for name, value in told.items():
-            yield from compared(f"{_WHERE}.{name}", getattr(found, name), value, tolerance=EXACT)
+        for name, value in recorded.items():
+            yield from compared(f"{_WHERE}.{name}", getattr(found, name), value)
         expected = [(arm, count) for count in (1, _asked(record)) for arm in arms]
         if [(one.arm, one.models) for one in found.scores] != expected:
             yield Finding(where=f"{_WHERE}.scores", what=f"must be of {expected}, in this order")
@@ -235,39 +408,41 @@ def check_ensemble(record: Mapping[str, Any]) -> Check:
     return checked("ensemble", "each change of the ensemble's score from its two losses", look)
 
 
-def _changes(found: Ensemble) -> Iterator[Finding]:
+def _changes(found: records.Ensemble) -> Iterator[Finding]:
     loss = {(one.arm, one.models): one.loss for one in found.scores}
     for at, one in enumerate(found.scores):
         where, first = f"{_WHERE}.scores.{at}", (one.arm, one.models) == ("plain", 1)
         change = None if first else percent_change(loss["plain", 1], one.loss)
         gain = None if one.arm == "plain" else percent_change(loss["plain", one.models], one.loss)
-        yield from compared(f"{where}.change_percent", plain(one.change_percent), plain(change), tolerance=EXACT)
+        yield from compared(f"{where}.change_percent", plain(one.change_percent), plain(change))
         said = plain(one.augmentation_percent)
-        yield from compared(f"{where}.augmentation_percent", said, plain(gain), tolerance=EXACT)
+        yield from compared(f"{where}.augmentation_percent", said, plain(gain))
         if len(one.singles) != one.models:
             yield Finding(where=f"{where}.singles", what=f"tells of {len(one.singles)} models, not of {one.models}")
         elif one.singles[0] != loss[one.arm, 1]:
             yield Finding(where=f"{where}.singles.0", what=f"is not the loss of one {one.arm} model")
 
 
-def _single(found: Ensemble, test: Mapping[str, Any]) -> Iterator[Finding]:
+def _single(found: records.Ensemble, test: Mapping[str, Any]) -> Iterator[Finding]:
     """One model against one is the test score itself."""
     for one in found.scores:
         if one.models == 1:
-            yield from compared(f"{_WHERE}, one {one.arm} model", plain(one.loss), test[one.arm], tolerance=EXACT)
+            yield from compared(f"{_WHERE}, one {one.arm} model", plain(one.loss), test[one.arm])
         if one.models == 1 and one.arm == "augmented":
             said = {"change_percent": one.change_percent, "interval_percent": one.interval_percent}
             for name, value in said.items():
                 where = f"{_WHERE}, one augmented model, {name}"
-                yield from compared(where, plain(value), test[name], tolerance=EXACT)
+                yield from compared(where, plain(value), test[name])
 
 
-def check_ensemble_models(folder: Path, record: Mapping[str, Any], split: Split, *, tolerance: Tolerance) -> Check:
+def check_ensemble_models(
+    folder: Path, record: Mapping[str, Any], split: records.Split, *, tolerance: Tolerance
+) -> Check:
     """The saved models on the test rows: do they score what the record says, alone and together?"""
 
     def look() -> Iterator[Finding]:
-        found = revived(Ensemble, record["ensemble"])
-        members = load_members(folder)
+        found = revived(records.Ensemble, record["ensemble"])
+        members = load_models(folder / "ensemble")
         if len(members) != found.models:
             yield Finding(where="ensemble/", what=f"holds {len(members)} models, the record says {found.models}")
             return
@@ -278,8 +453,8 @@ def check_ensemble_models(folder: Path, record: Mapping[str, Any], split: Split,
         last = found.scores[-1]  # as many models as asked for, of the arm that was chosen
         together = metric.loss(test.errors(MeanModel(members)), spread=test.spread, weights=test.weights)
         yield from compared(f"{_WHERE}, {last.models} {last.arm} models", last.loss, together, tolerance=tolerance)
-        for number, (told, member) in enumerate(zip(last.singles, members, strict=True), start=1):
+        for number, (recorded, member) in enumerate(zip(last.singles, members, strict=True), start=1):
             alone = metric.loss(test.errors(member), spread=test.spread, weights=test.weights)
-            yield from compared(f"{_WHERE}, model {number} alone", told, alone, tolerance=tolerance)
+            yield from compared(f"{_WHERE}, model {number} alone", recorded, alone, tolerance=tolerance)
 
     return checked("ensemble's models", f"the saved models of the ensemble on {len(split.test)} test rows", look)

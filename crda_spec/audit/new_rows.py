@@ -1,7 +1,8 @@
-"""New rows for a table of any size, written to Parquet as they are made; memory holds a few blocks at a time.
+"""What a finished run does with new rows: it makes more of them, or predicts them. Files are read block by block.
 
-Blocks are the unit of everything that reaches the file (random streams, the teacher's calls, row groups), and their
-size depends on the numbers of rows alone. Batch and workers only decide how many blocks are under way at once.
+When rows are made, blocks are the unit of everything that reaches the file (random streams, the teacher's calls, row
+groups), and their size depends on the numbers of rows alone. Batch and workers only decide how many are under way at
+once.
 """
 
 from __future__ import annotations
@@ -9,28 +10,33 @@ from __future__ import annotations
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, fields
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 from joblib import Parallel, delayed
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import ThreadpoolController, threadpool_limits
 
+from crda_spec.audit.canonical import revived, sha256_of
+from crda_spec.audit.models import load_model, load_models
 from crda_spec.audit.open_run import SavedRun
 from crda_spec.audit.tables import ONE_VALUE, synthetic_table
 from crda_spec.counterfactual.stream import BLOCK, Generation, Quota, cannot_stream, generate_block
 from crda_spec.data.assemble import weight_column
 from crda_spec.data.blocks import RowFile, missing_columns, open_rows
 from crda_spec.data.cells import BlockPlace, block_numbers
-from crda_spec.data.sources import Csv
-from crda_spec.errors import Complaint, DataError, OutputError, Place, SpecError
-from crda_spec.records import Array, Column, IntArray
+from crda_spec.data.sources import Csv, Source
+from crda_spec.errors import Complaint, DataError, OutputError, Place, SpecError, TamperedError
+from crda_spec.records import Array, Column, IntArray, Predictor
+from crda_spec.regressors.fit import MeanModel
 
 if TYPE_CHECKING:
     from crda_spec.spec.run import RunSpec
@@ -38,6 +44,39 @@ if TYPE_CHECKING:
 MissingRule = Literal["error", "drop", "impute"]
 DEFAULT_BATCH = BLOCK
 _UNDER_WAY = 2  # tasks for each worker between two writes: enough to keep it busy, few enough to hold in memory
+_SCORED = 16384  # rows that are predicted at a time
+
+
+@contextmanager
+def _whole_or_not_at_all(out: Path) -> Iterator[Path]:
+    """Where to write a file that takes its own name when all is written."""
+    partial = out.parent / f".partial-{out.name}-{os.getpid()}"
+    try:
+        yield partial
+        partial.replace(out)
+    except OSError as error:
+        what = f"cannot write '{out}': {(error.strerror or str(error)).lower()}"
+        raise OutputError(Complaint(code="cannot-write", what=what, hint="choose another file with --out")) from error
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _refuse_missing(
+    missing: npt.NDArray[np.bool_], columns: Sequence[Column], place: BlockPlace, *, first: int = 0, why: str = ""
+) -> None:
+    """Names the first missing cell of each column from number `first` on."""
+    complaints = [
+        Complaint(
+            code="missing",
+            place=Place(file=place.file),
+            what=f"'{columns[at].name}' is missing in row {place.first + int(missing[:, at].argmax()) + 1}",
+            hint=f"fill the cell, or leave the row out{why}",
+        )
+        for at in range(first, len(columns))
+        if missing[:, at].any()
+    ]
+    if complaints:
+        raise DataError(complaints)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -72,13 +111,9 @@ class Counts:
 
     def add(self, other: Counts) -> None:
         """One block more."""
-        self.rows += other.rows
-        self.left_out += other.left_out
-        self.scale_clipped += other.scale_clipped
-        self.dropped += other.dropped
-        self.redrawn += other.redrawn
-        self.astray += other.astray
-        self.clipped.update(other.clipped)
+        self.clipped.update(other.clipped)  # a sum of counters would lose the zeros
+        for name in (item.name for item in fields(self) if item.name != "clipped"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,50 +191,28 @@ def generate(
 
     batch: about how many new rows a worker makes at a time.  advance: called after every block.
     """
-    partial = out.parent / f".partial-{out.name}-{os.getpid()}"
     counts = Counts(clipped=Counter(dict.fromkeys(job.generation.moved, 0)))
-    try:
-        with _Writer(partial) as writer:
+    with _whole_or_not_at_all(out) as partial:
+        with ExitStack() as stack:
+            file: pq.ParquetWriter | None = None
             for table, here in _parts(job, batch=batch, workers=workers):
-                writer.add(table)
+                if table is not None:
+                    if file is None:  # the first rows tell the columns
+                        file = stack.enter_context(_writer(partial, table.schema))
+                    file.write_table(table, row_group_size=table.num_rows)
                 counts.add(here)
                 advance()
             if not counts.rows:
                 raise DataError(_no_rows(counts))
-        digest = _digest(partial)
-        partial.replace(out)
-    except OSError as error:
-        what = f"cannot write '{out}': {(error.strerror or str(error)).lower()}"
-        raise OutputError(Complaint(code="cannot-write", what=what, hint="choose another file with --out")) from error
-    finally:
-        partial.unlink(missing_ok=True)
+        with partial.open("rb") as written:
+            digest = hashlib.file_digest(written, "sha256").hexdigest()
     return Generated(source_rows=job.file.rows, counts=counts, sha256=digest)
 
 
-class _Writer:
-    """A Parquet file with one row group for each block that has rows."""
-
-    def __init__(self, path: Path) -> None:
-        """Opens nothing before the first rows tell the columns."""
-        self._path = path
-        self._file: pq.ParquetWriter | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *failure: object) -> None:
-        if self._file is not None:
-            self._file.close()
-
-    def add(self, table: pa.Table | None) -> None:
-        """Appends the rows of one block."""
-        if table is None:
-            return
-        if self._file is None:
-            # A dictionary pays for labels and for columns of one value; of other numbers it is built in vain.
-            few = [field.name for field in table.schema if field.type == pa.string() or field.name in ONE_VALUE]
-            self._file = pq.ParquetWriter(self._path, table.schema, use_dictionary=few)
-        self._file.write_table(table, row_group_size=table.num_rows)
+def _writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
+    """A dictionary pays for labels and for columns of one value; of other numbers it is built in vain."""
+    few = [column.name for column in schema if column.type == pa.string() or column.name in ONE_VALUE]
+    return pq.ParquetWriter(path, schema, use_dictionary=few)
 
 
 def _no_rows(counts: Counts) -> Complaint:
@@ -210,11 +223,6 @@ def _no_rows(counts: Counts) -> Complaint:
         )
     what = "no row can be made: every row of the data has a missing cell"
     return Complaint(code="no-rows", what=what, hint="fill the cells, or leave such rows out")
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 _Task = list[tuple[int, pa.Table]]  # blocks with their numbers
@@ -265,13 +273,13 @@ def _part(job: Job, number: int, block: pa.Table) -> _Part:
     counts.clipped.update(made.action.clipped)
     if not len(made):
         return None, counts
-    own = usable + place.first + 1
+    numbers_in_data = usable + place.first + 1
     trained = generation.train.row_ids + 1  # whose rows are partners, and lend matched noise
-    lenders = trained if generation.draw == "matched" else own
+    lenders = trained if generation.draw == "matched" else numbers_in_data
     table = synthetic_table(
         made,
         generation.train,
-        source_numbers=own,
+        source_numbers=numbers_in_data,
         noise_numbers=lenders,
         partner_numbers=trained,
         source_weights=None if job.weights is None else numbers[usable, -1],
@@ -287,16 +295,108 @@ def _usable(job: Job, numbers: Array, place: BlockPlace) -> IntArray:
     missing = np.isnan(numbers)
     whole = len(job.columns) - (job.weights is not None)
     first = {"error": 0, "impute": len(job.generation.train.features), "drop": whole}[job.missing]
-    complaints = [
-        Complaint(
-            code="missing",
-            place=Place(file=place.file),
-            what=f"'{job.columns[at].name}' is missing in row {place.first + int(missing[:, at].argmax()) + 1}",
-            hint="fill the cell, or leave the row out",
-        )
-        for at in range(first, len(job.columns))
-        if missing[:, at].any()
-    ]
+    _refuse_missing(missing, job.columns, place, first=first)
+    return np.flatnonzero(~missing.any(axis=1)) if job.missing == "drop" else np.arange(len(numbers))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Scoring:
+    """A model, the rows it is asked about, and the rule for missing cells."""
+
+    model: Predictor
+    models: int  # whose mean is predicted
+    features: tuple[Column, ...]
+    target: Column
+    file: RowFile
+    missing: MissingRule
+
+    def predictions(self) -> Iterator[Array]:
+        """Blocks of predictions; NaN where a row has none."""
+        before = 0
+        names = [column.name for column in self.features]
+        for block in self.file.blocks(_SCORED, names):
+            place = BlockPlace(file=self.file.path.name, first=before, decimal=self.file.decimal)
+            x = block_numbers(block, self.features, place)
+            missing = np.isnan(x)
+            if self.missing == "error":
+                _refuse_missing(missing, self.features, place, why=": the run allowed no missing cell")
+            usable = ~missing.any(axis=1) | (self.missing == "impute")
+            predictions = np.full(len(x), np.nan)
+            with threadpool_limits(limits=1):  # the same bits on any machine
+                predictions[usable] = self.model.predict(np.ascontiguousarray(x[usable]))
+            yield predictions
+            before += len(x)
+
+
+def prepare_scoring(
+    folder: Path,
+    record: Mapping[str, Any],
+    data: Path,
+    *,
+    missing: MissingRule,
+    like: Source | None = None,
+    single: bool = False,
+) -> Scoring:
+    """All that is needed, checked: the models' files, the file of rows and its columns.
+
+    like: the run's own source: text is read as its text, and a workbook's sheet is its sheet.
+    single: asks for the run's one model also where there is an ensemble.
+    """
+    together = record.get("ensemble") is not None and not single
+    _untouched(folder, record, "ensemble" if together else "model")
+    members = load_models(folder / "ensemble") if together else (load_model(folder / "model"),)
+    features = tuple(revived(Column, column) for column in record["data"]["features"])
+    file = open_rows(data, like=like)
+    complaints = missing_columns(file, [column.name for column in features])
     if complaints:
         raise DataError(complaints)
-    return np.flatnonzero(~missing.any(axis=1)) if job.missing == "drop" else np.arange(len(numbers))
+    target = revived(Column, record["data"]["target"])
+    model = MeanModel(members) if together else members[0]
+    return Scoring(model=model, models=len(members), features=features, target=target, file=file, missing=missing)
+
+
+def _untouched(folder: Path, record: Mapping[str, Any], inner: str) -> None:
+    """Looks whether every file of the inner folder is as the run wrote it, and no model was added that would vote."""
+    listed = {name: digest for name, digest in record["files"].items() if name.startswith(f"{inner}/")}
+    place = Place(file=str(folder))
+    if not listed:
+        what, hint = "the run saved no model", "set output.model: true, and run again"
+        raise OutputError(Complaint(code="no-model", place=place, what=what, hint=hint))
+    voting = {path.relative_to(folder).as_posix() for path in (folder / inner).glob("*/model.json")}
+    complaints = [_tampered(folder, f"{name} was not written by the run") for name in sorted(voting - set(listed))]
+    for name, digest in listed.items():
+        file = folder / name
+        if not file.is_file() or sha256_of(file.read_bytes()) != digest:
+            what = f"{name} is {'not as the run wrote it' if file.is_file() else 'missing'}"
+            complaints.append(_tampered(folder, what))
+    if complaints:
+        raise TamperedError(complaints)
+
+
+def _tampered(folder: Path, what: str) -> Complaint:
+    hint = f"see what else differs: crda-spec verify {folder}"
+    return Complaint(code="tampered", place=Place(file=str(folder)), what=what, hint=hint)
+
+
+def predicted(scoring: Scoring) -> tuple[IntArray, Array]:
+    """The rows' numbers, counted from 1, and their predictions; NaN where a row has none."""
+    predictions = np.concatenate(list(scoring.predictions()))
+    return np.arange(1, len(predictions) + 1), predictions
+
+
+def write_predictions(numbers: IntArray, predictions: Array, out: Path) -> None:
+    """Writes `row, prediction` as CSV or Parquet, by the file's ending; whole or not at all."""
+    with _whole_or_not_at_all(out) as partial:
+        if out.suffix.casefold() in (".parquet", ".pq"):
+            pq.write_table(
+                pa.table({"row": numbers, "prediction": pa.array(predictions, mask=np.isnan(predictions))}), partial
+            )
+        else:
+            partial.write_text(predictions_csv(numbers, predictions), encoding="utf-8")
+
+
+def predictions_csv(numbers: IntArray, predictions: Array) -> str:
+    """The predictions as text, in the shortest form that reads back as the same number."""
+    pairs = zip(numbers.tolist(), predictions.tolist(), strict=True)
+    lines = [f"{number},{'' if np.isnan(value) else repr(value)}\n" for number, value in pairs]
+    return "".join(["row,prediction\n", *lines])
