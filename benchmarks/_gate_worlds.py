@@ -136,7 +136,7 @@ class KnownTeacher:
     noise: float
     wrong: float = 0.0
     kind: ClassVar[str] = "known"
-    seats: ClassVar[tuple[Any, ...]] = ()
+    learners: ClassVar[tuple[Any, ...]] = ()
     predicts_unseen: ClassVar[bool] = False
 
     def fits(self, gate_folds: int) -> int:
@@ -154,7 +154,7 @@ class PermutedTeacher:
     """The fitted model, with every row's noise taken from another row."""
 
     kind: ClassVar[str] = "permuted"
-    seats: ClassVar[tuple[Any, ...]] = ()
+    learners: ClassVar[tuple[Any, ...]] = ()
     predicts_unseen: ClassVar[bool] = False
 
     def fits(self, gate_folds: int) -> int:

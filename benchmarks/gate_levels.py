@@ -9,7 +9,7 @@ It looks at one tree and plain rows. Here: XGBoost, two starts, the best of ten 
   with the least mean loss is believed if its own test passes.
 - `false_accept_boosted_TEST`, `power_boosted_TEST`: XGBoost of 40 trees, which differ less from each other than single
   trees do.
-- `false_accept_starts_TEST`, `power_starts_TEST`: both models of a fold trained twice (`gate.starts: 2`).
+- `false_accept_starts_TEST`, `power_starts_TEST`: both models of a fold trained twice (`gate.restarts: 2`).
 - `false_accept_weighted_TEST`, `power_weighted_TEST`: rows whose weights are drawn from an exponential distribution.
 - `false_accept_in_time_TEST`, `power_in_time_TEST`: folds that run forward over rows that are like their neighbours in
   time, features as well as noise (autocorrelation 0.7).
@@ -127,7 +127,7 @@ def _judged(way: str, name: str, train: Table, seed: int, *, starts: int = 1) ->
     told: Found = {}
     for kind, layout in GATES[way].items():
         gate = TESTS[kind]().model_copy(
-            update={"folds": layout[0], "repeats": layout[1], "starts": starts, "alpha": ALPHA}
+            update={"folds": layout[0], "repeats": layout[1], "restarts": starts, "alpha": ALPHA}
         )
         if layout not in outcomes:
             outcomes[layout] = list(_folds(gate, procedure, train, seed))
@@ -141,7 +141,7 @@ def _judged(way: str, name: str, train: Table, seed: int, *, starts: int = 1) ->
 def _folds(gate: Gate, procedure: Procedure, train: Table, seed: int) -> Iterator[FoldOutcome]:
     for repeat in divisions(gate, train, seed=seed):
         for number in range(1, gate.folds + 1):
-            yield run_fold(procedure, train, repeat, number, metric=gate.loss, starts=gate.starts)
+            yield run_fold(procedure, train, repeat, number, metric=gate.loss, restarts=gate.restarts)
 
 
 # How a table is made and judged, what cannot help it and what does, its rows.

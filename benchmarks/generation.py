@@ -39,7 +39,7 @@ from threadpoolctl import threadpool_limits
 from crda_spec.api import finish_run
 from crda_spec.audit.new_rows import generate, prepare
 from crda_spec.audit.open_run import SavedRun, open_run
-from crda_spec.counterfactual.stream import generate_block
+from crda_spec.counterfactual.generation import generate_block
 from crda_spec.data.cells import BlockPlace, block_numbers
 from crda_spec.pipeline import run
 from crda_spec.records import Array, Predictor

@@ -36,7 +36,7 @@ from crda_spec.regressors.teachers import FoldModelCache
 
 _KEPT = RESULTS / "recipe_study.jsonl"
 _SPLITS = (11, 12)  # recipes.py judges on 1 to 5
-_BARE = {"support": {"kind": "none"}, "unmoved": 0.0}
+_BARE = {"support": {"kind": "none"}, "copy_fraction": 0.0}
 _NEIGHBOUR = {"default": {"kind": "resample", "weights": "neighbour"}}
 _NEAR = {"default": {"kind": "interpolate", "partner": "near", "reach": 1.0}, "features_per_row": "all"}
 _ANY = {"default": {"kind": "interpolate", "partner": "any", "reach": 0.5}, "features_per_row": "all"}
@@ -55,9 +55,9 @@ VARIANTS: dict[str, dict[str, Variant]] = {
         "own_kind_teaches": ({"teacher": {"kind": "crossfit"}}, {}),
         "retention_0.5": ({"retention": 0.5}, {}),  # with noise only what the screens let pass may move
         "retention_1": ({"retention": 1.0}, {}),
-        "all_move": ({}, {"unmoved": 0.0}),
+        "all_move": ({}, {"copy_fraction": 0.0}),
         "all_move_unguarded": ({}, _BARE),
-        "none_moves": ({}, {"unmoved": 0.999}),
+        "none_moves": ({}, {"copy_fraction": 0.999}),
         "resampled_from_a_similar_row": ({}, _NEIGHBOUR),
         "interpolated_near": ({}, _NEAR | _BARE),
         "interpolated_any": ({}, _ANY | _BARE),
@@ -73,7 +73,7 @@ VARIANTS: dict[str, dict[str, Variant]] = {
         "own_kind_teaches": ({"teacher": {"kind": "crossfit"}}, {}),
         "retention_0.5": ({"retention": 0.5}, {}),  # with noise only what the screens let pass may move
         "retention_1": ({"retention": 1.0}, {}),
-        "none_moves": ({}, {"unmoved": 0.999}),
+        "none_moves": ({}, {"copy_fraction": 0.999}),
         "interpolated_near": ({}, _NEAR),
         "interpolated_any_guarded": ({}, _GUARD),
         "resampled": ({}, _RESAMPLE),

@@ -9,8 +9,8 @@ better, averaged over seeds, then over tables. For `mlp` and `xgb` (XGBoost):
 - `..._paper`: Algorithm 1 as written, leaks removed, no gate.
 - `..._distilled`: our recipe, no gate.
 - `..._distilled_gated`: the same with its gate; where the gate does not accept, the plain model is used: 0 %.
-- `..._distilled_expected`: the same models trained from several random states (`--starts`), mean MSE against mean MSE:
-  what one model may expect from the recipe, where one pair of networks is mostly luck. The teacher is the same for all.
+- `..._distilled_expected`: the same models trained from several random states (`--restarts`), mean MSE against mean
+  MSE: what one model may expect, where one pair of networks is mostly luck. The teacher is the same for all.
   `..._distilled_expected_gated`: with the gate's verdict.
 - `..._distilled_cv`: what the gate saw: the change of the mean held-out MSE over its ten folds, ten plain models
   against ten augmented ones, each scored on rows it has not seen. One model's luck counts a tenth there; the teacher
@@ -47,7 +47,7 @@ from threadpoolctl import threadpool_limits
 
 from crda_spec.counterfactual.procedure import augment, fit_augmented, refit_with_seed
 from crda_spec.data.sources.benchmark import BENCHMARKS
-from crda_spec.gate.cross_validate import cross_validate, divisions, fold_models, start_seeds
+from crda_spec.gate.cross_validate import cross_validate, divisions, fold_models, restart_seeds
 from crda_spec.gate.verdict import judge
 from crda_spec.pipeline import Plan
 from crda_spec.records import Predictor
@@ -88,7 +88,7 @@ def paper(plan: Plan) -> Figures:
     return {"paper": float(100 * (np.mean(split.test.errors(augmented) ** 2) / plain - 1))}
 
 
-def distilled(plan: Plan, *, gated: bool, starts: int) -> Figures:
+def distilled(plan: Plan, *, gated: bool, restarts: int) -> Figures:
     """Our recipe as the pipeline runs it, from several random states too, its teacher, ten plain models, the gate."""
     split, _ = plan.load()
     train, procedure, seed = split.train, plan.procedure, plan.seed
@@ -109,7 +109,7 @@ def distilled(plan: Plan, *, gated: bool, starts: int) -> Figures:
         "plain_ensemble": 100 * (cost(ensemble) / plain[0] - 1),
         "teacher": 100 * (cost(augmentation.teacher) / plain[0] - 1),
     }
-    for own in start_seeds(seed, starts)[1:]:
+    for own in restart_seeds(seed, restarts)[1:]:
         again = refit_with_seed(augmentation, train, own)
         plain.append(cost(again.plain))
         taught.append(cost(fit_augmented(again, train)))
@@ -138,7 +138,7 @@ def pieces(args: argparse.Namespace) -> Iterator[Piece]:
             yield from (("others", table, seed, kind, gated) for table in OTHERS for kind in args.kinds)
 
 
-def figures_of(piece: Piece, known: Figures, *, rows: int, starts: int) -> tuple[Piece, Figures]:
+def figures_of(piece: Piece, known: Figures, *, rows: int, restarts: int) -> tuple[Piece, Figures]:
     """What is known of a piece already, and what had to be measured, on one thread."""
     group, table, seed, kind, gated = piece
     bench = (NINE if group == "nine" else OTHERS)[table]
@@ -148,7 +148,7 @@ def figures_of(piece: Piece, known: Figures, *, rows: int, starts: int) -> tuple
             figures |= paper(planned(bench, KINDS[kind], "paper", seed, rows))
         if "distilled" not in figures or (gated and "accepted" not in figures):
             plan = planned(bench, KINDS[kind], "distilled", seed, rows)
-            figures |= distilled(plan, gated=gated, starts=starts)
+            figures |= distilled(plan, gated=gated, restarts=restarts)
     return piece, figures
 
 
@@ -157,8 +157,8 @@ def measure(args: argparse.Namespace) -> list[dict[str, Any]]:
     lines = [] if args.quick or not KEPT.is_file() else KEPT.read_text(encoding="utf-8").splitlines()
     known = {(one["group"], one["table"], one["seed"], one["kind"]): one["figures"] for one in map(json.loads, lines)}
     todo, found = list(pieces(args)), {}
-    rows, starts = (300, 2) if args.quick else (1000, args.starts)
-    tasks = (delayed(figures_of)(piece, known.get(piece[:4], {}), rows=rows, starts=starts) for piece in todo)
+    rows, restarts = (300, 2) if args.quick else (1000, args.restarts)
+    tasks = (delayed(figures_of)(piece, known.get(piece[:4], {}), rows=rows, restarts=restarts) for piece in todo)
     for piece, figures in Parallel(n_jobs=args.workers, return_as="generator_unordered")(tasks):
         group, table, seed, kind, _ = piece
         found[piece] = {"group": group, "table": table, "seed": seed, "kind": kind, "figures": figures}
@@ -232,7 +232,7 @@ def main() -> None:
     parser.add_argument("--gated-seeds", type=int, default=5, help="on how many of them the gate runs too")
     parser.add_argument("--other-seeds", type=int, default=2, help="splits for each table that is not the paper's")
     parser.add_argument("--other-gated-seeds", type=int, default=1, help="on how many of them the gate runs too")
-    parser.add_argument("--starts", type=int, default=3, help="random states of both models, for what one may expect")
+    parser.add_argument("--restarts", type=int, default=3, help="random states of both models, for what one may expect")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS), help="which students")
     parser.add_argument("--workers", type=int, default=1, help="how many processes")
     args = parser.parse_args()

@@ -67,7 +67,7 @@ STREAMS = {
     "student": "the fit of the model that is compared, the same in both arms",
     "support": "reference rows of the support guard",
     "teacher": "the fits of a cross-fitted teacher",
-    "teacher-<seat>": "the fits of another kind of model in a committee",
+    "teacher-<position>": "the fits of another kind of model in a committee",
     "teacher-folds": "the folds of a cross-fitted teacher",
     "tune": "the settings that a search tries",
     "tune-fit": "the fits of a search for settings",

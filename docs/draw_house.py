@@ -1,4 +1,4 @@
-"""Draws docs/pictures/house.svg: the rooms, and one run through them.
+"""Draws docs/design/house.svg: the rooms, and one run through them.
 
     python docs/draw_house.py            write the picture anew
     python docs/draw_house.py --check    change nothing; exit with 1 when the picture is stale
@@ -22,7 +22,7 @@ from typing import Any
 import networkx as nx
 
 ROOT = Path(__file__).resolve().parents[1]
-PICTURE = ROOT / "docs" / "pictures" / "house.svg"
+PICTURE = ROOT / "docs" / "design" / "house.svg"
 HOUSE = ROOT / "crda_spec"
 GROUND = ("errors", "seeds", "strict", "execution", "plugins", "records")  # what every room stands on; left out
 CALLERS = {  # from the command down to the paper's Algorithm 1 and its augmentation

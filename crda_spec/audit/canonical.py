@@ -87,7 +87,7 @@ def sha256_of(data: bytes | str) -> str:
 Record = TypeVar("Record")
 
 
-def revived(kind: type[Record], told: Mapping[str, Any]) -> Record:
+def read_as(kind: type[Record], told: Mapping[str, Any]) -> Record:
     """The record whose `plain` form this is; keys that the record does not have are passed over.
 
     A key that is missing takes the field's default, so that a record written by an older version still opens; without

@@ -29,7 +29,7 @@ _FOUND = {
     "certificate": ("basis", "perturbed", "kept", "largest"),
     "falsification": ("outcome",),
     "teacher": ("kind", "members"),
-    "counterfactuals": ("rows", "licence", "retention", "weight", "moved", "dropped"),
+    "counterfactuals": ("rows", "basis", "retention", "weight", "moved", "dropped"),
     "regressor": None,
     "verdict": ("decision", "reason", "p_value", "effect_percent", "alpha", "metric", "test"),
     "test": ("metric", "rows", "plain", "augmented", "change_percent", "interval_percent"),

@@ -161,7 +161,10 @@ _LEDGER: dict[str, tuple[str, str]] = {
         "sc:Float",
         "The share of the noise that was kept: y = prediction + retention * scale * noise.",
     ),
-    "_crda_licence": ("sc:Text", "What the synthetic row stands on: certificate or support."),
+    "_crda_basis": (
+        "sc:Text",
+        "On what the label rests: certificate (noise carried over) or support (the teacher alone).",
+    ),
     "_crda_weight": ("sc:Float", "The row's weight in training."),
     "_crda_trained": ("sc:Boolean", "Whether the augmented model was trained on the row."),
 }
@@ -238,7 +241,7 @@ def _protocol(record: Mapping[str, Any]) -> str:
     steps = "; ".join(f"{name}: {what}" for name, what in sorted({**made["policies"], **made["propagated"]}.items()))
     return (
         f"Features that moved: {steps}. The outcome of a synthetic row is the teacher's prediction at its features "
-        f"plus {made['retention']:g} of the noise of a real row (licence: {made['licence']}). ledger.parquet lists "
+        f"plus {made['retention']:g} of the noise of a real row (basis: {made['basis']}). ledger.parquet lists "
         "every cell that was changed."
     )
 

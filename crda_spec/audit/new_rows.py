@@ -25,11 +25,11 @@ import pyarrow.parquet as pq
 from joblib import Parallel, delayed
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
-from crda_spec.audit.canonical import revived, sha256_of
+from crda_spec.audit.canonical import read_as, sha256_of
 from crda_spec.audit.models import load_model, load_models
 from crda_spec.audit.open_run import SavedRun
 from crda_spec.audit.tables import ONE_VALUE, synthetic_table
-from crda_spec.counterfactual.stream import BLOCK, Generation, Quota, cannot_stream, generate_block
+from crda_spec.counterfactual.generation import BLOCK, Generation, Quota, cannot_stream, generate_block
 from crda_spec.data.assemble import weight_column
 from crda_spec.data.blocks import RowFile, missing_columns, open_rows
 from crda_spec.data.cells import BlockPlace, block_numbers
@@ -345,12 +345,12 @@ def prepare_scoring(
     together = record.get("ensemble") is not None and not single
     _untouched(folder, record, "ensemble" if together else "model")
     members = load_models(folder / "ensemble") if together else (load_model(folder / "model"),)
-    features = tuple(revived(Column, column) for column in record["data"]["features"])
+    features = tuple(read_as(Column, column) for column in record["data"]["features"])
     file = open_rows(data, like=like)
     complaints = missing_columns(file, [column.name for column in features])
     if complaints:
         raise DataError(complaints)
-    target = revived(Column, record["data"]["target"])
+    target = read_as(Column, record["data"]["target"])
     model = MeanModel(members) if together else members[0]
     return Scoring(model=model, models=len(members), features=features, target=target, file=file, missing=missing)
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from crda_spec import records
-from crda_spec.audit.canonical import canonical_json, revived
+from crda_spec.audit.canonical import canonical_json, read_as
 from crda_spec.audit.models import load_models
 from crda_spec.audit.record import RECORD_VERSION, read_studies
 from crda_spec.audit.tables import LEDGER
@@ -98,7 +98,7 @@ class Ledger:
     y: Array  # (m,)
     real: Mapping[str, Array]  # the ledger's numbers of the real rows, by name without `_crda_`
     made: Mapping[str, Array]  # those of the synthetic rows
-    licences: tuple[str | None, ...]  # of the synthetic rows
+    bases: tuple[str | None, ...]  # of the synthetic rows
     source: IntArray  # (m,) position of the real row each was made from, NOBODY when there is no such row
     partner: IntArray
     noise_row: IntArray
@@ -111,16 +111,16 @@ class Ledger:
 def read_ledger(folder: Path, record: Mapping[str, Any], *, real_only: bool = False) -> Ledger:
     """The rows; DataError or ValueError when they are not such rows at all."""
     data = record["data"]
-    features = tuple(revived(Column, column) for column in data["features"])
+    features = tuple(read_as(Column, column) for column in data["features"])
     # A counterfactual outcome need not be whole, nor within the bounds of what was observed.
-    target = replace(revived(Column, data["target"]), type="continuous", minimum=None, maximum=None, allowed=None)
+    target = replace(read_as(Column, data["target"]), type="continuous", minimum=None, maximum=None, allowed=None)
     rows = pq.read_table(folder / ROWS_FILE, filters=[("_crda_synthetic", "==", False)] if real_only else None)
     expected = [*(column.name for column in features), target.name, *LEDGER]
     if rows.column_names != expected:
         message = f"the columns are not {', '.join(expected)}"
         raise ValueError(message)
     numbers = block_numbers(rows, (*features, target), BlockPlace(file=ROWS_FILE, first=0))
-    numbers_of = {name.removeprefix("_crda_"): _numbers(rows[name]) for name in LEDGER if name != "_crda_licence"}
+    numbers_of = {name.removeprefix("_crda_"): _numbers(rows[name]) for name in LEDGER if name != "_crda_basis"}
     synthetic = numbers_of.pop("synthetic") == 1.0
     count = int(np.count_nonzero(~synthetic))
     if synthetic[:count].any():
@@ -131,7 +131,7 @@ def read_ledger(folder: Path, record: Mapping[str, Any], *, real_only: bool = Fa
     ids = real["source_row"].astype(np.int64)
     train = Table(
         features=features,
-        target=revived(Column, data["target"]),
+        target=read_as(Column, data["target"]),
         row_ids=ids - 1,
         x=np.ascontiguousarray(numbers[:count, :-1]),
         y=np.ascontiguousarray(numbers[:count, -1]),
@@ -143,7 +143,7 @@ def read_ledger(folder: Path, record: Mapping[str, Any], *, real_only: bool = Fa
         y=np.ascontiguousarray(numbers[count:, -1]),
         real=real,
         made=made,
-        licences=tuple(rows["_crda_licence"].to_pylist()[count:]),
+        bases=tuple(rows["_crda_basis"].to_pylist()[count:]),
         source=_positions(made["source_row"], ids),
         partner=_positions(made["partner_row"], ids),
         noise_row=_positions(made["noise_row"], ids),
@@ -261,13 +261,13 @@ def _result(folder: Path, record: dict[str, Any]) -> records.RunResult:
     scale = record["abduction"]["scale"]
     residuals = record["abduction"]["residuals"]
     return records.RunResult(
-        data=revived(records.DataReport, record["data"]),
+        data=read_as(records.DataReport, record["data"]),
         split=records.Split(
             train=train,
             test=records.HeldOut(_rows_elsewhere(train, held)),
             tuning=_rows_elsewhere(train, tuned) if len(tuned) else None,
         ),
-        certificate=revived(records.Certificate, record["certificate"]),
+        certificate=read_as(records.Certificate, record["certificate"]),
         falsification=_optional(records.Falsification, record["falsification"]),
         sensitivity=_optional(records.Sensitivity, record["sensitivity"]),
         teacher=Teacher(
@@ -277,7 +277,7 @@ def _result(folder: Path, record: dict[str, Any]) -> records.RunResult:
             out_of_fold=real["prediction"] if residuals == "out_of_fold" else None,
             weights=tuple(record["teacher"]["weights"]),
             names=tuple(record["teacher"]["members"]),
-            families=tuple(revived(records.TeacherFamily, recorded) for recorded in record["teacher"]["families"]),
+            families=tuple(read_as(records.TeacherFamily, recorded) for recorded in record["teacher"]["families"]),
         ),
         abduction=records.Abduction(
             noise=real["noise"],
@@ -287,17 +287,17 @@ def _result(folder: Path, record: dict[str, Any]) -> records.RunResult:
             scale_clipped=0 if scale is None else scale["clipped"],
         ),
         counterfactuals=made_rows(ledger, record),
-        movements=tuple(revived(records.Movement, recorded) for recorded in record["movements"]),
+        movements=tuple(read_as(records.Movement, recorded) for recorded in record["movements"]),
         watched=np.flatnonzero(real["trained"] != 1.0),
         gate_fold=gate_fold,
-        verdict=revived(records.Verdict, record["verdict"]),
-        score=revived(records.TestScore, record["test"]),
+        verdict=read_as(records.Verdict, record["verdict"]),
+        score=read_as(records.TestScore, record["test"]),
         diagnostics=_optional(records.Diagnostics, diagnostics),
         model=_Absent(),
         settings={key: tuple(one) if isinstance(one, list) else one for key, one in record["regressor"].items()},
         timings={key: value for key, value in record["volatile"]["seconds"].items() if key != "regressor fits"},
         cost=records.Cost(
-            fits=record["fits"], reused=record["spared_fits"], seconds=record["volatile"]["seconds"]["regressor fits"]
+            fits=record["fits"], reused=record["reused_fits"], seconds=record["volatile"]["seconds"]["regressor fits"]
         ),
         watch=record["watch"],
         studies=read_studies(folder),
@@ -307,7 +307,7 @@ def _result(folder: Path, record: dict[str, Any]) -> records.RunResult:
 
 
 def _optional(kind: type[_Kind], recorded: dict[str, Any] | None) -> _Kind | None:
-    return None if recorded is None else revived(kind, recorded)
+    return None if recorded is None else read_as(kind, recorded)
 
 
 def _parts(file: Path) -> tuple[IntArray, IntArray, IntArray]:
@@ -340,7 +340,7 @@ def made_rows(ledger: Ledger, record: Mapping[str, Any]) -> records.Counterfactu
         policies=recorded["policies"],
         clipped=recorded["clipped"],
         propagated={name: records.Quoted(text=recorded["propagated"][name]) for name in followed},
-        unmoved=recorded["unmoved"],
+        copied=recorded["copied"],
         dropped=recorded["dropped"],
         redrawn=recorded["redrawn"],
         partner=None if (ledger.partner == NOBODY).all() else ledger.partner,
@@ -352,7 +352,7 @@ def made_rows(ledger: Ledger, record: Mapping[str, Any]) -> records.Counterfactu
         retention=recorded["retention"],
         y=ledger.y,
         weight=recorded["weight"],
-        licence=recorded["licence"],
+        basis=recorded["basis"],
         draw=recorded["residual_draw"],
         scale=ledger.made["scale"],
         noise_source=ledger.noise_row,

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from crda_spec import records
-from crda_spec.audit.canonical import canonical_json, plain, revived, sha256_of
+from crda_spec.audit.canonical import canonical_json, plain, read_as, sha256_of
 from crda_spec.audit.compare import changes, said
 from crda_spec.audit.tables import trials_csv
 from crda_spec.errors import Complaint, DataError, OutputError, Place, show
@@ -41,7 +41,7 @@ def read_studies(folder: Path) -> tuple[records.Study, ...]:
     if not file.is_file():
         return ()
     studies = json.loads(file.read_text(encoding="utf-8"))["studies"]
-    return tuple(revived(records.Study, study) for study in studies)
+    return tuple(read_as(records.Study, study) for study in studies)
 
 
 def tuning_record(studies: Sequence[records.Study]) -> dict[str, Any] | None:
@@ -157,7 +157,7 @@ def make_record(
         "diagnostics": _diagnostics(result.diagnostics),
         "final_model": "augmented" if result.verdict.uses_augmented else "plain",
         "fits": result.cost.fits,
-        "spared_fits": result.cost.reused,
+        "reused_fits": result.cost.reused,
         "watch": result.watch,
         **({} if result.time is None else {"time": plain(result.time)}),
     }
@@ -173,7 +173,7 @@ def certificate_record(certificate: records.Certificate) -> dict[str, Any]:
     }
 
 
-def foreseen_record(graph: CausalGraph, features: Sequence[str]) -> dict[str, Any]:
+def known_record(graph: CausalGraph, features: Sequence[str]) -> dict[str, Any]:
     """The same for all that a declared graph proves by itself, before a row is seen: every feature it frees moves."""
     return certificate_record(graph_certificate(graph, features))
 
@@ -214,7 +214,7 @@ def _counterfactuals(result: records.RunResult) -> dict[str, Any] | None:
         return None
     return {
         "rows": len(made),
-        "licence": made.licence,
+        "basis": made.basis,
         "retention": made.retention,
         "residual_draw": made.draw,
         "scale_clipped": made.scale_clipped,
@@ -227,7 +227,7 @@ def _counterfactuals(result: records.RunResult) -> dict[str, Any] | None:
         "clipped": dict(made.action.clipped),
         "dropped": made.action.dropped,
         "redrawn": made.action.redrawn,
-        "unmoved": made.action.unmoved,
+        "copied": made.action.copied,
     }
 
 

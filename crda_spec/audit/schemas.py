@@ -120,7 +120,7 @@ class CounterfactualsPart:
     """What was done to make the synthetic rows."""
 
     rows: Count  # how many there are
-    licence: records.Licence  # what they stand on; see docs/labels.md
+    basis: records.Basis  # what they stand on; see docs/labels.md
     retention: float  # the part of its noise that each carries
     residual_draw: records.ResidualDraw  # whose noise each carries
     scale_clipped: Count  # rows at whose x the fitted size of the noise was brought back into its range
@@ -132,7 +132,7 @@ class CounterfactualsPart:
     clipped: Mapping[str, Count]  # how many cells of each moved feature were brought back inside the contract
     dropped: Count  # rows left out because they lay off the data's support
     redrawn: Count  # rows drawn again, because of that or because they broke a column's contract
-    unmoved: Count  # rows that came out as their source
+    copied: Count  # rows that equal their source
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,7 +196,7 @@ class RunRecord:
     diagnostics: records.Diagnostics | None  # what the new rows are like; null when nobody looked
     final_model: Literal["plain", "augmented"]  # which model, or ensemble, the run chose
     fits: Count  # models fitted in all
-    spared_fits: int  # fits saved by models that served twice
+    reused_fits: int  # fits saved by models that served twice
     watch: Literal["real", "synthetic"]  # what stopped the augmented model early
     time: records.TimeOrder  # only where rows have an order
     files: Mapping[str, Sha256]  # every other file of the folder, and the hash of its bytes

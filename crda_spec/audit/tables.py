@@ -45,7 +45,7 @@ LEDGER = (
     "_crda_noise",
     "_crda_noise_row",
     "_crda_retention",
-    "_crda_licence",
+    "_crda_basis",
     "_crda_weight",
     "_crda_trained",
 )
@@ -123,7 +123,7 @@ def synthetic_table(
         pa.array(made.noise),
         _numbered(made.noise_rows, noise_numbers),
         pa.repeat(made.retention, count),
-        pa.repeat(made.licence, count),
+        pa.repeat(made.basis, count),
         pa.repeat(made.weight, count)
         if source_weights is None
         else pa.array(source_weights[action.source] * made.weight),
@@ -263,7 +263,7 @@ def _part(
 
 def moments_of(rows: Table | HeldOut, clock: Clock) -> list[str]:
     """When each row was; empty where that is not known."""
-    return [""] * len(rows) if rows.times is None else [clock.moments[at] for at in rows.times.tolist()]
+    return [""] * len(rows) if rows.times is None else [clock.timestamps[at] for at in rows.times.tolist()]
 
 
 def _texts(numbers: Array) -> list[str]:

@@ -15,9 +15,9 @@ from crda_spec.errors import Complaint, SpecError
 if TYPE_CHECKING:
     from crda_spec.audit.new_rows import Generated
 
-_LICENCES = {
-    "certificate": "Licence: certificate. Each row carries noise, and only features that the certificate frees moved.",
-    "support": "Licence: support. Each row is the teacher's word alone, and claims nothing of the noise.",
+_BASES = {
+    "certificate": "Basis: certificate. Each row carries noise, and only features that the certificate frees moved.",
+    "support": "Basis: support. The teacher alone labels each row; no row's noise is reused.",
 }
 _COUNTS = {
     "left_out": "rows with missing cells were not used.",
@@ -48,7 +48,7 @@ def generate(
     """Make new rows from DATA with a finished run's teacher, policies and label rule, in little memory.
 
     The same bytes whatever the batch and the number of workers. Rows of DATA need not be rows of the run: the noise of
-    a row is its outcome minus the teacher's word. Without noise (retention: 0) the outcome may be absent.
+    a row is its outcome minus the teacher's prediction. Without noise (retention: 0) the outcome may be absent.
     """
     _check_numbers(rows=rows, factor=factor, batch=batch, jobs=jobs)
     check_new_file(out, "choose another file", no_folder="make it, or choose another file")
@@ -84,7 +84,7 @@ def _check_numbers(*, rows: int | None, factor: float | None, batch: int, jobs: 
 
 
 def _report(record: dict[str, Any], made: Generated, out: Path, *, as_json: bool, quiet: bool) -> None:
-    licence, decision = record["counterfactuals"]["licence"], record["verdict"]["decision"]
+    basis, decision = record["counterfactuals"]["basis"], record["verdict"]["decision"]
     counts = made.counts
     if as_json:
         content = {
@@ -92,7 +92,7 @@ def _report(record: dict[str, Any], made: Generated, out: Path, *, as_json: bool
             "rows": counts.rows,
             "source_rows": made.source_rows,
             "left_out": counts.left_out,
-            "licence": licence,
+            "basis": basis,
             "clipped": dict(counts.clipped),
             **{key: getattr(counts, key) for key in ("scale_clipped", "dropped", "redrawn", "astray")},
             "sha256": made.sha256,
@@ -103,7 +103,7 @@ def _report(record: dict[str, Any], made: Generated, out: Path, *, as_json: bool
     if quiet:
         sys.stdout.write(f"{out}\n")
         return
-    sys.stdout.write(f"{counts.rows} new rows from {made.source_rows} rows of data: {out}\n{_LICENCES[licence]}\n")
+    sys.stdout.write(f"{counts.rows} new rows from {made.source_rows} rows of data: {out}\n{_BASES[basis]}\n")
     for key, sentence in _COUNTS.items():
         if getattr(counts, key):
             sys.stdout.write(f"{getattr(counts, key)} {sentence}\n")

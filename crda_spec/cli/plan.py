@@ -32,43 +32,43 @@ def plan(spec: SpecFile, overrides: Overrides = None, as_json: AsJson = False) -
 
     found, draft = load_spec(spec, overrides=overrides or ())
     with placed_in(draft):
-        outlook = estimate(build_plan(found, draft))
+        cost = estimate(build_plan(found, draft))
         known = None if found.causal.graph is None else known_graph(found, draft)
-        content = _content(found, draft, outlook, known)
+        content = _content(found, draft, cost, known)
     if as_json:
         print_json(content)
     else:
-        reasons = {one.name: reason_sentence(one.reason, subject=False) for one in outlook.features}
+        reasons = {one.name: reason_sentence(one.reason, subject=False) for one in cost.features}
         causes = {} if known is None else known.graph.confounders
         hidden = {name: f"the hidden cause of {' and '.join(ends)}" for name, ends in causes.items()}
         sys.stdout.write("".join(f"{line}\n" for line in plan_lines(content, reasons, hidden)))
 
 
-def _content(spec: RunSpec, draft: Draft, outlook: CostEstimate, known: KnownGraph | None) -> dict[str, Any]:
+def _content(spec: RunSpec, draft: Draft, cost: CostEstimate, known: KnownGraph | None) -> dict[str, Any]:
     from crda_spec.report.words.causal import reason_sentence
     from crda_spec.spec.check_models import searched_knobs
 
     choice = spec.partition
-    certificate = _certificate(spec, draft, known, [one.name for one in outlook.features])
-    certified = {one.name: one.perturbable for one in outlook.features}
-    # Whether how much noise the new rows carry, and so their licence, is not known before the folds are.
-    licence = "searched" if "retention" in searched_knobs(draft, draft.parts) else outlook.licence
+    certificate = _certificate(spec, draft, known, [one.name for one in cost.features])
+    certified = {one.name: one.perturbable for one in cost.features}
+    # Whether how much noise the new rows carry, and so their basis, is not known before the folds are.
+    basis = "searched" if "retention" in searched_knobs(draft, draft.parts) else cost.basis
     # A row without noise may move any feature, unless the effects of what moves are to follow it and cannot.
-    any_moves = licence != "certificate" and not spec.perturbation.propagate
-    held_back = {one.name: reason_sentence(one.reason) for one in outlook.features if not one.perturbable}
+    any_moves = basis != "certificate" and not spec.perturbation.propagate
+    held_back = {one.name: reason_sentence(one.reason) for one in cost.features if not one.perturbable}
     discovery = None if certificate or spec.causal.discovery is None else spec.causal.discovery.model_dump(mode="json")
     return {
         "name": spec.name,
         "target": spec.dataset.target,
-        "rows": {"train": outlook.train_rows, "test": outlook.test_rows, "synthetic": outlook.synthetic_rows}
-        | ({"tuning": outlook.tuning_rows} if outlook.tuning_rows else {}),
+        "rows": {"train": cost.train_rows, "test": cost.test_rows, "synthetic": cost.synthetic_rows}
+        | ({"tuning": cost.tuning_rows} if cost.tuning_rows else {}),
         **({} if spec.dataset.weights is None else {"weights": spec.dataset.weights}),
         "features": [
             {
                 "name": one["name"],
                 "certified": certified[one["name"]],
                 "may_move": any_moves or certified[one["name"]],
-                "licence": licence if any_moves or certified[one["name"]] else None,
+                "basis": basis if any_moves or certified[one["name"]] else None,
                 "held_by_spec": one["name"] in choice.keep or one["name"] not in (choice.perturb or (one["name"],)),
                 **{key: one[key] for key in ("status", "reason", "witness", "lines", "blockers", "lemma")},
                 **_held_back(one, held_back),
@@ -76,7 +76,7 @@ def _content(spec: RunSpec, draft: Draft, outlook: CostEstimate, known: KnownGra
             }
             for one in certificate.get("features", ())
         ],
-        "licence": licence,
+        "basis": basis,
         "decided_by": "the declared graph" if certificate else "PC and the screen, from residuals",
         "certificate": {key: certificate[key] for key in _PROVEN} if certificate else None,
         "propagate": spec.perturbation.propagate,
@@ -87,13 +87,11 @@ def _content(spec: RunSpec, draft: Draft, outlook: CostEstimate, known: KnownGra
         "tuning": _tuning_content(spec, draft),
         "gate": spec.gate.model_dump(mode="json"),
         "fits": {
-            **{
-                key: getattr(outlook, f"fits_{key}") for key in ("per_fold", "on_all", "at_most", "unshared", "to_tune")
-            },
-            "ensemble": outlook.fits_of_ensemble,
+            **{key: getattr(cost, f"fits_{key}") for key in ("per_fold", "on_all", "at_most", "unshared", "to_tune")},
+            "ensemble": cost.fits_of_ensemble,
             "report": int(spec.output.diagnostics),
         },
-        **({} if outlook.time is None else {"time": asdict(outlook.time)}),
+        **({} if cost.time is None else {"time": asdict(cost.time)}),
     }
 
 
@@ -107,7 +105,7 @@ def _held_back(feature: Mapping[str, Any], reasons: Mapping[str, str]) -> dict[s
 def _certificate(spec: RunSpec, draft: Draft, known: KnownGraph | None, features: Sequence[str]) -> dict[str, Any]:
     """What the declared graph proves, each line of it with its place in the file; empty without a graph."""
     from crda_spec.api import place_of
-    from crda_spec.audit.record import foreseen_record
+    from crda_spec.audit.record import known_record
 
     written = spec.causal.graph
     if written is None or known is None:
@@ -116,7 +114,7 @@ def _certificate(spec: RunSpec, draft: Draft, known: KnownGraph | None, features
     # A graph does not remember at which position of the spec's list a parent of the noise stands.
     listed = {f"{name} -> {graph.noise}": f"causal.graph.noise.{at}" for at, name in enumerate(written.noise)}
     implied, independencies = known.implied()
-    record = {**foreseen_record(graph, features), "implied": list(implied), "independencies": independencies}
+    record = {**known_record(graph, features), "implied": list(implied), "independencies": independencies}
     following = {verdict.name for verdict in known.verdicts if verdict.status == "follows"}
     for feature in record["features"]:
         feature["follows"] = feature["name"] in following

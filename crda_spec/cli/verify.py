@@ -213,13 +213,13 @@ def _data_checks(
 
 def _proven(kept: KeptSpec) -> dict[str, Any] | None:
     """What the declared graph proves by itself; None when there is none."""
-    from crda_spec.audit.record import foreseen_record
+    from crda_spec.audit.record import known_record
     from crda_spec.spec.check import known_graph
 
     if kept.spec.causal.graph is None:
         return None
     known = known_graph(kept.spec, kept.draft)
-    return foreseen_record(known.graph, [verdict.name for verdict in known.verdicts])
+    return known_record(known.graph, [verdict.name for verdict in known.verdicts])
 
 
 def _again(run: Path, record: dict[str, Any], kept: KeptSpec, tolerance: Tolerance) -> Check:

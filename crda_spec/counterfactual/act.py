@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from crda_spec.counterfactual.nearness import Nearness
+from crda_spec.counterfactual.neighbours import Nearness
 from crda_spec.counterfactual.perturbation import Perturbation, is_constant
 from crda_spec.counterfactual.policies import BasePolicy, Feature, Rows
 from crda_spec.counterfactual.support import Region, Strangers
@@ -29,7 +29,7 @@ TRIES = 10  # draws of a row that keeps breaking a rule, before it is clipped or
 Mask = npt.NDArray[np.bool_]
 
 
-def settle(proposal: Array, column: Column) -> tuple[Array, Mask]:
+def nearest_allowed(proposal: Array, column: Column) -> tuple[Array, Mask]:
     """The nearest values that the column's contract allows, and which proposals that changed.
 
     Rounding an integer is no violation, so it is not marked.
@@ -59,7 +59,7 @@ def _bounds(column: Column) -> tuple[float, float]:
 
 def fit_contract(proposal: Array, column: Column) -> tuple[Array, int]:
     """The nearest values that the contract allows, and how many proposals that changed."""
-    kept, changed = settle(proposal, column)
+    kept, changed = nearest_allowed(proposal, column)
     return kept, int(np.count_nonzero(changed))
 
 
@@ -68,7 +68,7 @@ def violations(proposal: Array, broken: Mask, column: Column) -> Iterator[Compla
     if not broken.any():
         return
     rounded = np.rint(proposal) if column.type == "integer" else proposal
-    kept, _ = settle(proposal, column)
+    kept, _ = nearest_allowed(proposal, column)
     worst = int(np.argmax(np.where(broken, np.abs(kept - rounded), -1.0)))
     value, low, high = float(rounded[worst]), column.minimum, column.maximum
     if low is not None and value < low:
@@ -201,7 +201,7 @@ class Streams:
     own: str = ""  # before the name of a feature's own stream
     shared: str = "row-"  # before the label of the policy whose features share it
     features: str = "row-features"  # which features each row moves
-    unmoved: str = "unmoved"  # which rows stay where they are
+    copied: str = "unmoved"  # which rows are copies of their source
 
     @classmethod
     def of_block(cls, seed: int, number: int) -> Streams:
@@ -283,7 +283,7 @@ def act_on(
         policies={move.feature.column.name: move.words for move in moves},
         clipped=drawn.clipped(moves) | drawn.followed,
         propagated={} if mechanisms is None else mechanisms.facts,
-        unmoved=int(drawn.still.sum()),
+        copied=int(drawn.still.sum()),
         dropped=int(outside.sum()),
         redrawn=int(redrawn.sum()),
         astray=0 if block.guard is None else block.guard.astray,
@@ -299,9 +299,9 @@ def _chosen(moves: Sequence[Move], block: Block, perturbation: Perturbation) -> 
     if wanted != "all" and wanted < count:
         member = _subsets(rows, count, wanted, by_rank=not block.trained, rng=streams.open(streams.features))
         chosen = member[:, units]
-    if perturbation.unmoved:
+    if perturbation.copy_fraction:
         chosen = np.ones((rows, len(moves)), dtype=np.bool_) if chosen is None else chosen
-        chosen[_resting_rows(rows, perturbation.unmoved, rng=streams.open(streams.unmoved))] = False
+        chosen[_copied_rows(rows, perturbation.copy_fraction, rng=streams.open(streams.copied))] = False
     return chosen
 
 
@@ -315,7 +315,7 @@ def _subsets(rows: int, count: int, wanted: int, *, by_rank: bool, rng: np.rando
     return np.argsort(np.argsort(rng.random((rows, count)), axis=1), axis=1) < wanted
 
 
-def _resting_rows(rows: int, share: float, *, rng: np.random.Generator) -> IntArray:
+def _copied_rows(rows: int, share: float, *, rng: np.random.Generator) -> IntArray:
     """Which of so many new rows stay where their source is: a random part, its size right on average.
 
     A share that makes no whole number is rounded up or down by chance, so that many small sets have it too.
@@ -329,7 +329,7 @@ class _Drawn:
 
     x: Array  # (m, d), inside every contract
     broken: Mask  # (moves, m) which proposals had to be brought back
-    still: Mask  # (m,) which rows came out as their source
+    still: Mask  # (m,) which rows equal their source
     partner: IntArray | None  # (m,)
     followed: dict[str, int]  # how many values of each follower had to be brought back, in all draws
 
@@ -382,7 +382,7 @@ class _Drawing:
             shared = streams.open(streams.shared + move.policy.label, attempt)
             context = Rows(source=origin, nearness=self.nearness, shared=shared)
             proposal = move.policy.propose(cells, move.feature, context, rng=own)
-            settled, broken[number] = settle(proposal.values, column)
+            settled, broken[number] = nearest_allowed(proposal.values, column)
             if here is not None:
                 settled = np.where(here, settled, cells)
                 broken[number] &= here

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.stats import ks_2samp
 
-from crda_spec.counterfactual.nearness import Space
+from crda_spec.counterfactual.neighbours import Space
 from crda_spec.counterfactual.predict import label
 from crda_spec.counterfactual.support import NeighbourSupport
 from crda_spec.records import (
@@ -58,7 +58,9 @@ def diagnose(train: Table, teacher: Teacher, abduction: Abduction, made: Counter
     )
 
 
-def unmoved(train: Table, teacher: Predictor, abduction: Abduction, made: Counterfactuals) -> Counterfactuals:
+def relabelled_sources(
+    train: Table, teacher: Predictor, abduction: Abduction, made: Counterfactuals
+) -> Counterfactuals:
     """The same rows at the places they came from, with the same noise: what the label rule does without the action."""
     x = train.x[made.action.source]
     scale = None

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from pydantic import Field
 
-from crda_spec.discovery import DiscoveredGraph, Discovery, Ties
+from crda_spec.discovery import DiscoveredGraph, Discovery, ResidualNeighbours
 from crda_spec.discovery._protocol import noise_name
 from crda_spec.independence import JointCheck, Pearson, Screen, adjust, grouped, numbers
 from crda_spec.records import (
@@ -60,7 +60,7 @@ class Partitioner(Protocol):
         """
         ...
 
-    def foreseen(self, features: Sequence[str]) -> tuple[FeatureVerdict, ...]:
+    def known_before_fitting(self, features: Sequence[str]) -> tuple[FeatureVerdict, ...]:
         """What is known of each feature before anything is fitted; empty when only residuals can tell."""
         ...
 
@@ -235,7 +235,7 @@ class DeclaredPartitioner:
     choice: Partition
     propagation: Propagation | None = None  # None: what a moved feature causes is held fixed
 
-    def foreseen(self, features: Sequence[str]) -> tuple[FeatureVerdict, ...]:
+    def known_before_fitting(self, features: Sequence[str]) -> tuple[FeatureVerdict, ...]:
         """The graph's verdicts; the choice among features that may move waits for the ranking."""
         verdicts = certify_named(self.graph, features)
         return verdicts if self.propagation is None else self.propagation.restrict(verdicts)
@@ -309,7 +309,7 @@ def _following(verdict: FeatureVerdict) -> FeatureVerdict:
     return replace(verdict, status="follows", reason=Stated(code="follows_equation"), warning=None)
 
 
-def drawn_graph(train: Table, ties: Ties, *, whole: bool, discovery: Discovery, seed: int) -> DrawnGraph:
+def drawn_graph(train: Table, ties: ResidualNeighbours, *, whole: bool, discovery: Discovery, seed: int) -> DrawnGraph:
     """The picture: what the search finds among the columns (for all training rows only), and what is tied to Z."""
     noise, target = noise_name(train), train.target.name
     edges: list[DrawnEdge] = [
@@ -338,14 +338,14 @@ class DiscoveredPartitioner:
     discovery: Discovery
     choice: Partition
 
-    def foreseen(self, features: Sequence[str]) -> tuple[FeatureVerdict, ...]:
+    def known_before_fitting(self, features: Sequence[str]) -> tuple[FeatureVerdict, ...]:
         """Nothing: the filters need residuals."""
         del features
         return ()
 
     def partition(self, train: Table, residuals: Array, *, seed: int, index: tuple[int, ...]) -> Certificate:
         """Filters each feature, then chooses, then asks about the chosen ones together."""
-        ties = self.discovery.ties(train, residuals, seed=seed, index=index)
+        ties = self.discovery.residual_neighbours(train, residuals, seed=seed, index=index)
         evidence = screened(train, residuals, self.choice.screen, seed=seed, index=index)
         nothing = ties.untested or (Stated(code="blind_screen") if blind(evidence) else None)
         verdicts = [

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from crda_spec.counterfactual.nearness import Space
+from crda_spec.counterfactual.neighbours import Space
 from crda_spec.counterfactual.policies import POLICIES, BasePolicy, DefaultPolicy, Grid, Policy, Resample, Scale
 from crda_spec.counterfactual.support import NoSupport, Support
 from crda_spec.data.raw import counted
@@ -103,13 +103,13 @@ class Perturbation(Strict):
             "counts as one."
         ),
     )
-    unmoved: float = Field(
+    copy_fraction: float = Field(
         0.0,
         ge=0,
         lt=1,
         description=(
-            "The share of new rows that keep every value of their source, so that the teacher's word there is learnt "
-            "too; chosen at random."
+            "The share of new rows, chosen at random, that copy every value of their source: the student then learns "
+            "what the teacher predicts there, too."
         ),
     )
     on_violation: Literal["clip", "redraw", "error"] = Field(

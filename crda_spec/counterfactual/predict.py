@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from crda_spec.counterfactual.licence import licence_of
-from crda_spec.counterfactual.nearness import Space, nearest, reference_rows
+from crda_spec.counterfactual.basis import basis_of
+from crda_spec.counterfactual.neighbours import Space, nearest, reference_rows
 from crda_spec.records import (
     NOBODY,
     Abduction,
@@ -91,7 +91,7 @@ def labelled(
         retention=retention,
         y=label(prediction, retention, scale, noise),
         weight=weight,
-        licence=licence_of(retention),
+        basis=basis_of(retention),
         draw=draw,
         scale=scale,
         noise_source=carriers,

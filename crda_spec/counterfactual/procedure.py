@@ -11,7 +11,7 @@ from typing import Protocol
 
 from crda_spec.counterfactual.abduct import abduct
 from crda_spec.counterfactual.act import Propagation, act
-from crda_spec.counterfactual.licence import licensed, movements, restated
+from crda_spec.counterfactual.basis import movable_features, movements, restated
 from crda_spec.counterfactual.noise import Additive, NoiseModel
 from crda_spec.counterfactual.partition import Partition, Partitioner
 from crda_spec.counterfactual.perturbation import Perturbation
@@ -23,7 +23,7 @@ from crda_spec.records import (
     Cost,
     Counterfactuals,
     IntArray,
-    Licensed,
+    MovableFeatures,
     Movement,
     ResidualDraw,
     Residuals,
@@ -35,7 +35,7 @@ from crda_spec.records import (
 from crda_spec.regressors import FittedModel, Fitter, Regressor
 from crda_spec.regressors._protocol import recorded_settings
 from crda_spec.regressors.fit import Fill, Watch, student_seed, watched_rows, watches_synthetic
-from crda_spec.regressors.teachers import CrossfitTeacher, FoldContext, Seat, TeacherRule
+from crda_spec.regressors.teachers import CrossfitTeacher, FoldContext, Learner, TeacherRule
 from crda_spec.regressors.teachers.fold_models import laid_out
 from crda_spec.regressors.tune import RandomSearch
 from crda_spec.regressors.tune import tune as random_search
@@ -105,12 +105,12 @@ class Procedure:
         return self._screening_teacher() is None and self.teacher.in_blocks
 
     @property
-    def shared_seats(self) -> tuple[Seat, ...]:
+    def shared_learners(self) -> tuple[Learner, ...]:
         """Whose models without folds serve both teacher and gate; none when settings are tuned inside each fold."""
         if self.search is not None or self.tuner is not None:
             return ()
         helper = self._screening_teacher()
-        return self.teacher.seats if helper is None else helper.seats
+        return self.teacher.learners if helper is None else helper.learners
 
     def _screening_teacher(self, folds: int | None = None) -> CrossfitTeacher | None:
         """Who predicts rows unseen for the screen, when the teacher itself cannot."""
@@ -128,13 +128,13 @@ class Procedure:
             teacher = helper.teach(train, fitter, plain, own)
         return abduct(train, teacher, residuals=self.screened, noise=self.noise).noise
 
-    def movable(self, certificate: Certificate) -> Licensed:
-        """What moves, and on which licence; features that move together all do, or none does."""
-        permit = licensed(certificate, self.choice, retention=self.carried, propagation=self.propagation)
-        held = self.perturbation.held(permit.names)
-        names = tuple(name for name in permit.names if name not in held)
-        uncertified = tuple(name for name in permit.uncertified if name not in held)
-        return replace(permit, names=names, uncertified=uncertified, left={**permit.left, **held})
+    def movable(self, certificate: Certificate) -> MovableFeatures:
+        """What moves, and on which basis; features that move together all do, or none does."""
+        movable = movable_features(certificate, self.choice, retention=self.carried, propagation=self.propagation)
+        held = self.perturbation.held(movable.names)
+        names = tuple(name for name in movable.names if name not in held)
+        uncertified = tuple(name for name in movable.uncertified if name not in held)
+        return replace(movable, names=names, uncertified=uncertified, left={**movable.left, **held})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -148,7 +148,7 @@ class Augmentation:
     teacher: Teacher
     abduction: Abduction
     certificate: Certificate
-    permit: Licensed  # what may move, on which licence, rows made or not
+    movable: MovableFeatures  # what may move, on which basis, rows made or not
     counterfactuals: Counterfactuals | None  # None when no feature may move, none was asked to, or no row is left
     studies: tuple[Study, ...] = ()  # the searches that settings and knobs come from
 
@@ -159,14 +159,14 @@ class Augmentation:
 
     @property
     def moved(self) -> tuple[str, ...]:
-        """The features that moved, on whichever licence."""
+        """The features that moved, on whichever basis."""
         return () if self.counterfactuals is None else self.counterfactuals.action.moved
 
     @property
     def movements(self) -> tuple[Movement, ...]:
         """What becomes of every feature."""
         made = self.counterfactuals
-        return movements(self.certificate, self.permit, None if made is None else made.action)
+        return movements(self.certificate, self.movable, None if made is None else made.action)
 
     def watched(self, train: Table) -> IntArray:
         """Positions of the training rows that early stopping sets aside in the final fits."""
@@ -213,8 +213,8 @@ def augment(
     abduction = abduct(train, teacher, residuals=procedure.residuals, noise=procedure.noise)
     screened = procedure.residuals_to_screen(train, teacher, fitter, plain, context)
     certificate = procedure.partitioner.partition(train, screened, seed=context.seed, index=context.index)
-    permit = procedure.movable(certificate)
-    made = act_and_predict(procedure, train, teacher, abduction, permit, context) if make_rows else None
+    movable = procedure.movable(certificate)
+    made = act_and_predict(procedure, train, teacher, abduction, movable, context) if make_rows else None
     return Augmentation(
         procedure=procedure,
         context=context,
@@ -222,24 +222,29 @@ def augment(
         plain=plain,
         teacher=teacher,
         abduction=abduction,
-        certificate=restated(certificate, permit),
-        permit=permit,
+        certificate=restated(certificate, movable),
+        movable=movable,
         counterfactuals=made,
         studies=studies,
     )
 
 
 def act_and_predict(
-    procedure: Procedure, train: Table, teacher: Teacher, abduction: Abduction, permit: Licensed, context: FoldContext
+    procedure: Procedure,
+    train: Table,
+    teacher: Teacher,
+    abduction: Abduction,
+    movable: MovableFeatures,
+    context: FoldContext,
 ) -> Counterfactuals | None:
     """The new rows; None when nothing may move, or no row is left because all of them lie off the data."""
-    if not permit.names:
+    if not movable.names:
         return None
     seed, index, following = context.seed, context.index, procedure.propagation
-    mechanisms = None if following is None else following.mechanisms(train, permit.names)
+    mechanisms = None if following is None else following.mechanisms(train, movable.names)
     action = act(
         train,
-        permit.names,
+        movable.names,
         procedure.perturbation,
         factor=procedure.factor,
         seed=seed,
@@ -273,7 +278,7 @@ def refit_with_seed(first: Augmentation, train: Table, seed: int) -> Augmentatio
     abduction = abduct(train, teacher, residuals=procedure.residuals, noise=procedure.noise)
     made = None
     if first.counterfactuals is not None:
-        made = act_and_predict(procedure, train, teacher, abduction, first.permit, context)
+        made = act_and_predict(procedure, train, teacher, abduction, first.movable, context)
     return replace(first, context=context, plain=plain, teacher=teacher, abduction=abduction, counterfactuals=made)
 
 

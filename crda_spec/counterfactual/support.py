@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from crda_spec.counterfactual.nearness import Space, nearest, reference_rows
+from crda_spec.counterfactual.neighbours import Space, nearest, reference_rows
 from crda_spec.records import NOBODY, Array, IntArray, Table
 from crda_spec.seeds import stream
 from crda_spec.strict import Strict

@@ -192,9 +192,9 @@ class _Remembering:
             self.memo[key] = self.partitioner.partition(train, residuals, seed=seed, index=index)
         return self.memo[key]
 
-    def foreseen(self, features: Sequence[str]) -> tuple[FeatureVerdict, ...]:
+    def known_before_fitting(self, features: Sequence[str]) -> tuple[FeatureVerdict, ...]:
         """What the partitioner itself foresees."""
-        return self.partitioner.foreseen(features)
+        return self.partitioner.known_before_fitting(features)
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

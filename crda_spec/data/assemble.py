@@ -15,10 +15,10 @@ from scipy.sparse.csgraph import connected_components
 from crda_spec.data.cells import Cells, ObjectArray, UnsupportedCellsError, at_rows, label_of, read_cells
 from crda_spec.data.contract import CheckedColumn, ColumnContract, row_number_complaints
 from crda_spec.data.dataset import Dataset
-from crda_spec.data.moments import NO_TIME, Moments, read_moments
 from crda_spec.data.raw import RawTable, counted, listed
 from crda_spec.data.sources import Source, read_source
 from crda_spec.data.split import ColumnSplit, FractionSplit, split_by_tables, split_by_values, split_fraction
+from crda_spec.data.timestamps import NO_TIME, Timestamps, read_timestamps
 from crda_spec.errors import Complaint, DataError, Place, did_you_mean
 from crda_spec.records import Array, Clock, Column, DataReport, IntArray, Split, Table
 from crda_spec.seeds import integer_seed, stream
@@ -115,7 +115,7 @@ def assemble(raw: RawTable, dataset: Dataset, *, seed: int, like: Assembled | No
         marks=None if work.marks is None else work.marks.plain()[keep],
         group_names=group_names,
         joined=work.joined,
-        clock=None if work.times is None else Clock(column=str(dataset.time), moments=work.times.labels),
+        clock=None if work.times is None else Clock(column=str(dataset.time), timestamps=work.times.labels),
     )
 
 
@@ -132,7 +132,7 @@ class _Work:
         self.marks: Cells | None = None  # of the split column
         self.groups: Cells | None = None
         self.weights: Array | None = None
-        self.times: Moments | None = None
+        self.times: Timestamps | None = None
         self.joined: dict[int, int] = {}
         self.missing: dict[str, int] = {}  # missing cells, by column
 
@@ -171,8 +171,8 @@ class _Work:
 
     def _read_times(self, name: str) -> None:
         """The moment of each row. As a feature the column has to be of numbers: a label of a moment is no quantity."""
-        moments = read_moments(self.raw, name)
-        if isinstance(moments, Moments):
+        moments = read_timestamps(self.raw, name)
+        if isinstance(moments, Timestamps):
             self.times = moments
         else:
             self.complaints.append(moments)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from crda_spec.discovery._protocol import DiscoveredGraph, FoundEdge, Search, Stability, Ties
+from crda_spec.discovery._protocol import DiscoveredGraph, FoundEdge, ResidualNeighbours, Search, Stability
 from crda_spec.discovery.consensus import Consensus
 from crda_spec.discovery.fci import Fci
 from crda_spec.discovery.ges import Ges

@@ -202,7 +202,7 @@ def _one(search: Callable[[Array], DiscoveredGraph], x: Array, seed: int, number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ties:
+class ResidualNeighbours:
     """Which features are tied to the noise, and why; or why nothing could be tested."""
 
     tied: Mapping[str, SearchTie] = field(default_factory=dict)
@@ -237,7 +237,9 @@ class Search(Strict):
         find = partial(self.find, columns=tuple(columns))
         return find(x) if self.stability is None else self.stability.repeat(find, x, seed=seed).graph
 
-    def ties(self, train: Table, residuals: Array, *, seed: int, index: tuple[int, ...]) -> Ties:
+    def residual_neighbours(
+        self, train: Table, residuals: Array, *, seed: int, index: tuple[int, ...]
+    ) -> ResidualNeighbours:
         """The features that the method links to the residual, which must stay fixed.
 
         index: names the set of rows, so that its random streams are its own.
@@ -247,12 +249,12 @@ class Search(Strict):
         x = np.column_stack([train.x, residuals])
         rows = int(np.isfinite(x).all(axis=1).sum())
         if rows <= 3:
-            return Ties(untested=Untested(rows=rows, of=len(train)))
+            return ResidualNeighbours(untested=Untested(rows=rows, of=len(train)))
         find = partial(self.find, columns=columns, noise=(noise,))
         link = SearchTie(kind="linked", method=self.kind)
         if self.stability is None:
             graph = find(x)
-            return Ties(tied=dict.fromkeys(graph.neighbours(noise), link), notes=graph.notes)
+            return ResidualNeighbours(tied=dict.fromkeys(graph.neighbours(noise), link), notes=graph.notes)
         resampled = self.stability.repeat(find, x, seed=integer_seed(seed, "search", *index))
         tied = dict.fromkeys(resampled.graph.neighbours(noise), link)
         for pair in resampled.stable(self.stability.threshold):
@@ -260,7 +262,7 @@ class Search(Strict):
                 (other,) = {*pair} - {noise}
                 share = float(resampled.linked[train.names.index(other), -1])
                 tied[other] = replace(link, kind="resampled", share=share)
-        return Ties(tied=tied, notes=resampled.graph.notes)
+        return ResidualNeighbours(tied=tied, notes=resampled.graph.notes)
 
 
 def noise_name(train: Table) -> str:

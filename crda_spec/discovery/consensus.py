@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from crda_spec.discovery._protocol import DiscoveredGraph, FoundEdge, HiddenCauses, Ties
+from crda_spec.discovery._protocol import DiscoveredGraph, FoundEdge, HiddenCauses, ResidualNeighbours
 from crda_spec.discovery.fci import Fci
 from crda_spec.discovery.ges import Ges
 from crda_spec.discovery.pc import Pc, in_circles
@@ -39,16 +39,20 @@ class Consensus(Strict):
         """What most methods agree on."""
         return consensus([method.graph(x, columns, seed=seed) for method in self.methods])
 
-    def ties(self, train: Table, residuals: Array, *, seed: int, index: tuple[int, ...]) -> Ties:
+    def residual_neighbours(
+        self, train: Table, residuals: Array, *, seed: int, index: tuple[int, ...]
+    ) -> ResidualNeighbours:
         """What more than half of the methods tie to the residual."""
-        found = [method.ties(train, residuals, seed=seed, index=index) for method in self.methods]
+        found = [method.residual_neighbours(train, residuals, seed=seed, index=index) for method in self.methods]
         untested = next((one.untested for one in found if one.untested), None)
         tied = {}
         for name in train.names:
             ties = [one.tied[name] for one in found if name in one.tied]
             if 2 * len(ties) > len(found):
                 tied[name] = SearchTie(kind="votes", votes=(len(ties), len(found)), first=ties[0])
-        return Ties(tied=tied, untested=untested, notes=tuple(note for one in found for note in one.notes))
+        return ResidualNeighbours(
+            tied=tied, untested=untested, notes=tuple(note for one in found for note in one.notes)
+        )
 
 
 def consensus(graphs: Sequence[DiscoveredGraph]) -> DiscoveredGraph:

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from crda_spec.discovery._protocol import DiscoveredGraph, HiddenCauses, Ties
+from crda_spec.discovery._protocol import DiscoveredGraph, HiddenCauses, ResidualNeighbours
 from crda_spec.discovery.knowledge import BoolArray, Constraints
 from crda_spec.discovery.pc import ConditionalSearch, Oriented, Triple, Triples
 from crda_spec.discovery.skeleton import QUESTIONS, Question, SeparatingSets, Skeleton, answers
@@ -268,9 +268,11 @@ class Fci(ConditionalSearch):
         "fci", description="FCI; a feature that may share a hidden cause with the target stays fixed as well."
     )
 
-    def ties(self, train: Table, residuals: Array, *, seed: int, index: tuple[int, ...]) -> Ties:
+    def residual_neighbours(
+        self, train: Table, residuals: Array, *, seed: int, index: tuple[int, ...]
+    ) -> ResidualNeighbours:
         """What the method links to the residual, and what may share a hidden cause with the target."""
-        found = super().ties(train, residuals, seed=seed, index=index)
+        found = super().residual_neighbours(train, residuals, seed=seed, index=index)
         if found.untested:
             return found
         pag = self.graph(
@@ -281,7 +283,7 @@ class Fci(ConditionalSearch):
         target = train.target.name
         tie = SearchTie(kind="hidden_cause", method="fci", target=target)
         hidden = dict.fromkeys(possibly_confounded_with(pag, target), tie)
-        return Ties(tied=hidden | dict(found.tied), notes=(*found.notes, *pag.notes))
+        return ResidualNeighbours(tied=hidden | dict(found.tied), notes=(*found.notes, *pag.notes))
 
     def _limits(self, constraints: Constraints) -> Constraints:
         return constraints.with_hidden_causes()

@@ -19,7 +19,14 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from crda_spec.discovery._protocol import DiscoveredGraph, FoundEdge, Search, Stability, Ties, checked_names
+from crda_spec.discovery._protocol import (
+    DiscoveredGraph,
+    FoundEdge,
+    ResidualNeighbours,
+    Search,
+    Stability,
+    checked_names,
+)
 from crda_spec.discovery.knowledge import BoolArray, Constraints, Knowledge
 from crda_spec.discovery.skeleton import DEFAULT_BUDGET, Question, Separator, Skeleton, answers, neighbours, skeleton_of
 from crda_spec.independence import correlation_matrix, numbers
@@ -247,25 +254,27 @@ class ConditionalSearch(Search):
         test = conditional_test(x, [column.type for column in columns], dependence=self.dependence)
         return self.search(test, [column.name for column in columns], noise=noise)
 
-    def ties(self, train: Table, residuals: Array, *, seed: int, index: tuple[int, ...]) -> Ties:
+    def residual_neighbours(
+        self, train: Table, residuals: Array, *, seed: int, index: tuple[int, ...]
+    ) -> ResidualNeighbours:
         """The features that the method links to the residual, which must stay fixed."""
         mixed = any(column.type in ("category", "boolean") for column in train.features)
         plain = self.dependence == "linear" and not self.knowledge and self.stability is None
         if plain and (not mixed or len(train.features) > _MOST_MIXED):
-            return self._ties_nearby(train, residuals)
-        return super().ties(train, residuals, seed=seed, index=index)
+            return self._nearby_residual_neighbours(train, residuals)
+        return super().residual_neighbours(train, residuals, seed=seed, index=index)
 
-    def _ties_nearby(self, train: Table, residuals: Array) -> Ties:
+    def _nearby_residual_neighbours(self, train: Table, residuals: Array) -> ResidualNeighbours:
         """Only the residual's own neighbourhood decides, so only that is searched."""
         columns, owner = numbers(train)
         correlation, rows = correlation_matrix(np.column_stack([columns, residuals]))
         budget = self.budget or DEFAULT_BUDGET
         found = neighbours(correlation, rows, len(owner), alpha=self.alpha, max_depth=self.max_depth, budget=budget)
         if found.depth_reached < 0:
-            return Ties(untested=Untested(rows=rows, of=len(train)))
+            return ResidualNeighbours(untested=Untested(rows=rows, of=len(train)))
         names = train.names
         linked = {names[int(owner[at])]: SearchTie(kind="linked", method="pc") for at in found.linked}
-        return Ties(tied=linked, notes=(Note(code="budget_of_neighbours"),) if found.budget_hit else ())
+        return ResidualNeighbours(tied=linked, notes=(Note(code="budget_of_neighbours"),) if found.budget_hit else ())
 
     def budget_for(self, test: ConditionalTest) -> int:
         """The number of tests that may be spent."""

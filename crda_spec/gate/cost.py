@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from crda_spec.counterfactual.licence import licence_of
+from crda_spec.counterfactual.basis import basis_of
 from crda_spec.counterfactual.procedure import Procedure
 from crda_spec.gate.cross_validate import divisions, fold_layout
 from crda_spec.gate.describe import describe_time
 from crda_spec.gate.ensemble import ensemble_fits
 from crda_spec.gate.tests import Gate
-from crda_spec.records import FeatureVerdict, Licence, Split, TimeOrder
+from crda_spec.records import Basis, FeatureVerdict, Split, TimeOrder
 from crda_spec.regressors.teachers.fold_models import FoldLayout, shared_blocks
 
 
@@ -35,12 +35,12 @@ class FitCounts:
     @property
     def in_folds(self) -> tuple[int, ...]:
         """What each fold of one division needs, shared or not; a further start trains both arms and nothing else."""
-        procedure, folds, more = self.procedure, self.gate.folds, self._of_starts - 1
+        procedure, folds, more = self.procedure, self.gate.folds, self._of_restarts - 1
         in_blocks = procedure.in_blocks and (procedure.tuner is None or procedure.tuner.in_blocks)  # as the dearest
-        layout = FoldLayout(seats=procedure.teacher.seats, folds=folds, in_blocks=in_blocks)
+        layout = FoldLayout(learners=procedure.teacher.learners, folds=folds, in_blocks=in_blocks)
         whole = 0  # members beside those of the blocks; the student's own is the plain model
         if not self.in_time and layout.asks_whole:
-            whole = sum(not seat.is_students for seat in layout.seats)
+            whole = sum(not learner.is_students for learner in layout.learners)
         blocks = shared_blocks(folds, in_blocks=in_blocks)
         parts = (sum(number in block for block in blocks) for number in range(1, folds + 1))
         return tuple(more + whole + procedure.fits(count) for count in parts)
@@ -54,7 +54,7 @@ class FitCounts:
     def shared(self) -> int:
         """Of a whole run, models that serve several folds counted once."""
         gate, layout = self.gate, self.layout
-        if not layout.seats:
+        if not layout.learners:
             return self.unshared
         base = 1 + len(layout.singles()) + 1  # plain on all rows, models without one fold, augmented on all rows
         # The first division's models of all but one fold are among the singles; the others fit their own.
@@ -64,28 +64,28 @@ class FitCounts:
     @property
     def of_division(self) -> int:
         """What one division fits once the models that leave out one fold are there."""
-        if not self.layout.seats:
+        if not self.layout.learners:
             return sum(self.in_folds)
-        return len(self.layout.pairs(range(1, self.gate.folds + 1))) + self.gate.folds * self._of_starts
+        return len(self.layout.pairs(range(1, self.gate.folds + 1))) + self.gate.folds * self._of_restarts
 
     def stopped(self, run: int, shared: int) -> int:
         """What the folds that were not run would have fitted. run: how many were.  shared: models they share."""
         gate, ahead = self.gate, self.gate.all_folds - run
-        if not self.layout.seats:
+        if not self.layout.learners:
             return sum((self.in_folds * gate.divisions)[run:])
         pairs = len(self.layout.pairs(range(1, gate.folds + 1)))
         later = min(ahead, gate.folds * (gate.divisions - 1))
-        return gate.divisions * pairs - shared + ahead * self._of_starts + later * self._own_singles
+        return gate.divisions * pairs - shared + ahead * self._of_restarts + later * self._own_singles
 
     @property
-    def _of_starts(self) -> int:
+    def _of_restarts(self) -> int:
         """Models that a fold fits where members are shared: the augmented one, and both arms' in each further start."""
-        return 1 + 2 * (self.gate.starts - 1)
+        return 1 + 2 * (self.gate.restarts - 1)
 
     @property
     def _own_singles(self) -> int:
         """Models of all rows but one fold that a fold of a later division fits itself: the plain one, its teacher's."""
-        others = sum(not seat.is_students for seat in self.layout.seats)
+        others = sum(not learner.is_students for learner in self.layout.learners)
         return 1 + (others if self.layout.asks_whole else 0)
 
 
@@ -98,7 +98,7 @@ class CostEstimate:
     synthetic_rows: int
     folds: int  # of the gate, over all its divisions; none when it is switched off
     features: tuple[FeatureVerdict, ...]  # empty when residuals will decide
-    licence: Licence  # on which the new rows will stand, unless a search changes how much noise they carry
+    basis: Basis  # on which the new rows will stand, unless a search changes how much noise they carry
     fits_per_fold: int  # models that one gate fold needs
     fits_on_all: int  # models that all training rows need
     fits_at_most: int  # what is fitted, models that serve several of them counted once
@@ -122,8 +122,8 @@ def estimate_cost(split: Split, procedure: Procedure, gate: Gate, *, seed: int, 
         test_rows=len(split.test),
         synthetic_rows=round(procedure.factor * len(train)),
         folds=gate.all_folds if gate.enabled else 0,
-        features=procedure.partitioner.foreseen(train.names),
-        licence=licence_of(procedure.carried),
+        features=procedure.partitioner.known_before_fitting(train.names),
+        basis=basis_of(procedure.carried),
         fits_per_fold=max(counts.in_folds),
         fits_on_all=counts.on_all_rows,
         fits_at_most=counts.shared + to_tune + more,

@@ -72,7 +72,7 @@ def fit_fold_models(
 
 def fold_layout(procedure: Procedure, count: int, *, in_time: bool) -> FoldLayout:
     """Which models serve teacher and gate in so many folds."""
-    return FoldLayout(seats=() if in_time else procedure.shared_seats, folds=count, in_blocks=procedure.in_blocks)
+    return FoldLayout(learners=() if in_time else procedure.shared_learners, folds=count, in_blocks=procedure.in_blocks)
 
 
 def tuning_context(gate: Gate, rows: Table, *, seed: int) -> FoldContext:
@@ -117,15 +117,15 @@ def run_fold(
     number: int,
     *,
     metric: Metric = MSE,
-    starts: int = 1,
+    restarts: int = 1,
     context: FoldContext | None = None,
 ) -> FoldOutcome:
     """Fold `number` (from 1): the whole procedure on the other rows, both arms scored on the held-out ones.
 
-    A row's loss is its mean over the starts, a fold's loss the mean loss of its rows, weighted where rows are.
+    A row's loss is its mean over the restarts, a fold's loss the mean loss of its rows, weighted where rows are.
 
     context: models that have not seen this fold (`FoldModelCache` proves it); None: none is at hand.
-    starts: how often both arms are trained and the synthetic rows are drawn (`refit_with_seed`).
+    restarts: how often both arms are trained and the synthetic rows are drawn (`refit_with_seed`).
     """
     seen, held = division.rows_of(number, len(train))
     if context is None:
@@ -135,7 +135,7 @@ def run_fold(
     losses = np.zeros((2, len(held)))
     with threadpool_limits(limits=1):  # the same bytes on any machine, and no fight between workers
         first = arms = augment(procedure, rows, context)
-        for start, own in enumerate(start_seeds(division.seed, starts)):
+        for start, own in enumerate(restart_seeds(division.seed, restarts)):
             if start:
                 arms = refit_with_seed(first, rows, own)
             plain_errors = y - arms.plain.predict(x)
@@ -143,7 +143,7 @@ def run_fold(
             augmented_errors = plain_errors if augmented is arms.plain else y - augmented.predict(x)
             with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused below
                 losses += np.stack([metric.row_losses(plain_errors), metric.row_losses(augmented_errors)])
-    losses /= starts
+    losses /= restarts
     spread = spread_of(y, weights)
     plain_loss, augmented_loss = (metric.mean(arm, spread=spread, weights=weights) for arm in losses)
     _check_finite(number, plain_loss, augmented_loss)
@@ -167,9 +167,9 @@ def run_fold(
     )
 
 
-def start_seeds(seed: int, starts: int) -> list[int]:
+def restart_seeds(seed: int, restarts: int) -> list[int]:
     """The seed of each start; the first has that of its division of the rows."""
-    return [seed, *(integer_seed(seed, "gate-start", number) for number in range(1, starts))]
+    return [seed, *(integer_seed(seed, "gate-start", number) for number in range(1, restarts))]
 
 
 def _check_finite(number: int, plain: float, augmented: float) -> None:
@@ -246,7 +246,7 @@ class CrossValidation:
                     division,
                     number,
                     metric=gate.loss,
-                    starts=gate.starts,
+                    restarts=gate.restarts,
                     context=models.inside(number),
                 )
                 for number in block

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from crda_spec.counterfactual.diagnostics import comparison, diagnose, unmoved
+from crda_spec.counterfactual.diagnostics import comparison, diagnose, relabelled_sources
 from crda_spec.counterfactual.procedure import Augmentation
 from crda_spec.data.folds import Division
 from crda_spec.gate.score import Scored
@@ -40,7 +40,7 @@ def describe_rows(split: Split, augmentation: Augmentation, scored: Scored, metr
     before, after = (split.test.errors(model) for model in (augmentation.plain, augmented))
     # A fitter of its own: this fit is the report's, not the method's.
     fitter = Fitter(augmentation.fitter.regressor, augmentation.fitter.fill)
-    still = unmoved(train, teacher, augmentation.abduction, made)
+    still = relabelled_sources(train, teacher, augmentation.abduction, made)
     relabelled = fitter.fit(train, still, seed=student_seed(seed, (0,)), watch=augmentation.watch)
     spread, weights, all_errors = split.test.spread, split.test.weights, (before, split.test.errors(relabelled), after)
     losses = [metric.loss(errors, spread=spread, weights=weights) for errors in all_errors]
@@ -91,4 +91,4 @@ def describe_time(split: Split, division: Division | None) -> TimeOrder | None:
 
 def span_of(clock: Clock, times: IntArray) -> Span:
     """From the first to the last of these moments. times: (n,) positions among the clock's."""
-    return Span(first=clock.moments[int(np.min(times))], last=clock.moments[int(np.max(times))])
+    return Span(first=clock.timestamps[int(np.min(times))], last=clock.timestamps[int(np.max(times))])

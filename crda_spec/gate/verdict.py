@@ -192,7 +192,7 @@ def judge(
     cost = sum((outcome.cost for outcome in outcomes), Cost()) if cost is None else cost
     seen = measure(gate, paired_losses(outcomes, train, gate.loss), results, seed=seed)
     verdict = conclude(gate, results, seen, rows=len(train), stopped_fits=stopped_fits)
-    return replace(verdict, fits=cost.fits, spared_fits=cost.reused)
+    return replace(verdict, fits=cost.fits, reused_fits=cost.reused)
 
 
 def conclude(
@@ -218,7 +218,7 @@ def conclude(
         rows_to_decide=wanted,
         planned_folds=planned,
         repeats=gate.divisions,
-        starts=gate.starts,
+        restarts=gate.restarts,
         stopped_fits=stopped_fits,
         train_rows=rows,
     )
@@ -279,7 +279,7 @@ def why_no_test(augmented: Augmentation, falsification: Falsification | None) ->
         return "gate_disabled"
     if falsification is not None and falsification.forbids:
         return "graph_falsified"
-    return "off_support" if augmented.permit.names else "no_perturbable_features"
+    return "off_support" if augmented.movable.names else "no_perturbable_features"
 
 
 def abstain(gate: Gate, reason: VerdictReason) -> Verdict:

@@ -20,7 +20,7 @@ class Clock:
     """The column that orders the rows, and every moment in it, earliest first."""
 
     column: str
-    moments: tuple[str, ...]  # each in one spelling: 2024-03-01, 2024-03-01T08:30:00, 17
+    timestamps: tuple[str, ...]  # each in one spelling: 2024-03-01, 2024-03-01T08:30:00, 17
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -277,7 +277,7 @@ class NoiseScale(Protocol):
 
 # certificate: the row carries noise of a real row, so only features that are separated from the noise may have moved.
 # support: it carries none and claims no invariance; any feature may have moved, within the support of the data.
-Licence = Literal["certificate", "support"]
+Basis = Literal["certificate", "support"]
 
 # Whose noise a new row carries: its own source row's, nobody's, or that of a training row with similar X_R.
 ResidualDraw = Literal["own", "none", "matched"]
@@ -286,14 +286,14 @@ NOBODY = -1  # stands for a row where a synthetic row has none: no noise carried
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Licensed:
-    """What moves, and on which licence. The certificate says what may carry noise; this says what is done."""
+class MovableFeatures:
+    """What moves, and on which basis. The certificate says what may carry noise; this says what is done."""
 
-    licence: Licence
+    basis: Basis
     names: tuple[str, ...]  # in the table's order
     uncertified: tuple[str, ...] = ()  # of these, the ones that the certificate holds fixed: under `support` only
     stuck: Mapping[str, Obstacle] = field(default_factory=dict)  # wanted, but its effects cannot follow: name -> why
-    left: Mapping[str, Reason] = field(default_factory=dict)  # this licence would let it move, but: name -> why not
+    left: Mapping[str, Reason] = field(default_factory=dict)  # this basis would let it move, but: name -> why not
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -303,7 +303,7 @@ class Movement:
     name: str
     certified: bool  # in X_P, or it could have been: no tie to the noise is known
     moves: Literal["moves", "follows", "stays"]
-    licence: Licence | None  # None when it stays
+    basis: Basis | None  # None when it stays
     sentence: str = ""  # why it moves, or why it stays
     why: Annotated[Reason | None, UNPUBLISHED] = None  # of one that stays
 
@@ -318,7 +318,7 @@ class Action:
     policies: Mapping[str, str]  # what was done to each moved feature, in words
     clipped: Mapping[str, int]  # how many proposals had to be brought back inside the column's contract
     propagated: Mapping[str, Followed | Quoted] = field(default_factory=dict)  # what followed, and by which equation
-    unmoved: int = 0  # rows that came out as their source: missing cells stay missing, and some draws change nothing
+    copied: int = 0  # rows that equal their source: missing cells stay missing, and some draws change nothing
     dropped: int = 0  # rows that were left out because they lay off the data's support
     redrawn: int = 0  # rows that were drawn again, because of that or because they broke a column's contract
     astray: int = 0  # source rows from elsewhere that lie off the training rows themselves
@@ -333,12 +333,12 @@ class Counterfactuals:
     """
 
     action: Action
-    prediction: Array  # (m,) the teacher's word at the new x
-    noise: Array  # (m,) the noise the row carries, 0 under the licence `support`
+    prediction: Array  # (m,) what the teacher predicts at the new x
+    noise: Array  # (m,) the noise the row carries, 0 under the basis `support`
     retention: float
     y: Array  # (m,)
     weight: float
-    licence: Licence = "certificate"
+    basis: Basis = "certificate"
     draw: ResidualDraw = "own"
     scale: Array | None = None  # (m,) the noise's scale at the new x; None means 1 in every row
     noise_source: IntArray | None = None  # (m,) whose noise it is, NOBODY for none; None means the source row's

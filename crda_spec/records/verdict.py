@@ -165,14 +165,14 @@ class Verdict:
     effect_percent: float | None  # change of the mean fold loss, negative is better
     folds: tuple[FoldResult, ...]
     fits: int
-    spared_fits: int = 0  # how many more it would have been, had every fold fitted all its models itself
+    reused_fits: int = 0  # how many more it would have been, had every fold fitted all its models itself
     interval_percent: tuple[float, float] | None = None  # of the effect; None when too few rows were held out
     level: float | None = None  # of the interval: as much is left out on either side as the test may err
     min_effect: float = 0.0  # the gain, in percent, that had to be shown
     rows_to_decide: int | None = None  # about how many training rows would decide an inconclusive case
     planned_folds: int = 0  # over all repeats; fewer were run when the verdict was certain before
     repeats: int = 1
-    starts: int = 1  # how often both models of a fold were trained; its losses are the means
+    restarts: int = 1  # how often both models of a fold were trained; its losses are the means
     stopped_fits: int = 0  # fits that stopping early made unnecessary
     sentence: str = ""  # what was seen, what it means and what to do; `report.words` makes it
     train_rows: Annotated[int, UNPUBLISHED] = 0  # of which `rows_to_decide` would be a multiple
@@ -255,7 +255,7 @@ class RunResult:
     teacher: Teacher
     abduction: Abduction
     counterfactuals: Counterfactuals | None
-    movements: tuple[Movement, ...]  # of every feature, in the table's order: whether it moves, and on which licence
+    movements: tuple[Movement, ...]  # of every feature, in the table's order: whether it moves, and on which basis
     watched: IntArray  # positions of the training rows that early stopping sets aside in the final fits
     gate_fold: IntArray  # (n,) the gate fold that holds each training row out, counted from 1; 0 without a gate
     verdict: Verdict

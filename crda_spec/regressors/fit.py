@@ -195,8 +195,8 @@ def _design(
     watched_x, watched_y, watched_from, looks = train.x[held], train.y[held], held, 1
     if extra is not None and watches_synthetic(extra, held, watch):
         stems = extra.stems_from(aside)
-        # The teacher's word alone: a label with the noise of its source, which is trained on, would praise a model
-        # that has learnt this noise by heart.
+        # Without noise: a label with the noise of its source, which is trained on, would praise a model that has learnt
+        # this noise by heart.
         watched_x, watched_y, watched_from = extra.action.x[stems], extra.prediction[stems], extra.action.source[stems]
         seen = np.ones(len(train), dtype=bool)
         # As often, counted in steps of training, as the plain arm looks, whose passes are that much shorter.
@@ -231,7 +231,7 @@ def watches_synthetic(extra: Counterfactuals, held: IntArray, watch: Watch) -> b
 def watched_rows(train: Table, stopping: EarlyStopping | None, *, seed: int) -> IntArray:
     """A seeded part of the rows, whole groups only; none when the model does not stop early or rows are too few.
 
-    Where rows have an order it is their latest part: a model is stopped where it foretells best, not where it best
+    Where rows have an order it is their latest part: a model is stopped where it predicts best, not where it best
     fills gaps between neighbours in time.
     """
     unit = group_numbers(train) if train.times is None else pieces(train.times, train.groups)

@@ -48,7 +48,7 @@ def tune(
 ) -> Tuned:
     """The settings with the least mean squared error over the folds; the first of equals.
 
-    Where rows have an order, the folds run forward: settings are wanted that foretell later rows.
+    Where rows have an order, the folds run forward: settings are wanted that predict later rows.
     """
     assert isinstance(regressor, BaseRegressor)  # noqa: S101 - a plugin has no space, and a spec that tunes it is refused
     space = regressor.open_space()

@@ -115,8 +115,8 @@ def _partition(result: RunResult) -> Iterator[Line | Grid]:
     """What may move, what the certificate looked at, and what must hold for it to mean anything."""
     certificate, without_noise = result.certificate, causal.moved_without_noise(result)
     yield Line(run.partition_sentence(result))
-    if licence := run.licence_sentence(result):
-        yield Line(licence, "strong")
+    if basis := run.basis_sentence(result):
+        yield Line(basis, "strong")
     yield _partition_grid(result)
     yield from _lines(causal.ground_sentences(certificate, without_noise))
     failed = certificate.joint is not None and certificate.joint.failed
@@ -131,7 +131,7 @@ def _partition(result: RunResult) -> Iterator[Line | Grid]:
 def _partition_grid(result: RunResult) -> Grid:
     """What the certificate says of every feature and what becomes of it; cut where it would fill the screen."""
     units = {column.name: column.unit for column in result.split.train.features}
-    movements = {movement.name: MOVEMENT_WORDS[movement.moves, movement.licence] for movement in result.movements}
+    movements = {movement.name: MOVEMENT_WORDS[movement.moves, movement.basis] for movement in result.movements}
     verdicts = causal.moving_first(result)
     return Grid(
         headers=("feature", "unit", "certificate", "in this run", "reason"),

@@ -15,7 +15,7 @@ calls violated counts only when a second opinion, which thresholds, waves and in
 
 The comparison with permuted nodes is that of Eulig, Mastakouri, Blöbaum, Hardt and Janzing (2023), "Toward falsifying
 causal graphs using a permutation-based test". We differ in three points, on purpose. They excuse violations as long as
-a graph does better than shuffled ones; here a licence to move data hangs on the graph, so one sure violation refutes
+a graph does better than shuffled ones; here the right to move data rests on the graph, so one sure violation refutes
 it. They count a statement as violated at an unadjusted alpha, which refutes some statement of almost every right graph
 with many; we adjust. They call a test uninformative when many permutations are Markov equivalent to the graph; those
 are set apart here, since a graph cannot be expected to beat its equals (in `x1, x2, x3 -> y` a quarter of all
@@ -44,9 +44,9 @@ from crda_spec.scm.implied import (
     Implications,
     Statement,
     as_written,
-    excusing_edges,
     implications,
     is_implied,
+    repairing_edges,
     with_edges,
 )
 from crda_spec.strict import Fraction, Strict
@@ -333,7 +333,7 @@ def _correction(
     for _ in range(_ROUNDS):
         if not judgement.violated or len(edges) == MOST_SUGGESTED:
             break
-        edges += excusing_edges(grown, judgement.violated, most=MOST_SUGGESTED - len(edges))
+        edges += repairing_edges(grown, judgement.violated, most=MOST_SUGGESTED - len(edges))
         grown = with_edges(graph, edges)
         statements = tuple(implications(grown, features).to_test(budget))
         judgement = judged(statements, answers, alpha=alpha, most_asked=_ASKED_OF_A_CORRECTION)

@@ -123,7 +123,7 @@ class Declared(TypedDict, total=False):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GraphPieces:
+class GraphDeclaration:
     """What a graph is made from. `features` are the columns that the model sees; `path` is the graph's place.
 
     A graph that was read from a file brings along the file's `place`, every node that it names (`declared`, with the
@@ -142,7 +142,7 @@ class GraphPieces:
     say_latent: str = "list it under latent"
 
     @classmethod
-    def of(cls, edges: Iterable[Edge], **declared: Unpack[Declared]) -> GraphPieces:
+    def of(cls, edges: Iterable[Edge], **declared: Unpack[Declared]) -> GraphDeclaration:
         """The pieces from any sequences; the features are all columns but the target when left out."""
         columns, target, features = declared["columns"], declared["target"], declared.get("features")
         return cls(
@@ -176,7 +176,7 @@ def free_name(wish: str, taken: set[str]) -> str:
     return wish
 
 
-def complaints_about(pieces: GraphPieces, *, complete: bool = True) -> tuple[Complaint, ...]:
+def complaints_about(pieces: GraphDeclaration, *, complete: bool = True) -> tuple[Complaint, ...]:
     """Everything that is wrong with the pieces, in the order in which a reader meets it.
 
     complete: False when some edges could not be read, so that what is absent may be among those.
@@ -200,7 +200,7 @@ def unknown_node(name: str, nodes: Sequence[str]) -> Complaint:
     return _complaint("unknown-node", f"{show(name)} is not a node of the graph", hint)
 
 
-def _size(pieces: GraphPieces) -> Iterator[Complaint]:
+def _size(pieces: GraphDeclaration) -> Iterator[Complaint]:
     for count, limit, items in (
         (len(edge_names(pieces.edges).union(pieces.latents)), MAX_NODES, "nodes"),
         (len(pieces.edges), MAX_EDGES, "edges"),
@@ -216,7 +216,7 @@ def edge_names(edges: Iterable[Edge]) -> set[str]:
     return {name for edge in edges for name in (edge.tail, edge.head)}
 
 
-def _columns(pieces: GraphPieces) -> Iterator[Complaint]:
+def _columns(pieces: GraphDeclaration) -> Iterator[Complaint]:
     if pieces.target not in pieces.columns:
         what = f"the target {show(pieces.target)} is not a column of the data"
         hint = did_you_mean(pieces.target, pieces.columns, otherwise="the columns are")
@@ -240,7 +240,7 @@ def _features(features: Iterable[str], columns: Sequence[str], target: str, path
         seen.add(name)
 
 
-def _latents(pieces: GraphPieces) -> Iterator[Complaint]:
+def _latents(pieces: GraphDeclaration) -> Iterator[Complaint]:
     columns, seen = set(pieces.columns), set[str]()
     for position, name in enumerate(pieces.latents):
         path = f"{pieces.path}.latent.{position}"
@@ -253,7 +253,7 @@ def _latents(pieces: GraphPieces) -> Iterator[Complaint]:
         seen.add(name)
 
 
-def _unknown_nodes(pieces: GraphPieces) -> Iterator[Complaint]:
+def _unknown_nodes(pieces: GraphDeclaration) -> Iterator[Complaint]:
     """One complaint per unknown name, at its first mention."""
     nodes = (*pieces.columns, *(name for name in pieces.latents if name not in pieces.columns))
     known = set(nodes)
@@ -278,7 +278,7 @@ def _unknown_nodes(pieces: GraphPieces) -> Iterator[Complaint]:
             yield unknown(name, pieces.path, "", " (no edge names it)")
 
 
-def _clean_edges(pieces: GraphPieces) -> tuple[list[Edge], list[Complaint]]:
+def _clean_edges(pieces: GraphDeclaration) -> tuple[list[Edge], list[Complaint]]:
     """The directed edges without self-loops, repetitions and contradictions, and a complaint for each of the rest."""
     first: dict[tuple[str, str, str], Edge] = {}
     clean, wrong = [], []
@@ -312,7 +312,7 @@ def _problem(edge: Edge, first: Mapping[tuple[str, str, str], Edge]) -> tuple[st
     return None
 
 
-def _noise(pieces: GraphPieces) -> Iterator[Complaint]:
+def _noise(pieces: GraphDeclaration) -> Iterator[Complaint]:
     features, seen = set(pieces.features), set[str]()
     for position, name in enumerate(pieces.noise_parents):
         path = f"{pieces.path}.noise.{position}"
@@ -325,7 +325,7 @@ def _noise(pieces: GraphPieces) -> Iterator[Complaint]:
         seen.add(name)
 
 
-def _cycles(pieces: GraphPieces, clean: list[Edge]) -> Iterator[Complaint]:
+def _cycles(pieces: GraphDeclaration, clean: list[Edge]) -> Iterator[Complaint]:
     """The noise node belongs to the search: a feature that the target causes cannot drive the target's noise."""
     noise = pieces.noise_name()
     # The edge from the noise to the target comes first, so that the edge blamed is one that somebody wrote.
@@ -338,7 +338,7 @@ def _cycles(pieces: GraphPieces, clean: list[Edge]) -> Iterator[Complaint]:
         yield _complaint("cycle", what, hint, edges[closing].path, edges[closing].place)
 
 
-def _absent(pieces: GraphPieces) -> Iterator[Complaint]:
+def _absent(pieces: GraphDeclaration) -> Iterator[Complaint]:
     names = edge_names(pieces.edges)
     if pieces.target not in names and pieces.target in pieces.columns:
         hint = f"write what causes it, such as {next(iter(pieces.features), 'x')} -> {pieces.target}"
@@ -416,10 +416,10 @@ class CausalGraph:
     @classmethod
     def build(cls, edges: Iterable[Edge], **declared: Unpack[Declared]) -> CausalGraph:
         """The graph of these edges, or a GraphError with everything that is wrong with them."""
-        return cls.from_pieces(GraphPieces.of(edges, **declared))
+        return cls.from_declaration(GraphDeclaration.of(edges, **declared))
 
     @classmethod
-    def from_pieces(cls, pieces: GraphPieces) -> CausalGraph:
+    def from_declaration(cls, pieces: GraphDeclaration) -> CausalGraph:
         """The graph of these pieces, or a GraphError with everything that is wrong with them."""
         complaints = complaints_about(pieces)
         if complaints:

@@ -200,7 +200,7 @@ MOST_SUGGESTED = 5
 _WEIGHED = 50  # violations, the worst, by which candidates are compared
 
 
-def excusing_edges(
+def repairing_edges(
     graph: CausalGraph, violated: Sequence[Statement], *, most: int = MOST_SUGGESTED
 ) -> tuple[Edge, ...]:
     """At most so many edges, for the worst violations first.
@@ -212,7 +212,7 @@ def excusing_edges(
     found: list[Edge] = []
     open_cases = list(violated)
     while open_cases and len(found) < most:
-        trials = [(edge, _with(dag, edge)) for edge in _excuses(graph, dag, open_cases[0])]
+        trials = [(edge, _with(dag, edge)) for edge in _repairs(graph, dag, open_cases[0])]
         left = [[case for case in open_cases[:_WEIGHED] if is_implied(trial, case)] for _, trial in trials]
         best = min(range(len(trials)), key=lambda position: len(left[position]))
         edge, dag = trials[best]
@@ -243,7 +243,7 @@ def is_implied(dag: CanonicalDag, statement: Statement) -> bool:
     return shortest_walk(dag, [first], [second], given) is None
 
 
-def _excuses(graph: CausalGraph, dag: CanonicalDag, statement: Statement) -> list[Edge]:
+def _repairs(graph: CausalGraph, dag: CanonicalDag, statement: Statement) -> list[Edge]:
     """The edges between the two ends that close no cycle, the likeliest first. Each makes the statement untenable."""
     first, second = statement.first, statement.second
     a, b = dag.index[first], dag.index[second]

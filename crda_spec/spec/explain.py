@@ -38,6 +38,12 @@ _NAMES = {
     list: "a list",
     dict: "a mapping",
 }
+_FORMER = {  # keys that had another name, or another place
+    "gate.candidates": "'tune.augmentation: {kind: candidates, candidates: ...}'",
+    "gate.candidate_folds": "'tune.augmentation: {kind: candidates, folds: ...}'",
+    "gate.starts": "'restarts'",
+    "perturbation.unmoved": "'copy_fraction'",
+}
 _BOUNDS = {
     "greater_than": ("greater than", "gt"),
     "greater_than_equal": ("at least", "ge"),
@@ -107,6 +113,8 @@ def _key_hint(path: SpecPath, model: type[BaseModel], value: Any) -> str:  # noq
     above, key = path[:-1], str(path[-1])
     owners = [str(_kind_of(one)) for one in _models_at(model, above, None) if key in one.model_fields]
     known = sorted(_fields_at(model, above, value))
+    if dotted(path) in _FORMER:
+        return f"did you mean {_FORMER[dotted(path)]}?"
     if not owners:
         return did_you_mean(key, known, otherwise="keys here")
     chosen = [str(_kind_of(one)) for one in _models_at(model, above, value)]

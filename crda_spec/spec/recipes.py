@@ -41,7 +41,7 @@ _DISTILLED: Preset = {
         "retention": 0.0,
         "watch": "synthetic",
     },
-    "gate": {"kind": "wilcoxon", "starts": 2},
+    "gate": {"kind": "wilcoxon", "restarts": 2},
 }
 
 # Trees need many rows to draw a smooth teacher, and light ones, so that the real rows still place the cuts.
@@ -62,7 +62,7 @@ _FOR_NETWORKS: Preset = {
     "counterfactual": {"factor": 15.0, "weight": 1.0},
     "perturbation": {
         **_FOR_OTHERS["perturbation"],
-        "unmoved": 0.4,
+        "copy_fraction": 0.4,
         "support": {"kind": "neighbours", "on_outside": "redraw"},
     },
 }
@@ -71,8 +71,8 @@ _FOR_NETWORKS: Preset = {
 _UNSET: Preset = {
     "partition": {"max_features": None},
     "counterfactual": {"watch": "real"},
-    "perturbation": {"features_per_row": "all", "unmoved": 0.0, "support": {"kind": "none"}},
-    "gate": {"starts": 1},
+    "perturbation": {"features_per_row": "all", "copy_fraction": 0.0, "support": {"kind": "none"}},
+    "gate": {"restarts": 1},
 }
 
 TREES = frozenset(kind for kind, member in REGRESSORS.items() if member.grows_trees)

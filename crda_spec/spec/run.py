@@ -134,7 +134,7 @@ class Counterfactual(Strict):
         le=1,
         description=(
             "How much noise a new row carries: 1 all of it (the paper), 0 none. Above 0 only certified features may "
-            "move; at 0 the new row is the teacher's word alone, and any feature may. tune: found inside the folds, "
+            "move; at 0 the teacher alone labels the new row, and any feature may. tune: found inside the folds, "
             "from 0, 0.25, 0.5, 0.75 and 1 (short for a search under tune.augmentation)."
         ),
     )

@@ -178,7 +178,7 @@ _DISTILLED = Knobs(
     retention=(0.0, 0.25, 0.5, 0.75, 1.0),
     teacher=(CommitteeTeacher(folds="blocks"), CrossfitTeacher(folds="blocks")),
 )
-# Jitter is left out on purpose: where columns hang together it makes rows such as never occur.
+# Jitter is left out on purpose: where columns depend on each other it makes rows that never occur.
 _FOR_TREES = Knobs(
     factor=(2.0, 5.0, 10.0, 20.0),
     weight=(0.1, 0.3, 0.6, 1.0),

@@ -13,7 +13,7 @@ import pytest
 from audit_parts import SPEC
 from audit_runs import ran
 
-from crda_spec.audit.record import certificate_record, foreseen_record
+from crda_spec.audit.record import certificate_record, known_record
 from crda_spec.audit.schemas import SCHEMAS, published_schema, schema_text
 from crda_spec.records import UNPUBLISHED, Certificate, DrawnGraph, FeatureVerdict, JointEvidence, Remedy, SourceLine
 from crda_spec.scm.certificate import graph_certificate
@@ -114,7 +114,7 @@ def test_the_certificate_of_a_real_run_obeys_the_schema(text, tmp_path):
 
 
 def test_the_whole_record_of_a_declared_graph():
-    record = foreseen_record(hospital(), FEATURES)
+    record = known_record(hospital(), FEATURES)
     VALIDATOR.validate(json.loads(json.dumps(record)))
     assert record == certificate_record(graph_certificate(hospital(), FEATURES))
     assert (record["perturbed"], record["largest"], record["kept"]) == ([], [], list(FEATURES))
@@ -180,6 +180,6 @@ def damaged(record):
 
 
 def test_the_schema_refuses_what_is_wrong():
-    record = json.loads(json.dumps(foreseen_record(hospital(), FEATURES)))
+    record = json.loads(json.dumps(known_record(hospital(), FEATURES)))
     assert VALIDATOR.is_valid(record)
     assert [path for path, other in damaged(record) if VALIDATOR.is_valid(other)] == []

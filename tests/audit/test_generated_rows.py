@@ -142,7 +142,7 @@ def test_every_row_can_be_recomputed_from_data_and_run_folder(finished, data, ge
     np.testing.assert_allclose(made["_crda_prediction"], said(made), rtol=1e-12)
     np.testing.assert_allclose(made["_crda_noise"], source["price"] - said(source), rtol=1e-8, atol=1e-9)
     assert (made["_crda_noise_row"] == made["_crda_source_row"]).all()
-    constant = made[["_crda_retention", "_crda_scale", "_crda_weight", "_crda_licence"]].drop_duplicates()
+    constant = made[["_crda_retention", "_crda_scale", "_crda_weight", "_crda_basis"]].drop_duplicates()
     assert constant.to_numpy().tolist() == [[0.75, 1.0, 0.5, "certificate"]]
     assert made["_crda_partner_row"].isna().all()
 
@@ -269,7 +269,7 @@ def test_without_noise_rows_need_no_outcome(data, tmp_path):
     pd.read_parquet(data).drop(columns="price").to_parquet(tmp_path / "unlabelled.parquet")
     generate(job_of(finished.folder, tmp_path / "unlabelled.parquet", rows=100), tmp_path / "new.parquet")
     made = pq.read_table(tmp_path / "new.parquet").to_pandas()
-    assert set(made["_crda_licence"]) == {"support"}
+    assert set(made["_crda_basis"]) == {"support"}
     assert made["_crda_noise_row"].isna().all()
     assert made["price"].tolist() == made["_crda_prediction"].tolist()
 

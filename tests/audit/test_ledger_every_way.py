@@ -110,7 +110,7 @@ def check(made, abduction, teacher):
     lender = [None if number is None else number - 1 for number in rows["_crda_noise_row"]]
     lent = np.array([0.0 if row is None else abduction.noise[row] for row in lender])
     assert lent.tobytes() == noise.tobytes()
-    assert {rows["_crda_licence"][0]} == set(rows["_crda_licence"]) == {made.licence}
+    assert {rows["_crda_basis"][0]} == set(rows["_crda_basis"]) == {made.basis}
     source = np.array(rows["_crda_source_row"]) - 1
     cells = changed_cells(made.action, TRAIN.x)
     assert cells.applied_to(TRAIN.x[source]).tobytes() == made.action.x.tobytes()

@@ -96,7 +96,7 @@ def test_real_rows_are_the_sources_and_made_rows_differ_only_in_what_may_move(fi
     for name in ("area", "rooms", "garage"):
         assert (ledger.loc[~real, name] != source.loc[~real, name]).any()
     still = (ledger.loc[~real, names[:-1]] == source.loc[~real, names[:-1]]).all(axis=1).sum()
-    assert record_of(finished)["counterfactuals"]["unmoved"] == still
+    assert record_of(finished)["counterfactuals"]["copied"] == still
 
 
 def test_a_row_is_untrained_exactly_when_it_was_watched_or_made_from_a_watched_one(finished):

@@ -36,10 +36,10 @@ def test_every_synthetic_outcome_is_prediction_plus_retained_noise(finished, led
     carried = made["_crda_retention"] * (made["_crda_scale"] * made["_crda_noise"])
     assert (made["price"] == made["_crda_prediction"] + carried).all()
     assert (set(made["_crda_retention"]), set(made["_crda_scale"])) == ({0.6}, {1.0})
-    assert set(made["_crda_licence"]) == {"certificate"}
+    assert set(made["_crda_basis"]) == {"certificate"}
     assert (made["_crda_noise_row"] == made["_crda_source_row"]).all()
     assert (set(real["_crda_weight"]), set(made["_crda_weight"])) == ({1.0}, {0.5})
-    assert real[["_crda_retention", "_crda_licence"]].isna().all(axis=None)
+    assert real[["_crda_retention", "_crda_basis"]].isna().all(axis=None)
     assert ledger["_crda_partner_row"].isna().all()
     assert not made.drop(columns="_crda_partner_row").isna().any(axis=None)
 
@@ -119,7 +119,7 @@ def test_columns_keep_their_types_and_labels(finished):
         "_crda_noise": "double",
         "_crda_noise_row": "int64",
         "_crda_retention": "double",
-        "_crda_licence": "string",
+        "_crda_basis": "string",
         "_crda_weight": "double",
         "_crda_trained": "bool",
     }
@@ -169,7 +169,7 @@ def test_the_record_says_all_that_was_found(finished):
         "diagnostics",
         "final_model",
         "fits",
-        "spared_fits",
+        "reused_fits",
         "teacher",
         "watch",
         "platform",
@@ -194,7 +194,7 @@ def test_the_record_says_all_that_was_found(finished):
     assert (made["rows"], made["retention"], made["weight"]) == (len(result.counterfactuals), 0.6, 0.5)
     assert made["moved"] == ["area", "rooms", "age", "garage", "station_distance"]
     assert set(made["clipped"]) == set(made["policies"]) == set(made["moved"])
-    assert (made["licence"], made["residual_draw"], made["scale_clipped"]) == ("certificate", "own", 0)
+    assert (made["basis"], made["residual_draw"], made["scale_clipped"]) == ("certificate", "own", 0)
     assert (record["abduction"]["model"], record["abduction"]["scale"]) == ("additive", None)
     assert record["versions"] == versions()
     assert record["spec"]["sha256"] == hashlib.sha256((finished.folder / "spec.yaml").read_bytes()).hexdigest()

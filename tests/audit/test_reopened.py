@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from audit_runs import ran, record_of
 
-from crda_spec.audit.canonical import plain, revived
+from crda_spec.audit.canonical import plain, read_as
 from crda_spec.audit.open_run import read_ledger, reopen
 from crda_spec.audit.verify.rows import check_cells
 from crda_spec.errors import OutputError
@@ -111,13 +111,13 @@ def test_a_record_survives_json_with_numbers_that_json_cannot_hold():
         folds=(fold, replace(fold, fold=2, plain=0.1 + 0.2)),
         fits=3,
     )
-    assert revived(Verdict, json.loads(json.dumps(plain(verdict), allow_nan=False))) == verdict
+    assert read_as(Verdict, json.loads(json.dumps(plain(verdict), allow_nan=False))) == verdict
 
 
 @pytest.mark.parametrize("kind", [Certificate, Falsification, FeatureSensitivity, TestScore])
 def test_a_record_without_a_needed_value_is_no_record(kind):
     with pytest.raises(ValueError, match="Field required"):
-        revived(kind, {"unknown": 1})
+        read_as(kind, {"unknown": 1})
 
 
 def refuse(folder):

@@ -17,8 +17,8 @@ GATES = {
     "wilcoxon, r2": "{kind: wilcoxon, folds: 5, repeats: 2, metric: r2}",
     "corrected_t, mae": "{kind: corrected_t, folds: 4, repeats: 2, metric: mae}",
     "five_by_two": "{kind: five_by_two}",
-    "starts": "{kind: wilcoxon, folds: 5, starts: 2}",
-    "starts and repeats, rmse": "{kind: clustered, folds: 4, starts: 2, metric: rmse}",
+    "restarts": "{kind: wilcoxon, folds: 5, restarts: 2}",
+    "starts and repeats, rmse": "{kind: clustered, folds: 4, restarts: 2, metric: rmse}",
 }
 
 

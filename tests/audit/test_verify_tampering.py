@@ -67,7 +67,7 @@ def spaced(run):
     (run / "record.json").write_text(json.dumps(record))
 
 
-def relicense(run):
+def another_license(run):
     crate = run / "ro-crate-metadata.json"
     crate.write_text(crate.read_text().replace("Not stated", "Public domain"))
 
@@ -87,7 +87,7 @@ CLUMSY = {
         by.clumsily("volatile", "created", value="2020-01-01T00:00:00+00:00"),
         "record.json: its volatile part (time, seconds, workers) was changed",
     ),
-    "another licence": (relicense, "ro-crate-metadata.json: does not tell what the record and the files do"),
+    "another license": (another_license, "ro-crate-metadata.json: does not tell what the record and the files do"),
     "no crate": (lose_crate, "ro-crate-metadata.json: is missing"),
     "another form": (spaced, "record.json: is not in the form in which a run writes it"),
 }
@@ -114,7 +114,7 @@ SEALED = {
     "a noise": (by.cell("_crda_noise", 90, by.nearly), "augmented.parquet, row 91, '_crda_noise': is "),
     "a retention": (by.cell("_crda_retention", 90, lambda _: 0.5), "row 91, '_crda_retention': is 0.5"),
     "a weight": (by.cell("_crda_weight", 90, lambda _: 2.0), "row 91, '_crda_weight': is 2"),
-    "a licence": (by.cell("_crda_licence", 90, lambda _: "support"), "row 91, '_crda_licence': says 'support'"),
+    "a basis": (by.cell("_crda_basis", 90, lambda _: "support"), "row 91, '_crda_basis': says 'support'"),
     "a source": (by.cell("_crda_source_row", 90, lambda _: 999), "row 91, '_crda_source_row': names no real row"),
     "a lender": (by.cell("_crda_noise_row", 90, lambda row: row % 5 + 1), "row 91, '_crda_noise"),
     "a real outcome": (by.cell("price", 3, by.nearly), "augmented.parquet, row 4, 'price': is "),

@@ -38,11 +38,9 @@ def test_it_writes_the_rows_and_says_what_they_stand_on(place, command):
     made = pd.read_parquet("new.parquet")
     assert made["_crda_source_row"].tolist() == [1, 1, 2, 2, 3, 3]
     full = command("crda-spec", "generate", "run", "rows.csv", "--out", "more.parquet", "--rows", "7")
-    first, licence, gate = full.out.splitlines()
+    first, basis, gate = full.out.splitlines()
     assert first == "7 new rows from 3 rows of data: more.parquet"
-    assert licence == (
-        "Licence: certificate. Each row carries noise, and only features that the certificate frees moved."
-    )
+    assert basis == ("Basis: certificate. Each row carries noise, and only features that the certificate frees moved.")
     assert gate.startswith("Note: the gate did not accept this augmentation (inconclusive). ")
     assert full.err.startswith("generate: 1 of 1, ")
 
@@ -58,7 +56,7 @@ def test_machines_get_one_object(place, command):
         "rows": 1,
         "source_rows": 3,
         "left_out": 0,
-        "licence": "certificate",
+        "basis": "certificate",
         "scale_clipped": 0,
         "dropped": 0,
         "redrawn": 0,
@@ -72,9 +70,7 @@ def test_without_noise_the_outcome_may_be_absent(place, command):
     assert command("crda-run", "spec.yaml", "--out", "silent", "--quiet").code == 0
     pd.read_csv("rows.csv").drop(columns="y").to_csv("unlabelled.csv", index=False)
     told = command("crda-spec", "generate", "silent", "unlabelled.csv", "--out", "new.parquet")
-    assert told.out.splitlines()[1] == (
-        "Licence: support. Each row is the teacher's word alone, and claims nothing of the noise."
-    )
+    assert told.out.splitlines()[1] == ("Basis: support. The teacher alone labels each row; no row's noise is reused.")
     refused = command("crda-spec", "generate", "run", "unlabelled.csv", "--out", "other.parquet")
     assert (refused.code, refused.out) == (2, "")
     assert refused.err == "unlabelled.csv: there is no column 'y'; its columns are: x1, x2, x3\n"

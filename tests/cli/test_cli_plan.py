@@ -275,9 +275,9 @@ regressor: {kind: linear}
 def test_without_noise_a_tied_feature_moves_and_the_plan_says_on_what(command):
     spec, none = SPECS / "clinical_recovery.yaml", ("--set", "counterfactual.retention=0")
     planned = json.loads(command("crda-spec", "plan", spec, *none, "--json").out)
-    assert planned["licence"] == "support"
+    assert planned["basis"] == "support"
     (dose,) = [one for one in planned["features"] if one["name"] == "dose"]
-    assert (dose["certified"], dose["may_move"], dose["licence"]) == (False, True, "support")
+    assert (dose["certified"], dose["may_move"], dose["basis"]) == (False, True, "support")
     text = " ".join(command("crda-spec", "plan", spec, *none).out.split())
     assert "the new rows carry no noise (retention 0), so any feature may move, and only the data's support" in text
     assert "moves dose: not certified, but without noise it may: the unmeasured severity drives both" in text
@@ -289,13 +289,13 @@ def test_with_effects_that_follow_only_a_certified_feature_moves_even_without_no
     more = ("--set", "counterfactual.retention=0", "--set", "perturbation.propagate=true")
     planned = json.loads(command("crda-spec", "plan", SPECS / "clinical_recovery.yaml", *more, "--json").out)
     (dose,) = [one for one in planned["features"] if one["name"] == "dose"]
-    assert (dose["certified"], dose["may_move"], dose["licence"]) == (False, False, None)
+    assert (dose["certified"], dose["may_move"], dose["basis"]) == (False, False, None)
 
 
-def test_a_searched_retention_leaves_the_licence_open(command):
+def test_a_searched_retention_leaves_the_basis_open(command):
     more = ("--set", "recipe=distilled", "--set", "counterfactual.retention=tune")
     spec = SPECS / "clinical_recovery.yaml"
     planned = json.loads(command("crda-spec", "plan", spec, *QUICK, *more, "--json").out)
-    assert planned["licence"] == "searched"
+    assert planned["basis"] == "searched"
     text = " ".join(command("crda-spec", "plan", spec, *QUICK, *more).out.split())
     assert "how much noise the new rows carry (retention) is searched inside the folds" in text

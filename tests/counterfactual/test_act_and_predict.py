@@ -210,14 +210,14 @@ def test_rows_that_came_out_as_their_source_are_counted():
     train = numbers(x, rng.normal(size=40))
     perturbation = Perturbation(features={"d": Resample()})
 
-    def unmoved(*moved):
-        return act(train, moved, perturbation, factor=2.0, seed=0, index=()).unmoved
+    def copied(*moved):
+        return act(train, moved, perturbation, factor=2.0, seed=0, index=()).copied
 
-    assert unmoved("a") == 80
-    assert unmoved("b") == 20  # ten rows without a value, twice
-    assert unmoved("a", "b") == 20
-    assert unmoved("c") == 0
-    assert unmoved("b", "c") == 0
+    assert copied("a") == 80
+    assert copied("b") == 20  # ten rows without a value, twice
+    assert copied("a", "b") == 20
+    assert copied("c") == 0
+    assert copied("b", "c") == 0
     redrawn = act(train, ["d"], perturbation, factor=2.0, seed=0, index=())
-    assert redrawn.unmoved == np.count_nonzero(redrawn.x[:, 3] == train.x[redrawn.source, 3])
-    assert 0 < redrawn.unmoved < 80
+    assert redrawn.copied == np.count_nonzero(redrawn.x[:, 3] == train.x[redrawn.source, 3])
+    assert 0 < redrawn.copied < 80

@@ -82,7 +82,7 @@ def test_what_is_kept_stays_bit_for_bit_and_what_moves_keeps_its_contract(
     assert set(known["ward"]) <= {0.0, 1.0, 2.0}
     assert set(known["smoker"]) <= {0.0, 1.0}
     changed = (action.x != source) & ~np.isnan(source)
-    assert action.unmoved == np.count_nonzero(~changed.any(axis=1))
+    assert action.copied == np.count_nonzero(~changed.any(axis=1))
     if per_row == 1:
         assert changed.sum(axis=1).max(initial=0) <= 1
     assert len(action.x) + action.dropped == 75
@@ -92,18 +92,21 @@ def test_what_is_kept_stays_bit_for_bit_and_what_moves_keeps_its_contract(
 
 @pytest.mark.parametrize("default", POLICIES, ids=repr)
 @settings(max_examples=10)
-@given(seed=st.integers(0, 2**32), per_row=st.none() | st.just(1), unmoved=st.floats(0.01, 0.99))
-def test_a_share_of_the_rows_stays_where_its_source_is(default, seed, per_row, unmoved):
+@given(seed=st.integers(0, 2**32), per_row=st.none() | st.just(1), share=st.floats(0.01, 0.99))
+def test_a_share_of_the_rows_stays_where_its_source_is(default, seed, per_row, share):
     train = mixed(30, seed=seed % 7)
     perturbation = Perturbation(
-        default=default, features_per_row=per_row or "all", unmoved=unmoved, support=NeighbourSupport(on_outside="drop")
+        default=default,
+        features_per_row=per_row or "all",
+        copy_fraction=share,
+        support=NeighbourSupport(on_outside="drop"),
     )
     action = act(train, MOVED, perturbation, factor=2.5, seed=seed, index=(1,))
-    assert action.unmoved >= int(75 * unmoved)  # also behind the guard, which never drops such a row
+    assert action.copied >= int(75 * share)  # also behind the guard, which never drops such a row
     moving = act(
         train,
         MOVED,
-        perturbation.model_copy(update={"unmoved": 0.0, "support": NoSupport()}),
+        perturbation.model_copy(update={"copy_fraction": 0.0, "support": NoSupport()}),
         factor=2.5,
         seed=seed,
         index=(1,),
@@ -121,7 +124,12 @@ def test_the_share_of_rows_that_rest_is_right_on_average_and_favours_no_row():
     train, times = mixed(7, missing=0.0), np.zeros(7)
     for seed in range(400):
         action = act(
-            train, ("free",), Perturbation(default=Shift(amount=1.0), unmoved=0.25), factor=1, seed=seed, index=(0,)
+            train,
+            ("free",),
+            Perturbation(default=Shift(amount=1.0), copy_fraction=0.25),
+            factor=1,
+            seed=seed,
+            index=(0,),
         )
         times += action.x[:, 0] == train.x[action.source, 0]
     assert abs(times.sum() / 2800 - 0.25) < 0.01
@@ -179,7 +187,7 @@ def test_interpolation_keeps_every_linear_tie(partner):
     a, b, c, d = action.x.T
     np.testing.assert_allclose(c, a - 2 * b, atol=1e-12)
     assert d.tobytes() == train.x[action.source, 3].tobytes()
-    assert action.unmoved == 0
+    assert action.copied == 0
     # Each row lies between its source and its partner, at one place for all features.
     start, end = train.x[action.source][:, :3], train.x[action.partner][:, :3]
     mix = (action.x[:, :3] - start) / (end - start)
@@ -250,7 +258,7 @@ def test_features_that_move_together_keep_their_tie(default):
         train, ["a", "b"], Perturbation(default=default, together=(("b", "a"),)), factor=1.25, seed=0, index=()
     )
     np.testing.assert_allclose(as_one.x[:, 1], 32 + 1.8 * as_one.x[:, 0], atol=1e-3)
-    assert as_one.unmoved < 20
+    assert as_one.copied < 20
     alone = act(train, ["a", "b"], Perturbation(default=default), factor=1.25, seed=0, index=())
     if default.kind != "interpolate":  # one partner and one mix for all of a row
         assert np.abs(alone.x[:, 1] - 32 - 1.8 * alone.x[:, 0]).max() > 0.3
@@ -300,7 +308,7 @@ def test_a_set_moves_whole_or_not_at_all():
     )
     assert action.clipped == {"d": 0}
     nothing = act(train, ["a"], perturbation, factor=1.25, seed=0, index=())
-    assert nothing.unmoved == len(nothing.x) == 250
+    assert nothing.copied == len(nothing.x) == 250
 
 
 @pytest.mark.parametrize(("per_row", "units"), [(1, 1), (2, 2), (3, 3), (9, 3)])

@@ -8,7 +8,7 @@ from counterfactual_parts import mixed, numbers
 
 from crda_spec.counterfactual.abduct import abduct
 from crda_spec.counterfactual.act import act
-from crda_spec.counterfactual.diagnostics import comparison, diagnose, unmoved
+from crda_spec.counterfactual.diagnostics import comparison, diagnose, relabelled_sources
 from crda_spec.counterfactual.noise import LocationScale
 from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.policies import Jitter, Resample, Shift
@@ -137,12 +137,12 @@ def test_rows_that_are_not_moved_repeat_the_real_ones_when_all_noise_is_carried(
     teacher = teacher_of(train, Linear())
     for noise in ({}, {"noise": LocationScale()}):
         abduction, made = made_rows(train, teacher, ("a",), Perturbation(), **noise)
-        still = unmoved(train, teacher, abduction, made)
+        still = relabelled_sources(train, teacher, abduction, made)
         assert still.action.x.tobytes() == train.x[made.action.source].tobytes()
         np.testing.assert_allclose(still.y, train.y[made.action.source], atol=1e-12)
         assert (len(still), still.weight, still.retention) == (len(made), made.weight, made.retention)
     abduction, made = made_rows(train, teacher, ("a",), Perturbation(), retention=0.0)
-    still = unmoved(train, teacher, abduction, made)
+    still = relabelled_sources(train, teacher, abduction, made)
     assert still.y.tobytes() == Linear().predict(still.action.x).tobytes()
 
 

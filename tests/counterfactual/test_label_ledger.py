@@ -52,7 +52,7 @@ def test_every_row_is_its_source_and_its_changed_cells_and_every_label_its_parts
     assert made.noise.tobytes() == noise.tobytes()
     assert made.y.tobytes() == (made.prediction + made.retention * (scale * made.noise)).tobytes()
     silent = draw == "none" or retention == 0.0
-    assert (made.licence, made.draw) == (("support", "none") if silent else ("certificate", draw))
+    assert (made.basis, made.draw) == (("support", "none") if silent else ("certificate", draw))
     assert made.retention == (0.0 if silent else retention)
     assert carries.any() != silent
     if silent:

@@ -95,7 +95,7 @@ CASES = [
 
 @pytest.mark.parametrize(("nature", "model", "holds"), CASES)
 @pytest.mark.parametrize("draw", ["own", "matched"])
-def test_carried_noise_has_the_true_distribution_exactly_where_it_is_licensed(nature, model, holds, draw):
+def test_carried_noise_has_the_true_distribution_exactly_where_it_is_certified(nature, model, holds, draw):
     train, _ = world(0, **nature)
     fresh, truth = world(7, **nature)
     made, noise = carried(train, model=model, draw=draw)
@@ -109,7 +109,7 @@ def test_less_retention_is_less_noise_and_none_is_none():
         made, noise = carried(train, model=Additive(), retention=retention)
         _, whole = carried(train, model=Additive())
         np.testing.assert_allclose(noise, retention * whole, atol=1e-12)
-        assert made.licence == ("certificate" if retention else "support")
+        assert made.basis == ("certificate" if retention else "support")
 
 
 def test_matched_noise_is_a_neighbours_not_the_rows_own():

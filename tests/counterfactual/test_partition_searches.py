@@ -43,7 +43,7 @@ def tied_to_b(rows=600, seed=2):
 )
 def test_every_search_ties_what_drives_the_residual(search):
     train, z = tied_to_b()
-    ties = search.ties(train, z, seed=0, index=INDEX)
+    ties = search.residual_neighbours(train, z, seed=0, index=INDEX)
     assert "b" in ties.tied
     assert "a" not in ties.tied
     assert "d" not in ties.tied
@@ -53,7 +53,7 @@ def test_every_search_ties_what_drives_the_residual(search):
 
 def test_resamples_say_how_often():
     train, z = tied_to_b()
-    ties = RESAMPLED.ties(train, z, seed=0, index=INDEX)
+    ties = RESAMPLED.residual_neighbours(train, z, seed=0, index=INDEX)
     assert tie_words(ties.tied["b"]) == "PC ties it to the residual in 100% of the resamples"
 
 
@@ -89,9 +89,9 @@ def test_a_consensus_counts_votes():
     z = np.random.default_rng(1).normal(size=len(train))
     two_of_three = Consensus(methods=(Fci(), Fci(), Pc()))
     one_of_three = Consensus(methods=(Fci(), Pc(), Pc()))
-    assert "w" in two_of_three.ties(train, z, seed=0, index=INDEX).tied
-    assert "w" not in one_of_three.ties(train, z, seed=0, index=INDEX).tied
-    words = tie_words(two_of_three.ties(train, z, seed=0, index=INDEX).tied["w"])
+    assert "w" in two_of_three.residual_neighbours(train, z, seed=0, index=INDEX).tied
+    assert "w" not in one_of_three.residual_neighbours(train, z, seed=0, index=INDEX).tied
+    words = tie_words(two_of_three.residual_neighbours(train, z, seed=0, index=INDEX).tied["w"])
     assert words.startswith("2 of 3 methods tie it to the noise; the first: for all that FCI can tell")
 
 
@@ -113,7 +113,7 @@ def test_a_category_is_searched_as_a_whole():
         Column(name="other", type="category", labels=tuple("vwxyz")),
     )
     train = table(np.column_stack([code, rng.permutation(code)]), z, columns)
-    assert set(Pc().ties(train, z, seed=0, index=INDEX).tied) == {"ward"}
+    assert set(Pc().residual_neighbours(train, z, seed=0, index=INDEX).tied) == {"ward"}
 
 
 def test_a_spread_that_follows_a_feature_is_seen_by_distance_and_not_by_correlation():

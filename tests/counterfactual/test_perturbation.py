@@ -20,7 +20,7 @@ def test_the_defaults_are_the_papers():
         "features": {},
         "together": (),
         "features_per_row": "all",
-        "unmoved": 0.0,
+        "copy_fraction": 0.0,
         "on_violation": "clip",
         "propagate": False,
     }

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from crda_spec.counterfactual.act import plan_moves
-from crda_spec.counterfactual.nearness import Nearness
+from crda_spec.counterfactual.neighbours import Nearness
 from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.policies import (
     POLICIES,

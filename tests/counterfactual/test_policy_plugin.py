@@ -7,10 +7,10 @@ import pytest
 from counterfactual_parts import mixed
 
 from crda_spec.counterfactual.act import act
+from crda_spec.counterfactual.generation import cannot_stream
 from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.policies import PluginPolicy, Resample
 from crda_spec.counterfactual.policies.plugin import GROUP
-from crda_spec.counterfactual.stream import cannot_stream
 from crda_spec.plugins import plugin_names
 
 PACKAGE = """

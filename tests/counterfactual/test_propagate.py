@@ -271,7 +271,7 @@ def test_what_followed_is_written_down_and_all_else_stays():
         "m": Followed(kind="additive", parents=("age", "x")),
         "n": Followed(kind="additive", parents=("m", "x")),
     }
-    assert (action.moved, list(action.policies), action.unmoved) == (("x",), ["x"], 0)
+    assert (action.moved, list(action.policies), action.copied) == (("x",), ["x"], 0)
     assert list(action.clipped) == ["x", "m", "n"]
     differs = (action.x != train.x[action.source]).any(axis=0)
     assert dict(zip(train.names, differs, strict=True)) == {"age": False, "x": True, "m": True, "n": True}

@@ -191,12 +191,12 @@ def test_all_rows_outside_leave_none():
     perturbation = Perturbation(features={"a": Grid(values=(50.0,))}, support=NeighbourSupport(on_outside="redraw"))
     action = act(train, ["a"], perturbation, factor=1.25, seed=0, index=())
     assert action.x.shape == (0, 4)
-    assert (action.dropped, action.redrawn, action.unmoved) == (375, 0, 0)
+    assert (action.dropped, action.redrawn, action.copied) == (375, 0, 0)
 
 
 def test_a_large_number_of_new_rows_is_compared_with_a_sample(monkeypatch):
-    monkeypatch.setattr("crda_spec.counterfactual.nearness._DISTANCES", 0)
-    monkeypatch.setattr("crda_spec.counterfactual.nearness._LEAST_REFERENCE", 100)
+    monkeypatch.setattr("crda_spec.counterfactual.neighbours._DISTANCES", 0)
+    monkeypatch.setattr("crda_spec.counterfactual.neighbours._LEAST_REFERENCE", 100)
     train = collinear(1000)
     action = act(train, ["c"], Perturbation(default=Resample()), factor=1.25, seed=0, index=())
     assert learn(train).outside(action.x, action.source).mean() < 0.08

@@ -74,14 +74,14 @@ def _for(cell, students):
     return parts.get(students, cell)
 
 
-def outlook(folder, text):
+def cost(folder, text):
     (folder / "spec.yaml").write_text(text)
     return estimate(build_plan(*load_spec(folder / "spec.yaml")))
 
 
 def test_the_counts_are_those_of_the_plan(tmp_path):
-    nested = outlook(tmp_path, SPEC)
-    apart = outlook(tmp_path, SPEC + "  on: {kind: split}\n")
+    nested = cost(tmp_path, SPEC)
+    apart = cost(tmp_path, SPEC + "  on: {kind: split}\n")
     assert f"= {nested.fits_per_fold} fits" in PAGE
     assert f"at most {nested.fits_at_most}," in PAGE
     assert f"takes {apart.fits_to_tune} + {apart.fits_at_most - apart.fits_to_tune} fits" in PAGE

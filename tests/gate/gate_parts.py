@@ -77,8 +77,8 @@ class Squares:
     def train(self, design, *, seed):
         del seed
         columns = np.column_stack([design.x, np.ones(len(design.x))])
-        heft = np.sqrt(np.ones(len(design.x)) if design.weight is None else design.weight)
-        return Plane(np.linalg.lstsq(columns * heft[:, None], design.y * heft, rcond=None)[0])
+        sample_weight = np.sqrt(np.ones(len(design.x)) if design.weight is None else design.weight)
+        return Plane(np.linalg.lstsq(columns * sample_weight[:, None], design.y * sample_weight, rcond=None)[0])
 
 
 class Watching(BaseRegressor):
@@ -109,7 +109,7 @@ class LeakyTeacher:
 
     all_rows: Table
     kind: ClassVar[str] = "leaky"
-    seats: ClassVar[tuple] = ()
+    learners: ClassVar[tuple] = ()
     predicts_unseen: ClassVar[bool] = False
     in_blocks: ClassVar[bool] = False
 
@@ -121,8 +121,8 @@ class LeakyTeacher:
 
 def committee(*members, folds="gate"):
     """A committee of any regressors, also such as no spec names; None stands for the student."""
-    seats = tuple(Student() if member is None else member for member in members)
-    return CommitteeTeacher(folds=folds).model_copy(update={"members": seats})
+    learners = tuple(Student() if member is None else member for member in members)
+    return CommitteeTeacher(folds=folds).model_copy(update={"members": learners})
 
 
 def procedure(train, *, regressor=None, declared=True, keep=(), **changes):
@@ -156,16 +156,16 @@ def fold_outcomes(chosen, train, held, *, models=None, workers=1, gate=None, adv
     done, division = CrossValidation(), Division(number=repeat, held=held, seed=5)
     if models is None:
         models = fold_models(chosen, train, division)
-        models = FoldModelCache(replace(models.fitting, layout=replace(models.layout, seats=())))
+        models = FoldModelCache(replace(models.fitting, layout=replace(models.layout, learners=())))
     done.run(chosen, train, models, gate or Wilcoxon(folds=len(held)), workers=workers, advance=advance)
     return done.outcomes
 
 
-def one_fold(chosen, train, held, number, *, seed=5, metric=MSE, starts=1, context=None):
+def one_fold(chosen, train, held, number, *, seed=5, metric=MSE, restarts=1, context=None):
     """One fold on its own: no other fold is known, unless the context says so."""
     division = Division(held=(np.empty(0, dtype=np.int64),) * (number - 1) + (held,), seed=seed)
     context = context or FoldContext(seed=seed, index=(number,))
-    return run_fold(chosen, train, division, number, metric=metric, starts=starts, context=context)
+    return run_fold(chosen, train, division, number, metric=metric, restarts=restarts, context=context)
 
 
 def context_of(held, rows, outer, *, in_blocks=False, seed=5):

@@ -42,9 +42,9 @@ def counted(procedure):
     members = getattr(procedure.teacher, "members", None)
     if members is None:
         return replace(procedure, regressor=student), [student]
-    seats = tuple(None if isinstance(member, Student) else Counted() for member in members)
-    teacher = committee(*seats, folds=procedure.teacher.folds)
-    return replace(procedure, regressor=student, teacher=teacher), [student, *(one for one in seats if one)]
+    learners = tuple(None if isinstance(member, Student) else Counted() for member in members)
+    teacher = committee(*learners, folds=procedure.teacher.folds)
+    return replace(procedure, regressor=student, teacher=teacher), [student, *(one for one in learners if one)]
 
 
 @pytest.mark.parametrize(
@@ -73,6 +73,6 @@ def test_the_default_gate_costs_no_more_than_promised(tmp_path, recipe, regresso
     assert verdicts[False].decision == "ungated"
     assert len(verdicts[True].folds) == folds[0] * folds[1]
     # Where fold models are shared, the plain ones are fitted with the teacher's; they are the gate's all the same.
-    shared = folds[0] if plan.procedure.shared_seats else 0
+    shared = folds[0] if plan.procedure.shared_learners else 0
     assert verdicts[True].fits == done[True] - done[False] + shared == fits
     assert fits <= most * 10

@@ -25,18 +25,18 @@ def draw(n, d, seed, *, groups=None):
     return table(x, x[:, 0] + rng.normal(size=n), groups)
 
 
-def fold_artefacts(make_procedure, train, held, *, stopping, metric=MSE, starts=1):
+def fold_artefacts(make_procedure, train, held, *, stopping, metric=MSE, restarts=1):
     """All that was fitted in one fold, what was decided there, and the outcome."""
     watching = Watching(early_stopping=stopping)
-    outcome = one_fold(make_procedure(train, watching), train, held, 3, metric=metric, seed=5, starts=starts)
+    outcome = one_fold(make_procedure(train, watching), train, held, 3, metric=metric, seed=5, restarts=restarts)
     result = outcome.result
     decided = (result.perturbed, result.synthetic_rows, result.train_rows, result.held_out_rows, outcome.cost.fits)
     return watching, decided, outcome
 
 
-def sees_held_out_rows(make_procedure, train, held, *, stopping=None, starts=1):
+def sees_held_out_rows(make_procedure, train, held, *, stopping=None, restarts=1):
     """Whether poison in the held-out rows changes anything that was fitted or decided."""
-    asked = {"stopping": stopping, "starts": starts}
+    asked = {"stopping": stopping, "restarts": restarts}
     clean, decided, outcome = fold_artefacts(make_procedure, train, held, **asked)
     dirty, decided_again, again = fold_artefacts(make_procedure, poisoned(train, held), held, **asked)
     assert outcome.result.plain != again.result.plain  # the poison is real: the scores do change
@@ -52,10 +52,10 @@ def sees_held_out_rows(make_procedure, train, held, *, stopping=None, starts=1):
     tuned=st.booleans(),
     stops=st.booleans(),
     weight=st.sampled_from([1.0, 0.5]),
-    starts=st.sampled_from([1, 2]),
+    restarts=st.sampled_from([1, 2]),
 )
 def test_nothing_fitted_inside_a_fold_has_seen_a_held_out_row(
-    n, seed, declared, crossfit, tuned, stops, weight, starts
+    n, seed, declared, crossfit, tuned, stops, weight, restarts
 ):
     train = draw(n, 3, seed)
     held = folds(n, 4, rng=stream(seed, "folds"))[seed % 4]
@@ -64,7 +64,7 @@ def test_nothing_fitted_inside_a_fold_has_seen_a_held_out_row(
         choices = {"weight": weight, "search": SEARCH if tuned else None, **(CROSSFIT if crossfit else {})}
         return procedure(rows, regressor=watching, declared=declared, **choices)
 
-    assert not sees_held_out_rows(make, train, held, stopping=EarlyStopping() if stops else None, starts=starts)
+    assert not sees_held_out_rows(make, train, held, stopping=EarlyStopping() if stops else None, restarts=restarts)
 
 
 def test_a_planted_leak_is_found():

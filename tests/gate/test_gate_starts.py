@@ -10,7 +10,7 @@ from gate_parts import CROSSFIT, Squares, committee, fold_outcomes, one_fold, pr
 from crda_spec.counterfactual.procedure import augment, fit_augmented, refit_with_seed
 from crda_spec.data.folds import Division, folds
 from crda_spec.gate.cost import FitCounts
-from crda_spec.gate.cross_validate import fold_models, start_seeds
+from crda_spec.gate.cross_validate import fold_models, restart_seeds
 from crda_spec.gate.tests import Wilcoxon
 from crda_spec.regressors import BaseRegressor, Ridge
 from crda_spec.regressors._protocol import LogUniform, Space
@@ -59,10 +59,10 @@ def test_a_rows_loss_is_its_mean_over_the_starts_and_a_folds_the_metric_of_these
     train, metric = draw(), Metric(kind=kind)
     held = layout(train)[1]
     chosen = procedure(train, regressor=Lucky(), **WAYS[way])
-    outcome = one_fold(chosen, train, held, 2, metric=metric, seed=5, starts=3)
+    outcome = one_fold(chosen, train, held, 2, metric=metric, seed=5, restarts=3)
     rows = train.take(np.setdiff1d(np.arange(len(train)), held))
     first = augment(chosen, rows, FoldContext(seed=5, index=(2,)))
-    each = [first, *(refit_with_seed(first, rows, seed) for seed in start_seeds(5, 3)[1:])]
+    each = [first, *(refit_with_seed(first, rows, seed) for seed in restart_seeds(5, 3)[1:])]
     errors = np.array(
         [
             [train.y[held] - model.predict(train.x[held]) for model in (one.plain, fit_augmented(one, rows))]
@@ -83,11 +83,13 @@ def test_one_start_is_the_gate_without_starts_and_the_first_of_several(way):
     train = draw()
     held = layout(train)[0]
     chosen = procedure(train, regressor=Lucky(), **WAYS[way])
-    alone, one = (one_fold(chosen, train, held, 1, metric=MSE, seed=5, **starts) for starts in ({}, {"starts": 1}))
+    alone, one = (
+        one_fold(chosen, train, held, 1, metric=MSE, seed=5, **restarts) for restarts in ({}, {"restarts": 1})
+    )
     assert alone.result == one.result
-    assert start_seeds(5, 3)[0] == 5
-    assert len(set(start_seeds(5, 3))) == 3
-    assert start_seeds(5, 3) == start_seeds(5, 4)[:3]
+    assert restart_seeds(5, 3)[0] == 5
+    assert len(set(restart_seeds(5, 3))) == 3
+    assert restart_seeds(5, 3) == restart_seeds(5, 4)[:3]
 
 
 def test_a_teacher_stays_and_the_plain_model_as_a_teacher_is_the_new_one():
@@ -97,7 +99,7 @@ def test_a_teacher_stays_and_the_plain_model_as_a_teacher_is_the_new_one():
         again = refit_with_seed(first, train, 6)
         assert (again.teacher is first.teacher) == stays
         assert (again.teacher.members == (again.plain,)) != stays
-        assert again.permit is first.permit
+        assert again.movable is first.movable
         assert again.counterfactuals.action.x.tobytes() != first.counterfactuals.action.x.tobytes()
 
 
@@ -106,9 +108,11 @@ def test_a_further_start_costs_two_fits_a_fold_and_searches_nothing_again(way):
     train = draw()
     held = layout(train)
     chosen = procedure(train, regressor=Lucky(), **WAYS[way])
-    once, thrice = (fold_outcomes(chosen, train, held, gate=Wilcoxon(folds=4, starts=starts)) for starts in (1, 3))
+    once, thrice = (
+        fold_outcomes(chosen, train, held, gate=Wilcoxon(folds=4, restarts=restarts)) for restarts in (1, 3)
+    )
     assert [more.cost.fits - one.cost.fits for one, more in zip(once, thrice, strict=True)] == [4, 4, 4, 4]
-    gate = Wilcoxon(folds=4, starts=3)
+    gate = Wilcoxon(folds=4, restarts=3)
     assert tuple(one.cost.fits for one in thrice) == FitCounts(procedure=chosen, gate=gate).in_folds
     assert (
         FitCounts(procedure=chosen, gate=gate).shared == FitCounts(procedure=chosen, gate=Wilcoxon(folds=4)).shared + 16
@@ -120,7 +124,7 @@ def test_a_further_start_costs_two_fits_a_fold_and_searches_nothing_again(way):
 @pytest.mark.parametrize("workers", [1, 2])
 def test_shared_models_serve_every_start(workers):
     train = draw(80)
-    held, gate = layout(train, 7), Wilcoxon(folds=7, starts=2)
+    held, gate = layout(train, 7), Wilcoxon(folds=7, restarts=2)
     teacher = committee(None, Ridge(), folds="blocks")
     chosen = procedure(train, regressor=Lucky(), teacher=teacher, residuals="out_of_fold", retention=0.0)
     models = fold_models(chosen, train, Division(number=0, held=held, seed=5))
@@ -135,14 +139,16 @@ def test_shared_models_serve_every_start(workers):
 
 
 def test_more_starts_leave_less_to_luck():
-    """The same rows, many seeds: with four starts a fold's difference varies less than with one."""
+    """The same rows, many seeds: with four restarts a fold's difference varies less than with one."""
     train = draw(80)
     held = layout(train)
     chosen = procedure(
         train, regressor=Lucky(), teacher=CrossfitTeacher(folds=3), residuals="out_of_fold", retention=0.0
     )
     spread = {}
-    for starts in (1, 4):
-        found = [one_fold(chosen, train, held[0], 1, metric=MSE, seed=seed, starts=starts).result for seed in range(60)]
-        spread[starts] = np.std([one.augmented - one.plain for one in found])
+    for restarts in (1, 4):
+        found = [
+            one_fold(chosen, train, held[0], 1, metric=MSE, seed=seed, restarts=restarts).result for seed in range(60)
+        ]
+        spread[restarts] = np.std([one.augmented - one.plain for one in found])
     assert spread[4] < 0.75 * spread[1]

@@ -29,11 +29,11 @@ SEARCH = RandomSearch(trials=2, folds=2)
 OUT = {"residuals": "out_of_fold"}
 
 
-def rows(seed=0, n=90, moments=45, *, groups=False):
+def rows(seed=0, n=90, timestamps=45, *, groups=False):
     """Rows in no order of their own, as many a moment; groups, where asked for, of rows near each other in time."""
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(n, 3))
-    times = rng.permutation(np.arange(n) % moments)
+    times = rng.permutation(np.arange(n) % timestamps)
     return replace(
         table(x, x[:, 0] + rng.normal(size=n), times // 3 if groups else None),
         times=times,
@@ -101,7 +101,7 @@ def one_fold(chosen, train, number, *, metric=MSE):
 @pytest.mark.parametrize("stops", [False, True])
 @pytest.mark.parametrize("groups", [False, True])
 def test_no_fit_inside_a_fold_is_given_a_row_from_its_block_or_a_later_one(way, stops, groups, fitted):
-    train = rows(n=360, moments=180, groups=groups)
+    train = rows(n=360, timestamps=180, groups=groups)
     chosen = WAYS[way](train, Watching(early_stopping=EarlyStopping(validation=0.2) if stops else None))
     at_most = FitCounts(procedure=chosen, gate=Wilcoxon(folds=FOLDS), in_time=True).in_folds
     for number in range(1, FOLDS + 1):
@@ -118,7 +118,7 @@ def test_no_fit_inside_a_fold_is_given_a_row_from_its_block_or_a_later_one(way, 
 @settings(max_examples=4)
 @given(seed=st.integers(0, 1000), number=st.integers(1, FOLDS), stops=st.booleans())
 def test_poison_in_rows_as_late_as_the_held_out_ones_reaches_nothing_that_is_fitted(way, seed, number, stops):
-    train = rows(seed, n=120, moments=60)
+    train = rows(seed, n=120, timestamps=60)
     (division,) = divisions(Wilcoxon(folds=FOLDS), train, seed=5)
     late = np.flatnonzero(train.times >= train.times[division.held[number - 1]].min())
     told = []
@@ -168,7 +168,7 @@ def test_the_gate_runs_these_folds_and_shares_no_model(way):
     ],
 )
 def test_models_that_nobody_shares_are_counted_one_by_one(teacher, in_fold, on_all):
-    train, gate = rows(n=240, moments=120), Wilcoxon(folds=10)
+    train, gate = rows(n=240, timestamps=120), Wilcoxon(folds=10)
     chosen = procedure(train, teacher=teacher, **OUT)
     counts = FitCounts(procedure=chosen, gate=gate, in_time=True)
     (division,) = divisions(gate, train, seed=5)
@@ -182,10 +182,10 @@ def test_models_that_nobody_shares_are_counted_one_by_one(teacher, in_fold, on_a
 
 
 def test_few_moments_make_fewer_blocks_and_one_moment_none():
-    train = rows(n=60, moments=10)
+    train = rows(n=60, timestamps=10)
     chosen = procedure(train, teacher=CrossfitTeacher(), **OUT)
     outcome, _ = one_fold(chosen, train, 1)
-    assert outcome.cost.fits == 2 + 2  # the first block has two moments, where three parts were wanted
+    assert outcome.cost.fits == 2 + 2  # the first block has two timestamps, where three parts were wanted
     crowded = replace(train, times=train.times // 2)
     with pytest.raises(DataError) as caught:
         one_fold(procedure(crowded, teacher=CrossfitTeacher(), **OUT), crowded, 1)
@@ -206,7 +206,7 @@ def test_inner_folds_run_forward_too():
 
 @pytest.mark.parametrize("kind", [Wilcoxon, Clustered, CorrectedT, Sign, Bootstrap])
 def test_rows_that_are_never_held_out_say_nothing_in_any_test(kind):
-    train, gate = rows(n=150, moments=70), kind(folds=5, **({} if kind is Sign else {"repeats": 1}))
+    train, gate = rows(n=150, timestamps=70), kind(folds=5, **({} if kind is Sign else {"repeats": 1}))
     (division,) = divisions(gate, train, seed=5)
     chosen = procedure(train)
     done = cross_validate(chosen, train, (division,), fold_models(chosen, train, division), gate)

@@ -55,7 +55,7 @@ class Oracle:
 
     slope: float = 1.0
     kind: ClassVar[str] = "oracle"
-    seats: ClassVar[tuple] = ()
+    learners: ClassVar[tuple] = ()
     predicts_unseen: ClassVar[bool] = False
     in_blocks: ClassVar[bool] = False
 

@@ -108,10 +108,10 @@ def test_every_model_is_fitted_once_and_as_many_as_foreseen(choice):
     models, outcomes = shared_run(chosen, train, held)
     singles, pairs = len(models.layout.singles()), len(models.layout.pairs(models.numbers))
     assert models.cost.fits == 1 + singles + pairs
-    assert pairs == len(chosen.shared_seats) * 10  # five folds are too few for blocks
+    assert pairs == len(chosen.shared_learners) * 10  # five folds are too few for blocks
     verdict = verdict_of(Wilcoxon(folds=5), outcomes, shared=5 + pairs)
     assert verdict.fits == 5 + pairs + 5
-    assert verdict.fits + verdict.spared_fits == 5 * chosen.fits(4)
+    assert verdict.fits + verdict.reused_fits == 5 * chosen.fits(4)
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_the_gate_costs_no_more_than_promised(choice, most):
     assert verdict.fits == {2.5: 20, 7.0: 65}[most]
     assert verdict.fits <= most * 10
     assert len(watching.designs) == verdict.fits + models.shares  # the plain model on all rows
-    assert verdict.fits + verdict.spared_fits == {2.5: 20, 7.0: 110}[most]
+    assert verdict.fits + verdict.reused_fits == {2.5: 20, 7.0: 110}[most]
 
 
 def test_the_distilled_recipes_committee_costs_no_more_than_promised():
@@ -149,7 +149,7 @@ def test_the_distilled_recipes_committee_costs_no_more_than_promised():
     verdict = verdict_of(Wilcoxon(), outcomes, shared=models.cost.fits - 1 - singles + models.plain_models.fits)
     assert (singles, blocks) == (30, 30)
     assert verdict.fits == 10 + 30 + 10 <= 70 - 20
-    assert verdict.fits + verdict.spared_fits == sum(FitCounts(procedure=chosen, gate=Wilcoxon(folds=10)).in_folds)
+    assert verdict.fits + verdict.reused_fits == sum(FitCounts(procedure=chosen, gate=Wilcoxon(folds=10)).in_folds)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -215,18 +215,18 @@ def test_what_a_fold_is_handed_has_not_seen_it(choice, folds_):
     models = shared_of(procedure(train, regressor=FOREST, **choice), train, layout(train, folds_), seed=5)
     keys = [*models.first, *models.layout.pairs(models.numbers)]
     models.models = {key: key for key in keys}
-    seats = range(len(models.layout.seats))
+    learners = range(len(models.layout.learners))
     for outer in models.numbers:
         context = models.inside(outer)
         assert context.plain.left_out == (outer,)
         others = [k for k in models.numbers if k != outer]
         assert sorted({k for part in context.parts for k in part}) == others
-        assert set(context.ready) == {(seat, part) for seat in seats for part in context.parts}
+        assert set(context.ready) == {(learner, part) for learner in learners for part in context.parts}
         assert all(key.left_out == tuple(sorted((outer, *part))) for (_, part), key in context.ready.items())
     whole = models.on_all_rows()
     assert whole.plain.left_out == ()
-    assert {(seat, part): key.left_out for (seat, part), key in whole.ready.items()} == {
-        (seat, (k,)): (k,) for seat in seats for k in models.numbers
+    assert {(learner, part): key.left_out for (learner, part), key in whole.ready.items()} == {
+        (learner, (k,)): (k,) for learner in learners for k in models.numbers
     }
 
 
@@ -365,13 +365,13 @@ def test_workers_are_started_when_asked_for_or_worth_it(jobs, expected, workers)
 
 @given(folds_=st.integers(3, 12), repeats=st.integers(1, 3), others=st.integers(0, 3))
 def test_the_models_to_share_are_all_subsets_of_one_or_two_folds(folds_, repeats, others):
-    """For each seat; without a seat of the student, its plain models besides."""
-    seats = (*CrossfitTeacher(repeats=repeats).seats, *committee(*[Ridge()] * others).seats)
-    layout = FoldLayout(seats=seats, folds=folds_)
+    """For each learner; without a learner of the student, its plain models besides."""
+    learners = (*CrossfitTeacher(repeats=repeats).learners, *committee(*[Ridge()] * others).learners)
+    layout = FoldLayout(learners=learners, folds=folds_)
     every = range(1, folds_ + 1)
-    assert len(layout.singles()) == folds_ * len(seats)
-    assert len(layout.pairs(every)) == len(seats) * folds_ * (folds_ - 1) // 2
+    assert len(layout.singles()) == folds_ * len(learners)
+    assert len(layout.pairs(every)) == len(learners) * folds_ * (folds_ - 1) // 2
     assert {key.left_out for key in layout.pairs(every)} == set(combinations(every, 2))
-    without = FoldLayout(seats=seats[repeats:], folds=folds_)
+    without = FoldLayout(learners=learners[repeats:], folds=folds_)
     assert len(without.singles()) == (folds_ * (1 + others) if others else 0)
     assert without.student == STUDENT

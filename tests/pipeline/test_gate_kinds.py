@@ -58,11 +58,11 @@ def test_every_gate_runs_and_costs_what_was_foreseen(tmp_path, text, kind, recip
     assert verdict.planned_folds == folds
     assert 0.0 <= verdict.p_value <= 1.0
     assert verdict.interval_percent[0] <= verdict.interval_percent[1]
-    outlook = estimate(build_plan(*load_spec(tmp_path / "spec.yaml", overrides=changes)))
+    cost = estimate(build_plan(*load_spec(tmp_path / "spec.yaml", overrides=changes)))
     idle = sum(not fold.perturbed for fold in verdict.folds)
-    assert result.cost.fits == outlook.fits_at_most - idle
-    assert result.cost.fits + result.cost.reused == outlook.fits_unshared - idle
-    assert outlook.folds == folds
+    assert result.cost.fits == cost.fits_at_most - idle
+    assert result.cost.fits + result.cost.reused == cost.fits_unshared - idle
+    assert cost.folds == folds
 
 
 def test_without_a_gate_the_augmented_model_is_used_and_everybody_says_so(tmp_path, text):

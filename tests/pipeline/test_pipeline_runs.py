@@ -145,11 +145,11 @@ def test_without_noise_the_record_names_what_moved_uncertified(tmp_path):
     hidden = bidding("ridge").replace("- area -> rooms", '- area -> rooms\n      - "area <-> price"')
     result = run_spec(tmp_path, hidden, *nothing, "dataset.source.rows=60", "falsify.on_falsified=ignore")
     made = json.loads(everything(result)[0])
-    assert made["counterfactuals"]["licence"] == "support"
+    assert made["counterfactuals"]["basis"] == "support"
     assert made["counterfactuals"]["moved"] == ["area", "station_distance"]
     assert made["counterfactuals"]["uncertified"] == ["area"]
     (area,) = [one for one in made["movements"] if one["name"] == "area"]
-    assert (area["moves"], area["licence"], area["certified"]) == ("moves", "support", False)
+    assert (area["moves"], area["basis"], area["certified"]) == ("moves", "support", False)
 
 
 def assert_abstains_for_want_of_anything_to_screen(result):

@@ -25,7 +25,7 @@ causal: {graph: {kind: edges, edges: ["{FEATURES} -> energy"]}}
 falsify: {on_falsified: ignore}
 regressor: {kind: REGRESSOR}
 counterfactual: {factor: 2, teacher: TEACHER}
-gate: {kind: wilcoxon, folds: 5, stop: never, starts: 1}
+gate: {kind: wilcoxon, folds: 5, stop: never, restarts: 1}
 execution: {jobs: 1}
 """
 
@@ -91,7 +91,7 @@ def test_a_shared_run_from_top_to_bottom(run):
     # 1 plain and 1 augmented on all rows; per fold 1 plain, which is the teacher's too, and 1 augmented; 10 pairs
     assert (result.cost.fits, result.cost.reused) == (2 + 10 + 10, 5 + 10)
     assert fits_words(result.cost) == "22 fits instead of 37"
-    assert (result.verdict.fits, result.verdict.spared_fits) == (5 + 10 + 5, 10)
+    assert (result.verdict.fits, result.verdict.reused_fits) == (5 + 10 + 5, 10)
     assert 0 < result.cost.seconds < sum(result.timings.values())
     teacher = result.teacher
     assert teacher.names == tuple(f"ridge without fold {number}" for number in range(1, 6))
@@ -107,7 +107,7 @@ def test_a_shared_run_from_top_to_bottom(run):
     ("overrides", "regressor", "teacher", "fits", "unshared"),
     [
         pytest.param(["gate.folds=10"], "ridge", "{kind: crossfit}", 67, 122, id="distilled"),
-        pytest.param(["gate.folds=10", "gate.starts=2"], "ridge", "{kind: crossfit}", 87, 142, id="two-starts"),
+        pytest.param(["gate.folds=10", "gate.restarts=2"], "ridge", "{kind: crossfit}", 87, 142, id="two-starts"),
         pytest.param(["gate.folds=10"], "ridge", "{kind: crossfit, folds: 5}", 77, 77, id="own-folds"),
         pytest.param(["recipe=paper", "gate.folds=10"], "ridge", "{kind: single}", 22, 22, id="paper"),
         pytest.param([], "ridge", "{kind: bagged, members: 3}", 30, 30, id="bagged"),
@@ -120,7 +120,7 @@ def test_a_shared_run_from_top_to_bottom(run):
         ),
         pytest.param(["tune={kind: randomized, trials: 2, folds: 2}"], "ridge", "{kind: crossfit}", 61, 61, id="tuned"),
         pytest.param(
-            ["tune={kind: randomized, trials: 2, folds: 2}", "gate.starts=3"],
+            ["tune={kind: randomized, trials: 2, folds: 2}", "gate.restarts=3"],
             "ridge",
             "{kind: crossfit}",
             61 + 20,
@@ -134,9 +134,9 @@ def test_a_shared_run_from_top_to_bottom(run):
 )
 def test_the_plan_foresees_the_fits(run, tmp_path, overrides, regressor, teacher, fits, unshared):
     result = run(*overrides, regressor=regressor, teacher=teacher)
-    outlook = estimate(build_plan(*load_spec(tmp_path / "spec.yaml", overrides=overrides)))
+    cost = estimate(build_plan(*load_spec(tmp_path / "spec.yaml", overrides=overrides)))
     idle = sum(not fold.perturbed for fold in result.verdict.folds)
-    assert (outlook.fits_at_most, outlook.fits_unshared) == (fits, unshared)
+    assert (cost.fits_at_most, cost.fits_unshared) == (fits, unshared)
     assert (result.cost.fits, result.cost.fits + result.cost.reused) == (fits - idle, unshared - idle)
 
 

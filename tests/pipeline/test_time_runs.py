@@ -94,13 +94,15 @@ def test_later_rows_change_nothing_that_earlier_folds_found(tmp_path, overrides)
 @every_way
 def test_a_run_costs_what_the_plan_foresees(tmp_path, overrides):
     result = outcome(tmp_path, *overrides)
-    outlook = estimate(build_plan(*load_spec(tmp_path / "spec.yaml", overrides=overrides)))
-    assert outlook.time == result.time
+    cost = estimate(build_plan(*load_spec(tmp_path / "spec.yaml", overrides=overrides)))
+    assert cost.time == result.time
     assert result.cost.reused >= 0
     if "candidates" in str(overrides) or "augmentation" in str(overrides):
-        assert result.cost.fits <= outlook.fits_at_most  # the dearest candidate was foreseen, and trials share models
+        assert (
+            result.cost.fits <= cost.fits_at_most
+        )  # the dearest candidate was known_before_fitting, and trials share models
     else:
-        assert result.cost.fits == outlook.fits_at_most == outlook.fits_unshared
+        assert result.cost.fits == cost.fits_at_most == cost.fits_unshared
         assert result.cost.reused == 0
 
 

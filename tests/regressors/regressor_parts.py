@@ -152,8 +152,8 @@ class Spy(BaseRegressor):
 
 def committee(*members, folds="gate"):
     """A committee of any regressors, also such as no spec names; None stands for the student."""
-    seats = tuple(Student() if member is None else member for member in members)
-    return CommitteeTeacher(folds=folds).model_copy(update={"members": seats})
+    learners = tuple(Student() if member is None else member for member in members)
+    return CommitteeTeacher(folds=folds).model_copy(update={"members": learners})
 
 
 def row_numbers(encoder, x):

@@ -32,8 +32,8 @@ def test_the_blocks_around_a_fold_hold_all_others_and_leave_enough_rows(folds, d
 @pytest.mark.parametrize(("folds", "count"), [(3, 3), (5, 10), (6, 15), (7, 10), (9, 10), (10, 10), (13, 10), (50, 10)])
 def test_ten_models_of_a_kind_are_enough_for_any_number_of_folds(folds, count):
     assert len(fold_blocks(folds)) == count
-    seats = CommitteeTeacher(members=(Student(),) * 4).seats
-    layout = FoldLayout(seats=seats, folds=folds, in_blocks=True)
+    learners = CommitteeTeacher(members=(Student(),) * 4).learners
+    layout = FoldLayout(learners=learners, folds=folds, in_blocks=True)
     assert len(layout.pairs(range(1, folds + 1))) == 4 * count
 
 

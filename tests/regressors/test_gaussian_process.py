@@ -60,17 +60,19 @@ def test_the_evidence_is_a_normal_density_and_beliefs(name):
 
 
 @pytest.mark.parametrize("name", KERNELS)
-@pytest.mark.parametrize("heft", [None, UNEVEN], ids=["even", "weighted"])
-def test_the_posterior_is_the_textbooks(name, heft, monkeypatch):
+@pytest.mark.parametrize("sample_weight", [None, UNEVEN], ids=["even", "weighted"])
+def test_the_posterior_is_the_textbooks(name, sample_weight, monkeypatch):
     """Rasmussen and Williams 2006, equation 2.25."""
     x, y = rows()
     scales = Scales.of(LOGS)
     monkeypatch.setattr(module, "likeliest", lambda *_args, **_named: scales)
-    ours = GaussianProcess(kernel=name).train(design(x, y, heft), seed=0)
-    assert ours.level == pytest.approx(0.0 if heft is None else np.average(y, weights=heft))
+    ours = GaussianProcess(kernel=name).train(design(x, y, sample_weight), seed=0)
+    assert ours.level == pytest.approx(0.0 if sample_weight is None else np.average(y, weights=sample_weight))
     y = y - ours.level
     fresh = rows(300, seed=9)[0]
-    total = covariance(name, x, x, scales) + np.diag(scales.noise / (np.ones(60) if heft is None else heft))
+    total = covariance(name, x, x, scales) + np.diag(
+        scales.noise / (np.ones(60) if sample_weight is None else sample_weight)
+    )
     theirs = covariance(name, fresh, x, scales) @ np.linalg.solve(total, y)
     np.testing.assert_allclose(ours.predict(fresh), ours.level + theirs, rtol=1e-6, atol=1e-8)
 

@@ -64,10 +64,10 @@ def test_watched_rows_weigh_too(watch):
     train = weighted(train, np.exp(train.y))
     made = synthetic(train, range(10), y=train.y)
     design = design_of(train, made, stopping=EarlyStopping(validation=0.3), watch=watch)
-    heft = train.weights / train.weights.mean()
+    sample_weight = train.weights / train.weights.mean()
     encoded = (train.y - train.y.mean()) / train.y.std()
     where = [int(np.abs(encoded - y).argmin()) for y in design.validation_y]
-    assert design.validation_weight == pytest.approx(heft[where])
+    assert design.validation_weight == pytest.approx(sample_weight[where])
     assert len(where) == 3
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from crda_spec.audit.canonical import revived
-from crda_spec.counterfactual.licence import movements
+from crda_spec.audit.canonical import read_as
+from crda_spec.counterfactual.basis import movements
 from crda_spec.pipeline import run as run_plan
 from crda_spec.records import (
     Abduction,
@@ -29,7 +29,7 @@ from crda_spec.records import (
     FoldResult,
     HeldOut,
     JointEvidence,
-    Licensed,
+    MovableFeatures,
     Quoted,
     Remedy,
     RunResult,
@@ -49,11 +49,11 @@ from crda_spec.spec.check import load_spec
 
 def feature_verdict(**told):
     """As a record has it: its facts are sentences."""
-    return revived(FeatureVerdict, told)
+    return read_as(FeatureVerdict, told)
 
 
 def certificate_of(**told):
-    return revived(Certificate, told)
+    return read_as(Certificate, told)
 
 
 HOSTILE = (
@@ -298,10 +298,10 @@ def moving(builder):
     def built(*given):
         run = builder(*given)
         made = run.counterfactuals
-        licence = "certificate" if made is None else made.licence
+        basis = "certificate" if made is None else made.basis
         names = run.certificate.perturbed if made is None else made.action.moved
-        permit = Licensed(licence=licence, names=names)
-        return replace(run, movements=movements(run.certificate, permit, None if made is None else made.action))
+        movable = MovableFeatures(basis=basis, names=names)
+        return replace(run, movements=movements(run.certificate, movable, None if made is None else made.action))
 
     return built
 
@@ -512,9 +512,9 @@ def build_supported() -> RunResult:
         {"dose": "jittered by 0.5 standard deviations", "exercise": "jittered by 0.5 standard deviations"},
         {"dose": 3},
     )
-    action = replace(made.action, redrawn=17, dropped=5, unmoved=2)
+    action = replace(made.action, redrawn=17, dropped=5, copied=2)
     none = np.zeros(len(made))
-    carried = replace(made, action=action, retention=0.0, noise=none, y=made.prediction, licence="support", draw="none")
+    carried = replace(made, action=action, retention=0.0, noise=none, y=made.prediction, basis="support", draw="none")
     return replace(run, counterfactuals=carried, sensitivity=None)
 
 

@@ -143,7 +143,7 @@ def test_hostile_text_is_shown_not_obeyed(build):
                 "data's support is claimed. Not certified, and moved all the same: dose.",
                 "In this run it moves : carries no noise, so only the data's support is claimed",
                 "features move, without noise 2 of 5",
-                "2 of them came out as their source row. 17 of them were drawn again, off the data or outside a",
+                "2 of them equal their source row. 17 of them were drawn again, off the data or outside a",
                 "contract at first. 5 more lay off the data and were left out.",
                 "3 of 400 brought back inside the contract",
             ],

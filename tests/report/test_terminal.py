@@ -118,13 +118,13 @@ def test_a_score_without_interval_or_change_is_still_said(build):
 
 def test_rows_that_did_not_move_and_a_second_source_are_said(build):
     run = build("accepted")
-    still = replace(run.counterfactuals, action=replace(run.counterfactuals.action, unmoved=7))
+    still = replace(run.counterfactuals, action=replace(run.counterfactuals.action, copied=7))
     text = " ".join(summary(replace(run, counterfactuals=still)).split())
     assert (
         "400 synthetic rows from 320 training rows; each carries all of its source's noise and weighs 1. "
-        "7 of them came out as their source row." in text
+        "7 of them equal their source row." in text
     )
-    assert "came out as" not in summary(run)
+    assert "equal their source" not in summary(run)
     data = replace(run.data, rows_used=320, test_source="later.csv", test_sha256="1a" * 32)
     text = " ".join(summary(replace(run, data=data)).split())
     assert (

@@ -6,7 +6,7 @@ from hypothesis import given
 from scm_worlds import World, worlds
 
 from crda_spec.scm.formats import from_edges
-from crda_spec.scm.implied import MOST_SUGGESTED, Statement, as_written, excusing_edges, implications, with_edges
+from crda_spec.scm.implied import MOST_SUGGESTED, Statement, as_written, implications, repairing_edges, with_edges
 
 COLUMNS = ("age", "bmi", "dose", "recovery", "blood pressure > 140")
 
@@ -37,13 +37,13 @@ def test_the_edge_follows_what_is_drawn(edges, violated, expected):
     for text in violated:
         ends, _, given_names = text.partition(" | ")
         cases.append(Statement(*ends.split(), tuple(given_names.split())))
-    assert [as_written(edge) for edge in excusing_edges(graph, cases)] == expected
+    assert [as_written(edge) for edge in repairing_edges(graph, cases)] == expected
 
 
 def test_a_name_is_quoted_as_the_spec_needs_it():
     name = "blood pressure > 140"
     graph = from_edges([f'{{age, "{name}"}} -> recovery'], columns=COLUMNS, target="recovery")
-    (edge,) = map(as_written, excusing_edges(graph, [Statement("age", name, ())]))
+    (edge,) = map(as_written, repairing_edges(graph, [Statement("age", name, ())]))
     assert edge == f'age <-> "{name}"'
     again = from_edges([edge, "age -> recovery"], columns=COLUMNS, target="recovery")
     assert again.bidirected == (("age", name),)
@@ -52,7 +52,7 @@ def test_a_name_is_quoted_as_the_spec_needs_it():
 @given(world=worlds())
 def test_with_the_edges_nothing_violated_is_implied_any_more(world: World):
     statements = implications(world.graph(), world.features).statements()
-    edges = excusing_edges(world.graph(), statements)
+    edges = repairing_edges(world.graph(), statements)
     assert len(edges) <= MOST_SUGGESTED
     oracle = world.oracle()
     for edge in edges:
@@ -69,7 +69,7 @@ def test_with_the_edges_nothing_violated_is_implied_any_more(world: World):
 def test_the_graph_with_the_edges_separates_what_the_oracle_separates(world: World):
     graph = world.graph()
     before = implications(graph, world.features)
-    edges = excusing_edges(graph, before.statements(), most=2)
+    edges = repairing_edges(graph, before.statements(), most=2)
     grown = with_edges(graph, edges)
     assert set(grown.edges) == {*graph.edges, *edges}
     assert (grown.observed, grown.latents, grown.noise_parents) == (graph.observed, graph.latents, graph.noise_parents)
@@ -81,5 +81,5 @@ def test_the_graph_with_the_edges_separates_what_the_oracle_separates(world: Wor
 def test_no_more_edges_than_wanted():
     graph = from_edges(["{age bmi dose} -> recovery"], columns=COLUMNS, target="recovery")
     cases = [Statement("age", "bmi", ()), Statement("age", "dose", ()), Statement("bmi", "dose", ())]
-    assert [as_written(edge) for edge in excusing_edges(graph, cases, most=2)] == ["age <-> bmi", "age -> dose"]
-    assert excusing_edges(graph, cases, most=0) == ()
+    assert [as_written(edge) for edge in repairing_edges(graph, cases, most=2)] == ["age <-> bmi", "age -> dose"]
+    assert repairing_edges(graph, cases, most=0) == ()

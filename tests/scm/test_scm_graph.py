@@ -7,7 +7,7 @@ from scm_worlds import World, worlds
 
 from crda_spec.errors import GraphError
 from crda_spec.scm import graph as module
-from crda_spec.scm.graph import CausalGraph, Edge, GraphPieces, complaints_about
+from crda_spec.scm.graph import CausalGraph, Edge, GraphDeclaration, complaints_about
 
 COLUMNS = ("dose", "age", "recovery", "relapse")
 
@@ -272,7 +272,7 @@ def test_the_nodes_are_listed_when_no_name_is_near():
 
 def test_a_graph_beyond_the_size_limit_is_refused():
     edges = [Edge(f"n{i}", "recovery") for i in range(module.MAX_NODES)]
-    found = complaints_about(GraphPieces.of(edges, columns=COLUMNS, target="recovery"))
+    found = complaints_about(GraphDeclaration.of(edges, columns=COLUMNS, target="recovery"))
     assert [complaint.headline() for complaint in found] == [
         (
             "causal.graph: the graph has 10001 nodes, and at most 10000 are allowed; "
@@ -280,7 +280,7 @@ def test_a_graph_beyond_the_size_limit_is_refused():
         )
     ]
     edges = [Edge("dose", "recovery")] * (module.MAX_EDGES + 1)
-    found = complaints_about(GraphPieces.of(edges, columns=COLUMNS, target="recovery"))
+    found = complaints_about(GraphDeclaration.of(edges, columns=COLUMNS, target="recovery"))
     assert [complaint.headline() for complaint in found] == [
         (
             "causal.graph: the graph has 100001 edges, and at most 100000 are allowed; "

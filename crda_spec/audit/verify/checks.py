@@ -19,7 +19,7 @@ from crda_spec.audit.compare import ABSENT, changes
 from crda_spec.audit.export import CRATE, crate_json
 from crda_spec.audit.open_run import record_file
 from crda_spec.audit.record import RECORD_VERSION, certificate_record
-from crda_spec.counterfactual.licence import restated
+from crda_spec.counterfactual.basis import restated
 from crda_spec.errors import Complaint, CrdaError, OutputError, Place, show
 from crda_spec.pipeline import Plan
 from crda_spec.records import Array, Table
@@ -252,7 +252,7 @@ def _moved(record: Mapping[str, Any]) -> Iterator[Finding]:
             if name not in certificate["largest"]:
                 what = f"{show(name)} may move, but is not among the features that the graph frees"
                 yield Finding(where="record.json, certificate.features", what=what)
-    if made is not None and made["licence"] == "certificate":
+    if made is not None and made["basis"] == "certificate":
         for name in made["moved"]:
             if name not in free:
                 what = f"{show(name)} moved and carries noise, but the certificate does not free it"

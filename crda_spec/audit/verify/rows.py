@@ -80,9 +80,9 @@ def check_made_rows(ledger: Ledger, record: Mapping[str, Any]) -> Check:
                     )
                     for at in np.flatnonzero(~same[:, position]).tolist()
                 )
-        unmoved = int(same.all(axis=1).sum())
-        if unmoved != recorded["unmoved"]:
-            what = f"{unmoved} synthetic rows equal their source, the record says {recorded['unmoved']}"
+        copied = int(same.all(axis=1).sum())
+        if copied != recorded["copied"]:
+            what = f"{copied} synthetic rows equal their source, the record says {recorded['copied']}"
             yield Finding(where=FILE, what=what)
 
     return checked("synthetic rows", f"the fixed features of {len(ledger.y)} synthetic rows, bit for bit", look)
@@ -100,9 +100,9 @@ def check_labels(
         weight = ledger.real["weight"][np.maximum(ledger.source, 0)] * float(recorded["weight"])
         yield from _differing(ledger, "_crda_weight", made["weight"], weight, EXACT)
         yield from named(
-            Finding(where=ledger.place(at, "_crda_licence"), what=f"says {show(one)}, not {show(recorded['licence'])}")
-            for at, one in enumerate(ledger.licences)
-            if one != recorded["licence"]
+            Finding(where=ledger.place(at, "_crda_basis"), what=f"says {show(one)}, not {show(recorded['basis'])}")
+            for at, one in enumerate(ledger.bases)
+            if one != recorded["basis"]
         )
         lends = ledger.noise_row != NOBODY
         lent = np.where(lends, ledger.real["noise"][ledger.noise_row], 0.0)

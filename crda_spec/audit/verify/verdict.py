@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from crda_spec import records
-from crda_spec.audit.canonical import plain, revived
+from crda_spec.audit.canonical import plain, read_as
 from crda_spec.audit.models import load_models
 from crda_spec.audit.tables import TIME, folds_csv
 from crda_spec.audit.verify.checks import EXACT, Check, Finding, Tolerance, checked, compared, named
 from crda_spec.data.folds import folds, forward_folds
-from crda_spec.data.moments import time_codes
+from crda_spec.data.timestamps import time_codes
 from crda_spec.errors import show
 from crda_spec.gate.cross_validate import FoldOutcome, division_seeds, fold_numbers
 from crda_spec.gate.ensemble import ensemble_fits
@@ -44,7 +44,7 @@ class ScoredRows:
     groups: IntArray | None  # numbered from 1
     losses: RowLosses
     weights: Array | None  # None where the file tells none
-    moments: tuple[str, ...] = ()  # when each row was, where the file says so
+    timestamps: tuple[str, ...] = ()  # when each row was, where the file says so
     times: IntArray | None = None  # (n,) numbers that grow with them
 
 
@@ -60,7 +60,7 @@ def read_scored(folder: Path, part: str) -> ScoredRows:
         groups=np.array([int(one) for one in groups], dtype=np.int64) if any(groups) else None,
         losses=RowLosses(plain=_numbers(lines, "plain_loss"), augmented=_numbers(lines, "augmented_loss")),
         weights=_weights(lines),
-        moments=moments,
+        timestamps=moments,
         times=time_codes(moments) if any(moments) else None,
     )
 
@@ -143,9 +143,9 @@ def _division(record: Mapping[str, Any], train: ScoredRows) -> Sequence[tuple[In
 def _spans(folder: Path, record: Mapping[str, Any], train: ScoredRows) -> Iterator[Finding]:
     """Which time each part and each fold covers, from the rows' own."""
     recorded = record.get("time")
-    if (recorded is not None) != bool(train.moments):
+    if (recorded is not None) != bool(train.timestamps):
         yield Finding(where=_ROWS, what="tells the rows' times, or does not, and the record does otherwise")
-    if recorded is None or not train.moments:
+    if recorded is None or not train.timestamps:
         return
     for part in ("train", "test", "tuning"):
         rows = read_scored(folder, part)
@@ -162,7 +162,7 @@ def _span(rows: ScoredRows, chosen: IntArray) -> dict[str, str]:
     times = rows.times
     assert times is not None  # noqa: S101 - who asks has looked
     first, last = (int(chosen[pick(times[chosen])]) for pick in (np.argmin, np.argmax))
-    return {"first": rows.moments[first], "last": rows.moments[last]}
+    return {"first": rows.timestamps[first], "last": rows.timestamps[last]}
 
 
 def scored_folds(folder: Path, record: Mapping[str, Any], train: ScoredRows) -> tuple[FoldRows, ...]:
@@ -267,7 +267,7 @@ def _test_losses(record: Mapping[str, Any], test: ScoredRows, tolerance: Toleran
 
 def fold_results(record: Mapping[str, Any]) -> tuple[FoldResult, ...]:
     """The folds that the record tells."""
-    return tuple(revived(FoldResult, recorded) for recorded in record["verdict"]["folds"])
+    return tuple(read_as(FoldResult, recorded) for recorded in record["verdict"]["folds"])
 
 
 def check_folds(folder: Path, record: Mapping[str, Any]) -> Check:
@@ -277,7 +277,7 @@ def check_folds(folder: Path, record: Mapping[str, Any]) -> Check:
         found = (folder / "folds.csv").read_text(encoding="utf-8").splitlines()
         recorded = record.get("time")
         expected = folds_csv(
-            fold_results(record), None if recorded is None else revived(records.TimeOrder, recorded)
+            fold_results(record), None if recorded is None else read_as(records.TimeOrder, recorded)
         ).splitlines()
         if len(found) != len(expected):
             yield Finding(where="folds.csv", what=f"has {len(found)} lines, the record makes {len(expected)}")
@@ -302,7 +302,7 @@ def check_verdict(
     def look() -> Iterator[Finding]:
         verdict = rejudged(fold_results(record))
         expected = {**plain(verdict), "accepted": verdict.accepted}
-        for name in sorted(set(expected) - {"fits", "spared_fits", "folds"}):
+        for name in sorted(set(expected) - {"fits", "reused_fits", "folds"}):
             yield from compared(f"record.json, verdict.{name}", recorded.get(name), expected[name], tolerance=tolerance)
         final = "augmented" if verdict.uses_augmented else "plain"
         yield from compared("record.json, final_model", record["final_model"], final)
@@ -388,7 +388,7 @@ def check_ensemble(record: Mapping[str, Any]) -> Check:
         if record.get("ensemble") is None:
             yield Finding(where=_WHERE, what=f"is missing, but the spec asks for {_asked(record)} models")
             return
-        found = revived(records.Ensemble, record["ensemble"])
+        found = read_as(records.Ensemble, record["ensemble"])
         arms: tuple[records.Arm, ...] = ("plain", "augmented") if record["final_model"] == "augmented" else ("plain",)
         recorded = {
             "models": _asked(record),
@@ -441,7 +441,7 @@ def check_ensemble_models(
     """The saved models on the test rows: do they score what the record says, alone and together?"""
 
     def look() -> Iterator[Finding]:
-        found = revived(records.Ensemble, record["ensemble"])
+        found = read_as(records.Ensemble, record["ensemble"])
         members = load_models(folder / "ensemble")
         if len(members) != found.models:
             yield Finding(where="ensemble/", what=f"holds {len(members)} models, the record says {found.models}")

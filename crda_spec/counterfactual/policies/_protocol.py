@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from crda_spec.counterfactual.nearness import Nearness
+from crda_spec.counterfactual.neighbours import Nearness
 from crda_spec.errors import Complaint, inconsistent
 from crda_spec.records import Array, Column, ColumnType, IntArray
 from crda_spec.strict import Strict

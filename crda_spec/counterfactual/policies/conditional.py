@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from crda_spec.counterfactual.nearness import Nearness
+from crda_spec.counterfactual.neighbours import Nearness
 from crda_spec.counterfactual.policies._protocol import (
     AMONG,
     ANYTHING,

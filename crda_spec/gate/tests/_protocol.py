@@ -100,7 +100,7 @@ class Gate(Strict):
         description="false: no test at all; the augmented model is used, and every output says UNGATED.",
     )
     folds: int = Field(10, ge=2, le=100, description="How many folds; the whole procedure is refitted in each.")
-    starts: int = Field(
+    restarts: int = Field(
         1,
         ge=1,
         le=20,

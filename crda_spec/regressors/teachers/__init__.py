@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from crda_spec.regressors.teachers._protocol import FoldContext, Seat, TeacherRule
+from crda_spec.regressors.teachers._protocol import FoldContext, Learner, TeacherRule
 from crda_spec.regressors.teachers.bagged import BaggedTeacher
 from crda_spec.regressors.teachers.committee import CommitteeTeacher, Student
 from crda_spec.regressors.teachers.crossfit import CrossfitTeacher, SingleTeacher

@@ -32,8 +32,8 @@ def fold_blocks(folds: int) -> tuple[Block, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Seat:
-    """One line of members, one of them for each fold: a kind of model with its settings."""
+class Learner:
+    """A kind of model with its settings, to be cross-fitted: one member for each fold."""
 
     regressor: Regressor | None = None  # None: the student's own, with the settings it was given or tuned to
     repeat: int = 0
@@ -59,7 +59,7 @@ class FoldContext:
     # By member: which of these folds it leaves out. Each fold is in one part at least. Where parts are blocks there is
     # an empty one beside them: a member that sees all of these rows, since those of the blocks see so few.
     parts: tuple[Block, ...] = ()
-    ready: Mapping[tuple[int, Block], FittedModel] = field(default_factory=dict)  # (seat, part) -> its member
+    ready: Mapping[tuple[int, Block], FittedModel] = field(default_factory=dict)  # (learner, part) -> its member
     plain: FittedModel | None = None  # the student's model on all of these rows
     # The gate's folds run forward in time. `held` is then empty: a member that leaves out a part of the rows at hand
     # leaves out a block of time of its own, and only how many there are is taken from `parts`.
@@ -100,7 +100,7 @@ class TeacherRule(Strict):
     kind: str
 
     @property
-    def seats(self) -> tuple[Seat, ...]:
+    def learners(self) -> tuple[Learner, ...]:
         """Who is fitted once for each of the gate's folds; empty when its members do not follow these folds."""
         return ()
 

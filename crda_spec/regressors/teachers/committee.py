@@ -12,8 +12,8 @@ from pydantic import Field
 from crda_spec.errors import SpecError
 from crda_spec.records import Array, Table, relative, spread_of, weighted_mean
 from crda_spec.regressors import AnyRegressor, GaussianProcess, Mlp, Regressor, Xgboost
-from crda_spec.regressors.teachers._protocol import FOLDS, Folds, Seat
-from crda_spec.regressors.teachers.fold_models import FoldTeacher, Line, unseen_error
+from crda_spec.regressors.teachers._protocol import FOLDS, Folds, Learner
+from crda_spec.regressors.teachers.fold_models import CrossFit, FoldTeacher, unseen_error
 from crda_spec.strict import Strict
 
 
@@ -28,7 +28,7 @@ class Student(Strict):
 CommitteeMember = Annotated[Student | AnyRegressor, Field(discriminator="kind")]
 
 # Cheap, different from each other, and at home with many rows as well as few (docs/teachers.md). A student with the
-# settings of one of them takes its seat.
+# settings of one of them takes its learner.
 DEFAULT_COMMITTEE: tuple[CommitteeMember, ...] = (
     Xgboost(),
     # Two wide layers: where a table has hardly any noise they follow it better than three narrow ones.
@@ -73,13 +73,13 @@ class CommitteeTeacher(FoldTeacher):
         return self.model_copy(update={"members": tuple(members)})
 
     @property
-    def all_seats(self) -> tuple[Seat, ...]:
+    def all_learners(self) -> tuple[Learner, ...]:
         """One a kind."""
-        return tuple(Seat(regressor=None if isinstance(member, Student) else member) for member in self.members)
+        return tuple(Learner(regressor=None if isinstance(member, Student) else member) for member in self.members)
 
-    def line_weights(self, train: Table, lines: Sequence[Line]) -> list[float]:
+    def crossfit_weights(self, train: Table, crossfits: Sequence[CrossFit]) -> list[float]:
         """By what each kind says of rows it has not seen. One without weight is never asked again."""
-        return stacking_weights(train, [line.out_of_fold for line in lines])
+        return stacking_weights(train, [crossfit.out_of_fold for crossfit in crossfits])
 
 
 def stacking_weights(train: Table, out_of_fold: Sequence[Array]) -> list[float]:

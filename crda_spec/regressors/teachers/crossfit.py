@@ -9,8 +9,8 @@ from pydantic import Field
 
 from crda_spec.records import Table, Teacher, TeacherFamily
 from crda_spec.regressors.fit import FittedModel, Fitter
-from crda_spec.regressors.teachers._protocol import FOLDS, FoldContext, Folds, Seat, TeacherRule
-from crda_spec.regressors.teachers.fold_models import FoldTeacher, Line
+from crda_spec.regressors.teachers._protocol import FOLDS, FoldContext, Folds, Learner, TeacherRule
+from crda_spec.regressors.teachers.fold_models import CrossFit, FoldTeacher
 
 
 class SingleTeacher(TeacherRule):
@@ -40,7 +40,7 @@ class SingleTeacher(TeacherRule):
 
 
 class CrossfitTeacher(FoldTeacher):
-    """Each member predicts its own fold without having seen it; the teacher's word is the mean of all members.
+    """Each member predicts its own fold without having seen it; the teacher predicts the mean of all members.
 
     Repeats average over more models. On the gate's folds a repeat starts the same folds from another seed, so that its
     members can be shared too; with folds of its own, each repeat draws new ones.
@@ -65,11 +65,11 @@ class CrossfitTeacher(FoldTeacher):
     )
 
     @property
-    def all_seats(self) -> tuple[Seat, ...]:
+    def all_learners(self) -> tuple[Learner, ...]:
         """One a repeat."""
-        return tuple(Seat(repeat=repeat) for repeat in range(self.repeats))
+        return tuple(Learner(repeat=repeat) for repeat in range(self.repeats))
 
-    def line_weights(self, train: Table, lines: Sequence[Line]) -> list[float]:
+    def crossfit_weights(self, train: Table, crossfits: Sequence[CrossFit]) -> list[float]:
         """All the same."""
         del train
-        return [1.0 / len(lines)] * len(lines)
+        return [1.0 / len(crossfits)] * len(crossfits)

@@ -41,13 +41,13 @@ from crda_spec.execution import in_order
 from crda_spec.records import Array, Cost, IntArray, Table, Teacher, TeacherFamily, weighted_mean
 from crda_spec.regressors._protocol import Regressor
 from crda_spec.regressors.fit import Fill, FittedModel, Fitter, student_seed
-from crda_spec.regressors.teachers._protocol import Block, FoldContext, Folds, Seat, TeacherRule, fold_blocks
+from crda_spec.regressors.teachers._protocol import Block, FoldContext, Folds, Learner, TeacherRule, fold_blocks
 from crda_spec.seeds import integer_seed, stream
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Line:
-    """The members of one seat: one a fold, each fitted without its fold."""
+class CrossFit:
+    """One learner on every fold: its members, each fitted without its fold."""
 
     family: str
     names: tuple[str, ...]
@@ -56,19 +56,19 @@ class Line:
     has_whole: bool = False  # the last member has seen all rows, the others fewer
 
     def weights(self, weight: float, *, whole_share: float) -> list[float]:
-        """What each member weighs, when the line weighs this much and a member of all rows has this part of it."""
+        """What each member weighs, when the crossfit weighs this much and a member of all rows has this part of it."""
         if not self.has_whole:
             return [weight / len(self.members)] * len(self.members)
         parts = len(self.members) - 1
         return [weight * (1.0 - whole_share) / parts] * parts + [weight * whole_share]
 
 
-def fold_model_seed(seed: int, seat: Seat, position: int, left_out: tuple[int, ...]) -> int:
-    """One seed for one model, whoever asks for it: the seat at `position`, fitted without these gate folds.
+def fold_model_seed(seed: int, learner: Learner, position: int, left_out: tuple[int, ...]) -> int:
+    """One seed for one model, whoever asks for it: the learner at `position`, fitted without these gate folds.
 
     The student's own model without one fold is the gate's plain model of that fold, so it starts as that one does.
     """
-    if seat.is_students and len(left_out) == 1:
+    if learner.is_students and len(left_out) == 1:
         return student_seed(seed, left_out)
     return integer_seed(seed, "fold-model", position, *left_out)
 
@@ -76,18 +76,18 @@ def fold_model_seed(seed: int, seat: Seat, position: int, left_out: tuple[int, .
 class FoldTeacher(TeacherRule):
     """A teacher whose members each leave out a part of the rows: of the gate's folds, or of folds of its own."""
 
-    whole_share: ClassVar[float]  # of a line's say, that of a member that has seen all rows: there is one in blocks
+    whole_share: ClassVar[float]  # of a crossfit's say, that of a member that has seen all rows: there is one in blocks
 
     if TYPE_CHECKING:
         folds: Folds  # a member says where it stands among its keys
 
     @property
-    def all_seats(self) -> tuple[Seat, ...]:
+    def all_learners(self) -> tuple[Learner, ...]:
         """Who is fitted once for each fold."""
         raise NotImplementedError
 
-    def line_weights(self, train: Table, lines: Sequence[Line]) -> list[float]:
-        """What each seat's line of members weighs, together 1."""
+    def crossfit_weights(self, train: Table, crossfits: Sequence[CrossFit]) -> list[float]:
+        """What each learner's crossfit of members weighs, together 1."""
         raise NotImplementedError
 
     @property
@@ -96,27 +96,27 @@ class FoldTeacher(TeacherRule):
         return self.folds == "blocks"
 
     @property
-    def seats(self) -> tuple[Seat, ...]:
+    def learners(self) -> tuple[Learner, ...]:
         """All, where the folds are the gate's."""
-        return self.all_seats if isinstance(self.folds, str) else ()
+        return self.all_learners if isinstance(self.folds, str) else ()
 
     def fits(self, parts: int) -> int:
-        """One member a fold and seat."""
-        return len(self.all_seats) * (parts if isinstance(self.folds, str) else self.folds)
+        """One member a fold and learner."""
+        return len(self.all_learners) * (parts if isinstance(self.folds, str) else self.folds)
 
     def teach(self, train: Table, fitter: Fitter, plain: FittedModel, context: FoldContext) -> Teacher:
-        """Costs one fit a fold and seat, less what is ready; members without weight are left behind."""
+        """Costs one fit a fold and learner, less what is ready; members without weight are left behind."""
         if isinstance(self.folds, str):
-            lines = gate_lines(train, fitter, self.all_seats, plain, context)
+            crossfits = gate_crossfits(train, fitter, self.all_learners, plain, context)
         else:
-            lines = own_lines(train, fitter, self.all_seats, self.folds, context)
-        weights = self.line_weights(train, lines)
-        chosen = [(line, weight) for line, weight in zip(lines, weights, strict=True) if weight > 0]
+            crossfits = own_crossfits(train, fitter, self.all_learners, self.folds, context)
+        weights = self.crossfit_weights(train, crossfits)
+        chosen = [(crossfit, weight) for crossfit, weight in zip(crossfits, weights, strict=True) if weight > 0]
         members = [
             (member, name, share)
-            for line, weight in chosen
+            for crossfit, weight in chosen
             for member, name, share in zip(
-                line.members, line.names, line.weights(weight, whole_share=self.whole_share), strict=True
+                crossfit.members, crossfit.names, crossfit.weights(weight, whole_share=self.whole_share), strict=True
             )
             if share > 0
         ]
@@ -125,18 +125,18 @@ class FoldTeacher(TeacherRule):
             members=tuple(member for member, _, _ in members),
             in_sample=np.empty(0),
             # Added up in this order, so that it is the same to the last bit every time.
-            out_of_fold=reduce(add, (weight * line.out_of_fold for line, weight in chosen)),
+            out_of_fold=reduce(add, (weight * crossfit.out_of_fold for crossfit, weight in chosen)),
             weights=tuple(share for _, _, share in members),
             names=tuple(name for _, name, _ in members),
-            families=_summaries(train, lines, weights),
+            families=_summaries(train, crossfits, weights),
         )
         return replace(teacher, in_sample=teacher.predict(train.x))
 
 
-def gate_lines(
-    train: Table, fitter: Fitter, seats: Sequence[Seat], plain: FittedModel, context: FoldContext
-) -> tuple[Line, ...]:
-    """The lines of members on the gate's folds; what is ready is taken, the rest is fitted. plain: on all these rows.
+def gate_crossfits(
+    train: Table, fitter: Fitter, learners: Sequence[Learner], plain: FittedModel, context: FoldContext
+) -> tuple[CrossFit, ...]:
+    """Cross-fits on the gate's folds; what is ready is taken, the rest is fitted. plain: on all these rows.
 
     Taken or fitted, a member is the same to the last bit: same rows, same seed. Where the gate's folds run forward in
     time, the members leave out blocks of time of these rows instead (`time_context`), at most one a moment.
@@ -146,42 +146,42 @@ def gate_lines(
         raise ValueError(message)
     if train.times is not None:
         count = max(2, min(len(context.parts), count_pieces(train.times, train.groups)))
-        return own_lines(train, fitter, seats, count, context)
+        return own_crossfits(train, fitter, learners, count, context)
     held = [context.held_of(part) for part in context.parts]
 
-    def member(position: int, seat: Seat, part: Block, unseen: IntArray) -> FittedModel:
-        if seat.is_students and not part:
+    def member(position: int, learner: Learner, part: Block, unseen: IntArray) -> FittedModel:
+        if learner.is_students and not part:
             return plain
         if (position, part) in context.ready:
             fitter.reused += 1
             return context.ready[position, part]
-        member_seed = fold_model_seed(context.seed, seat, position, context.left_out(part))
-        return _without(train, unseen, fitter, seat, seed=member_seed)
+        member_seed = fold_model_seed(context.seed, learner, position, context.left_out(part))
+        return _without(train, unseen, fitter, learner, seed=member_seed)
 
-    lines = []
-    for position, (seat, family) in enumerate(zip(seats, _families(seats, fitter), strict=True)):
-        members = [member(position, seat, part, unseen) for part, unseen in zip(context.parts, held, strict=True)]
-        lines.append(_line(train, family, seat, context.parts, held, members))
-    return tuple(lines)
+    crossfits = []
+    for position, (learner, family) in enumerate(zip(learners, _families(learners, fitter), strict=True)):
+        members = [member(position, learner, part, unseen) for part, unseen in zip(context.parts, held, strict=True)]
+        crossfits.append(_crossfit(train, family, learner, context.parts, held, members))
+    return tuple(crossfits)
 
 
-def own_lines(
-    train: Table, fitter: Fitter, seats: Sequence[Seat], count: int, context: FoldContext
-) -> tuple[Line, ...]:
-    """The lines of members on folds of their own: the same for all seats of a repeat, drawn anew for the next."""
+def own_crossfits(
+    train: Table, fitter: Fitter, learners: Sequence[Learner], count: int, context: FoldContext
+) -> tuple[CrossFit, ...]:
+    """Cross-fits on folds of their own: the same for all learners of a repeat, drawn anew for the next."""
     seed, index = context.seed, context.index
     numbers = tuple((number,) for number in range(1, count + 1))
-    lines = []
-    for position, (seat, family) in enumerate(zip(seats, _families(seats, fitter), strict=True)):
-        draw = stream(seed, "teacher-folds", *index, *((seat.repeat,) if seat.repeat else ()))
+    crossfits = []
+    for position, (learner, family) in enumerate(zip(learners, _families(learners, fitter), strict=True)):
+        draw = stream(seed, "teacher-folds", *index, *((learner.repeat,) if learner.repeat else ()))
         held = left_out_folds(train, count, rng=draw)
         stage = f"teacher-{position}" if position else "teacher"
         members = [
-            _without(train, unseen, fitter, seat, seed=integer_seed(seed, stage, *index, number))
+            _without(train, unseen, fitter, learner, seed=integer_seed(seed, stage, *index, number))
             for number, unseen in enumerate(held)
         ]
-        lines.append(_line(train, family, seat, numbers, held, members))
-    return tuple(lines)
+        crossfits.append(_crossfit(train, family, learner, numbers, held, members))
+    return tuple(crossfits)
 
 
 def unseen_error(train: Table, predicted: Array) -> float:
@@ -191,53 +191,55 @@ def unseen_error(train: Table, predicted: Array) -> float:
     return error if np.isfinite(error) else float("inf")
 
 
-def _summaries(train: Table, lines: Sequence[Line], weights: Sequence[float]) -> tuple[TeacherFamily, ...]:
+def _summaries(train: Table, crossfits: Sequence[CrossFit], weights: Sequence[float]) -> tuple[TeacherFamily, ...]:
     """One a family; repeats of one family are summed up."""
-    families: dict[str, list[tuple[Line, float]]] = {}
-    for line, weight in zip(lines, weights, strict=True):
-        families.setdefault(line.family, []).append((line, weight))
+    families: dict[str, list[tuple[CrossFit, float]]] = {}
+    for crossfit, weight in zip(crossfits, weights, strict=True):
+        families.setdefault(crossfit.family, []).append((crossfit, weight))
     return tuple(
         TeacherFamily(
             name=family,
-            fitted=sum(len(line.members) for line, _ in pairs),
+            fitted=sum(len(crossfit.members) for crossfit, _ in pairs),
             weight=float(sum(weight for _, weight in pairs)),
-            error=unseen_error(train, np.mean([line.out_of_fold for line, _ in pairs], axis=0)),
+            error=unseen_error(train, np.mean([crossfit.out_of_fold for crossfit, _ in pairs], axis=0)),
         )
         for family, pairs in families.items()
     )
 
 
-def _families(seats: Sequence[Seat], fitter: Fitter) -> tuple[str, ...]:
-    """The kinds, told apart where there are two of a kind; repeats of one seat keep its name."""
+def _families(learners: Sequence[Learner], fitter: Fitter) -> tuple[str, ...]:
+    """The kinds, told apart where there are two of a kind; repeats of one learner keep its name."""
     names: list[str] = []
-    for seat in seats:
-        kind = (seat.regressor or fitter.regressor).kind
+    for learner in learners:
+        kind = (learner.regressor or fitter.regressor).kind
         number = 1 + sum(name == kind or name.startswith(f"{kind} ") for name in names)
-        names.append(kind if seat.repeat or number == 1 else f"{kind} {number}")
+        names.append(kind if learner.repeat or number == 1 else f"{kind} {number}")
     return tuple(names)
 
 
-def _without(train: Table, held: IntArray, fitter: Fitter, seat: Seat, *, seed: int) -> FittedModel:
+def _without(train: Table, held: IntArray, fitter: Fitter, learner: Learner, *, seed: int) -> FittedModel:
     rest = np.setdiff1d(np.arange(len(train)), held)
-    return fitter.fit(train.take(rest), seed=seed, regressor=seat.regressor)
+    return fitter.fit(train.take(rest), seed=seed, regressor=learner.regressor)
 
 
-def _line(
+def _crossfit(
     train: Table,
     family: str,
-    seat: Seat,
+    learner: Learner,
     parts: Sequence[Block],
     layout: Sequence[IntArray],
     members: Sequence[FittedModel],
-) -> Line:
+) -> CrossFit:
     total, times = np.zeros(len(train)), np.zeros(len(train))
     for held, member in zip(layout, members, strict=True):
         total[held] += member.predict(train.x[held])
         times[held] += 1.0
-    repeat = f", repeat {seat.repeat + 1}" if seat.repeat else ""
+    repeat = f", repeat {learner.repeat + 1}" if learner.repeat else ""
     word = "fold" if train.times is None else "block"
     names = tuple(f"{family} {_folds_in_words(part, word)}{repeat}" for part in parts)
-    return Line(family=family, names=names, members=tuple(members), out_of_fold=total / times, has_whole=not all(parts))
+    return CrossFit(
+        family=family, names=names, members=tuple(members), out_of_fold=total / times, has_whole=not all(parts)
+    )
 
 
 def _folds_in_words(part: Block, word: str) -> str:
@@ -248,14 +250,14 @@ def _folds_in_words(part: Block, word: str) -> str:
     return f"without {word}s {', '.join(others)} and {last}" if others else f"without {word} {last}"
 
 
-STUDENT = -1  # stands for the student's own seat where the teacher has none for it
+STUDENT = -1  # stands for the student's own learner where the teacher has none for it
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class ModelKey:
-    """One model: which seat, and which of the gate's folds it has not seen (none: it has seen all training rows)."""
+    """One model: which learner, and which of the gate's folds it has not seen (none: it has seen all training rows)."""
 
-    seat: int
+    learner: int
     left_out: tuple[int, ...]
 
 
@@ -263,25 +265,25 @@ class ModelKey:
 class FoldLayout:
     """Which models leave out gate folds: what a run fits once for all who need it, and what `plan` counts."""
 
-    seats: tuple[Seat, ...]  # whose models serve both teacher and gate; none where nothing can be shared
+    learners: tuple[Learner, ...]  # whose models serve both teacher and gate; none where nothing can be shared
     folds: int
     in_blocks: bool = False
 
     @property
     def student(self) -> int:
-        """The seat whose models without one fold are the gate's plain ones."""
-        return next((position for position, seat in enumerate(self.seats) if seat.is_students), STUDENT)
+        """The learner whose models without one fold are the gate's plain ones."""
+        return next((position for position, learner in enumerate(self.learners) if learner.is_students), STUDENT)
 
     def singles(self) -> list[ModelKey]:
         """What leaves out one fold: the gate's plain models, and the members of the teacher on all rows."""
-        seats = sorted({self.student, *range(len(self.seats))}) if self.seats else ()
-        return [ModelKey(seat, (number,)) for seat in seats for number in range(1, self.folds + 1)]
+        learners = sorted({self.student, *range(len(self.learners))}) if self.learners else ()
+        return [ModelKey(learner, (number,)) for learner in learners for number in range(1, self.folds + 1)]
 
     def pairs(self, outer: Iterable[int]) -> list[ModelKey]:
         """What the teachers inside these outer folds need: models without two folds, or a block."""
         wanted = set(outer)
         blocks = (block for block in shared_blocks(self.folds, in_blocks=self.in_blocks) if wanted.intersection(block))
-        return [ModelKey(seat, left_out) for left_out in blocks for seat in range(len(self.seats))]
+        return [ModelKey(learner, left_out) for left_out in blocks for learner in range(len(self.learners))]
 
     @property
     def asks_whole(self) -> bool:
@@ -303,14 +305,14 @@ class FoldFitting:
         """The model and the seconds it took."""
         from threadpoolctl import threadpool_limits
 
-        seat = Seat() if key.seat == STUDENT else self.layout.seats[key.seat]
+        learner = Learner() if key.learner == STUDENT else self.layout.learners[key.learner]
         seed = self.division.seed
-        seed = fold_model_seed(seed, seat, key.seat, key.left_out) if key.left_out else student_seed(seed, (0,))
+        seed = fold_model_seed(seed, learner, key.learner, key.left_out) if key.left_out else student_seed(seed, (0,))
         unseen = [self.division.held[number - 1] for number in key.left_out]
         rows = np.setdiff1d(np.arange(len(self.train)), np.concatenate(unseen) if unseen else [])
         fitter = Fitter(self.regressor, self.fill)
         with threadpool_limits(limits=1):  # the same bytes on any machine, and no fight between workers
-            model = fitter.fit(self.train.take(rows), seed=seed, regressor=seat.regressor)
+            model = fitter.fit(self.train.take(rows), seed=seed, regressor=learner.regressor)
         # Equal numbers inside an estimator may be one object or two, and saved models tell the difference. Sending
         # pulls them apart, so a model that stays in its process is taken through the same door.
         return pickle.loads(pickle.dumps(model)), fitter.seconds  # noqa: S301 - our own object, a moment old
@@ -337,7 +339,7 @@ class FoldModelCache:
     @property
     def shares(self) -> bool:
         """Whether any model serves twice."""
-        return bool(self.layout.seats)
+        return bool(self.layout.learners)
 
     @property
     def plain_models(self) -> Cost:
@@ -371,10 +373,10 @@ class FoldModelCache:
         if not self.shares:
             return context
         ready = {
-            (seat, part): model
-            for seat in range(len(self.layout.seats))
+            (learner, part): model
+            for learner in range(len(self.layout.learners))
             for part in context.parts
-            if (model := self.models.get(ModelKey(seat, context.left_out(part)))) is not None
+            if (model := self.models.get(ModelKey(learner, context.left_out(part)))) is not None
         }
         plain = ModelKey(self.layout.student, () if outer is None else (outer,))
         return replace(context, ready=ready, plain=self.models.get(plain))
@@ -419,7 +421,7 @@ def laid_out(context: FoldContext, folds: int, *, in_blocks: bool) -> FoldContex
     blocks = (block for block in shared_blocks(folds, in_blocks=in_blocks) if outer in block)
     parts = [tuple(number for number in block if number in context.numbers) for block in blocks]
     parts = [part for part in parts if part]
-    if not context.in_time and FoldLayout(seats=(), folds=folds, in_blocks=in_blocks).asks_whole:
+    if not context.in_time and FoldLayout(learners=(), folds=folds, in_blocks=in_blocks).asks_whole:
         parts.append(())
     return replace(context, parts=tuple(parts), ready={}, plain=None)
 

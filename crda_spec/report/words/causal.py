@@ -290,7 +290,7 @@ def movement_sentence(movement: Movement) -> str:
     if movement.moves == "follows":
         return "follows: a moved feature causes it"
     if movement.why is None:
-        return _MOVES[movement.licence or "certificate"]
+        return _MOVES[movement.basis or "certificate"]
     return f"stays: {why_sentence(movement.why)}"
 
 
@@ -318,7 +318,7 @@ def moving_first(result: RunResult) -> list[FeatureVerdict]:
 
 def moved_without_noise(result: RunResult) -> tuple[str, ...]:
     """What moved in rows that carry no noise; nothing when they carry some."""
-    return tuple(one.name for one in result.movements if one.moves == "moves" and one.licence == "support")
+    return tuple(one.name for one in result.movements if one.moves == "moves" and one.basis == "support")
 
 
 def ground_sentences(certificate: Certificate, without_noise: Sequence[str] = ()) -> tuple[str, ...]:

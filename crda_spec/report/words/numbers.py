@@ -17,7 +17,7 @@ _JOINERS = "\u200c\u200d"
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Cn", "Co", "Zl", "Zp"})
 _ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
-# By `FeatureStatus`: what the certificate says. Whether a feature moves in a run depends on the licence as well.
+# By `FeatureStatus`: what the certificate says. Whether a feature moves in a run depends on the basis as well.
 STATUS_WORDS: Mapping[str, str] = {
     "direct_cause": "certified: direct cause",
     "irrelevant": "certified: irrelevant",
@@ -28,7 +28,7 @@ STATUS_WORDS: Mapping[str, str] = {
     "kept": "left alone",
 }
 
-# By `Movement`: what becomes of a feature in a run, and on which licence.
+# By `Movement`: what becomes of a feature in a run, and on which basis.
 MOVEMENT_WORDS: Mapping[tuple[str, str | None], str] = {
     ("moves", "certificate"): "moves, with noise",
     ("moves", "support"): "moves, no noise",

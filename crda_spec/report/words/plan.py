@@ -9,7 +9,7 @@ from crda_spec.report.words.numbers import wrapped
 
 _WIDTH = 80  # of any terminal; a name or place that does not fit stays whole, so that it can be copied
 _HARD = "\N{NO-BREAK SPACE}"  # keeps an edge and its place on one line
-_LICENCES = {
+_BASES = {
     "support": (
         "the new rows carry no noise (retention 0), so any feature may move, and only the data's support is claimed; "
         "what the graph says of it stands beside"
@@ -37,8 +37,8 @@ def plan_lines(content: dict[str, Any], reasons: Mapping[str, str], hidden: Mapp
     if "time" in content:
         yield from _time_lines(content["time"])
     yield f"  what may move: decided by {content['decided_by']}"
-    if content["licence"] in _LICENCES:
-        yield from _wrapped(_LICENCES[content["licence"]], first=4)
+    if content["basis"] in _BASES:
+        yield from _wrapped(_BASES[content["basis"]], first=4)
     for alike in _alike(content["features"], reasons, hidden):
         yield from _feature(alike[0], reasons, hidden)
         if alike[1:]:
@@ -101,9 +101,9 @@ def _proof(content: dict[str, Any], hidden: Mapping[str, str]) -> Iterator[str]:
     side = ", ".join(
         (f"{noise} (the noise of {target})", *(f"{hidden.get(name, name)} (not a feature)" for name in others))
     )
-    them = "what moves" if content["licence"] == "certificate" else "what is certified"
+    them = "what moves" if content["basis"] == "certificate" else "what is certified"
     yield from _wrapped(f"{them} is separated from: {side}", first=2)
-    nothing = "nothing may move" if content["licence"] == "certificate" else "nothing is certified"
+    nothing = "nothing may move" if content["basis"] == "certificate" else "nothing is certified"
     yield from _wrapped(f"lemma of the paper: {holds} ({'; '.join(parts) if moving else nothing})", first=2)
     if certificate["remedies"]:
         yield "  what would free more:"
@@ -141,7 +141,7 @@ def _gate_line(gate: Mapping[str, Any]) -> str:
     """The gate's settings but for those that ask for nothing."""
     if not gate["enabled"]:
         return "UNGATED: switched off, nobody will test whether augmentation helps"
-    idle = {"enabled": True, "min_effect": 0.0, "stop": "never", "repeats": 1, "starts": 1}
+    idle = {"enabled": True, "min_effect": 0.0, "stop": "never", "repeats": 1, "restarts": 1}
     return _settings_line({key: value for key, value in gate.items() if idle.get(key, "") != value})
 
 

@@ -116,7 +116,7 @@ def partition_sentence(result: RunResult) -> str:
     return f"{len(certificate.perturbed)} of {count(len(certificate.features), 'feature')} may move{noise}, {ground}."
 
 
-def licence_sentence(result: RunResult) -> str:
+def basis_sentence(result: RunResult) -> str:
     """What moves on the data's support alone; empty when rows carry noise, or there are none."""
     if not moved_without_noise(result):
         return ""
@@ -138,10 +138,10 @@ def rows_sentence(made: Counterfactuals, train_rows: int, *, weighted: bool = Fa
     noise = {0.0: "none of its source's noise", 1.0: "all of its source's noise"}.get(
         made.retention, f"{setting(made.retention)} of its source's noise"
     )
-    if made.licence == "support":
-        noise += ", makes no claim about it, and stands on the teacher's word at the new place,"
+    if made.basis == "support":
+        noise += ", makes no claim about it, and is labelled by the teacher alone,"
     action = made.action
-    told = [f"{action.unmoved} of them came out as their source row."] if action.unmoved else []
+    told = [f"{action.copied} of them equal their source row."] if action.copied else []
     if action.redrawn:
         told.append(f"{action.redrawn} of them were drawn again, off the data or outside a contract at first.")
     if action.dropped:
@@ -178,8 +178,8 @@ def gate_sentence(verdict: Verdict) -> str:
     effect = "" if verdict.effect_percent is None else f", mean fold loss {percent(verdict.effect_percent)} %"
     if verdict.interval_percent is not None and verdict.level is not None:
         effect += f" ({setting(100 * verdict.level)} % interval {between(verdict.interval_percent)})"
-    if verdict.starts > 1:
-        effect += f", each loss the mean of {verdict.starts} starts"
+    if verdict.restarts > 1:
+        effect += f", each loss the mean of {verdict.restarts} starts"
     return f"{shown(verdict.test)}: {p_value(verdict.p_value)}, alpha {setting(verdict.alpha)}{effect}"
 
 

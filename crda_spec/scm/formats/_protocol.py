@@ -12,7 +12,7 @@ from itertools import accumulate
 from typing import ClassVar, Literal, get_args
 
 from crda_spec.errors import Complaint, GraphError, Place, show
-from crda_spec.scm.graph import MAX_EDGES, CausalGraph, Edge, GraphPieces, Mark, complaints_about
+from crda_spec.scm.graph import MAX_EDGES, CausalGraph, Edge, GraphDeclaration, Mark, complaints_about
 
 MAX_TEXT = 4_000_000  # characters
 MAX_COMPLAINTS = 20  # a text of the wrong kind would give thousands
@@ -210,7 +210,7 @@ class ReadGraph:
         complaints = [*self.complaints, *self._about_roles(target)]
         if target is None and len(self.outcomes) != 1:
             raise GraphError(complaints)
-        pieces = GraphPieces.of(
+        pieces = GraphDeclaration.of(
             self.edges,
             columns=[name for name in self.nodes if name not in hidden] if columns is None else columns,
             target=self.outcomes[0] if target is None else target,
@@ -223,7 +223,7 @@ class ReadGraph:
         complaints += complaints_about(pieces, complete=not self.complaints)
         if complaints:
             raise GraphError(complaints)
-        return CausalGraph.from_pieces(pieces)
+        return CausalGraph.from_declaration(pieces)
 
     def _about_roles(self, target: str | None) -> Iterator[Complaint]:
         """Roles that contradict the run, or that a certificate would have to ignore."""

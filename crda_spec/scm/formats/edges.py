@@ -15,7 +15,7 @@ from itertools import pairwise, product
 from typing import Literal, Unpack
 
 from crda_spec.errors import Complaint, GraphError, show
-from crda_spec.scm.graph import MAX_EDGES, CausalGraph, Declared, Edge, GraphPieces, complaints_about
+from crda_spec.scm.graph import MAX_EDGES, CausalGraph, Declared, Edge, GraphDeclaration, complaints_about
 
 MAX_TEXT = 10_000  # characters of one entry
 
@@ -220,10 +220,10 @@ def parse_edges(
 def from_edges(texts: Sequence[str], **declared: Unpack[Declared]) -> CausalGraph:
     """The graph that the entries describe, or one GraphError with all complaints about text and graph."""
     edges, unreadable = parse_edges(texts, path=f"{declared.get('path', 'causal.graph')}.edges")
-    pieces = GraphPieces.of(edges, **declared)
+    pieces = GraphDeclaration.of(edges, **declared)
     if unreadable:
         raise GraphError([*unreadable, *complaints_about(pieces, complete=False)])
-    return CausalGraph.from_pieces(pieces)
+    return CausalGraph.from_declaration(pieces)
 
 
 def to_edges(graph: CausalGraph) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from crda_spec.spec.check import load_spec
 
 SPEC = """\
 version: 1
-name: licences
+name: bases
 dataset:
   source: {kind: synthetic, world: clinical_recovery, rows: 60}
   target: recovery

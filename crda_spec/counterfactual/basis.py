@@ -1,9 +1,9 @@
-"""The two licences: from the certificate, and what the user wants, to what moves.
+"""The basis of a label: from the certificate, and what the user wants, to what moves.
 
-A row that carries noise makes a claim: that this noise would have been the same at the new x. Only the certificate can
-license it, so only features in its X_P move. A row that carries none claims nothing of the noise: it repeats the
-teacher's word at the new x, which is as good as the data's support there. Then the user's own choice decides, and the
-certificate stays in the record as evidence.
+A row that carries noise claims that this noise would have been the same at the new x. Only the certificate supports
+that, so only features in its X_P move (basis `certificate`). A row that carries none claims nothing of the noise: the
+teacher alone labels it, which is as good as the data's support there (basis `support`). Then the user's own choice
+decides, and the certificate stays in the record as evidence.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from crda_spec.counterfactual.act import Propagation
 from crda_spec.counterfactual.partition import Partition
 from crda_spec.records import (
     Action,
+    Basis,
     Certificate,
     FeatureVerdict,
-    Licence,
-    Licensed,
+    MovableFeatures,
     Movement,
     Obstacle,
     Outranked,
@@ -29,22 +29,22 @@ from crda_spec.scm.propagation import propagable
 _BARRED = ("blocked", "undrawn")  # what only a row without noise may move
 
 
-def licence_of(retention: float) -> Licence:
+def basis_of(retention: float) -> Basis:
     """On what a row stands that carries this much noise."""
     return "certificate" if retention > 0 else "support"
 
 
-def licensed(
+def movable_features(
     certificate: Certificate, choice: Partition, *, retention: float, propagation: Propagation | None = None
-) -> Licensed:
+) -> MovableFeatures:
     """What moves. Under `support` all features are candidates: the user's pins and the paper's ranking choose.
 
     propagation: when the effects of moved features follow them, a feature whose effects cannot follow stays fixed
-    under either licence.
+    under either basis.
     """
-    licence = licence_of(retention)
-    if licence == "certificate":
-        return Licensed(licence=licence, names=certificate.perturbed)
+    basis = basis_of(retention)
+    if basis == "certificate":
+        return MovableFeatures(basis=basis, names=certificate.perturbed)
     names = [verdict.name for verdict in certificate.features]
     left: dict[str, Reason] = {name: why for name in names if (why := choice.leaves(name))}
     wanted = [verdict for verdict in certificate.features if verdict.name not in left]
@@ -64,8 +64,8 @@ def licensed(
     for place, name in enumerate(ranked, start=1):
         if name not in taken and name not in stuck:
             left[name] = Outranked(place=place, of=len(ranked), limit=choice.max_features)
-    return Licensed(
-        licence=licence,
+    return MovableFeatures(
+        basis=basis,
         names=moved,
         uncertified=tuple(name for name in moved if name in barred),
         stuck=stuck,
@@ -73,44 +73,44 @@ def licensed(
     )
 
 
-def restated(certificate: Certificate, permit: Licensed) -> Certificate:
+def restated(certificate: Certificate, movable: MovableFeatures) -> Certificate:
     """The certificate of a run whose rows carry no noise: what its own ranking left alone may move all the same.
 
     The ranking that a reader is told is then the one that chose: among all features, not among the certified ones.
     """
-    if permit.licence == "certificate":
+    if movable.basis == "certificate":
         return certificate
 
     def reason(verdict: FeatureVerdict) -> Reason:
-        if verdict.status == "kept" and verdict.name in permit.names:
+        if verdict.status == "kept" and verdict.name in movable.names:
             return Stated(code="could_carry_noise")
-        return permit.left.get(verdict.name, verdict.reason) if verdict.status == "kept" else verdict.reason
+        return movable.left.get(verdict.name, verdict.reason) if verdict.status == "kept" else verdict.reason
 
     return replace(
         certificate, features=tuple(replace(verdict, reason=reason(verdict)) for verdict in certificate.features)
     )
 
 
-def movements(certificate: Certificate, permit: Licensed, action: Action | None) -> tuple[Movement, ...]:
+def movements(certificate: Certificate, movable: MovableFeatures, action: Action | None) -> tuple[Movement, ...]:
     """What becomes of every feature. action: what was done; None when no row was made."""
     moved, followed = ((), ()) if action is None else (action.moved, tuple(action.propagated))
 
     def movement(verdict: FeatureVerdict) -> Movement:
         name, certified = verdict.name, verdict.status not in _BARRED
         if name in moved:
-            return Movement(name=name, certified=certified, moves="moves", licence=permit.licence)
+            return Movement(name=name, certified=certified, moves="moves", basis=movable.basis)
         if name in followed:
-            return Movement(name=name, certified=certified, moves="follows", licence=permit.licence)
-        unused = name in permit.names and action is None
-        why = Stated(code="no_rows") if unused else _stays(verdict, permit)
-        return Movement(name=name, certified=certified, moves="stays", licence=None, why=why)
+            return Movement(name=name, certified=certified, moves="follows", basis=movable.basis)
+        unused = name in movable.names and action is None
+        why = Stated(code="no_rows") if unused else _stays(verdict, movable)
+        return Movement(name=name, certified=certified, moves="stays", basis=None, why=why)
 
     return tuple(movement(verdict) for verdict in certificate.features)
 
 
-def _stays(verdict: FeatureVerdict, permit: Licensed) -> Reason:
+def _stays(verdict: FeatureVerdict, movable: MovableFeatures) -> Reason:
     """Why a feature does not move."""
-    known = {**permit.stuck, **permit.left}
+    known = {**movable.stuck, **movable.left}
     if verdict.name in known:
         return known[verdict.name]
     return Stated(code="not_certified") if verdict.status in _BARRED else verdict.reason

@@ -1,4 +1,4 @@
-"""Two licences: what may move when noise is carried, and what may when it is not."""
+"""Two bases: what may move when noise is carried, and what may when it is not."""
 
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crda_spec.counterfactual.act import Propagation
-from crda_spec.counterfactual.licence import licence_of, licensed, movements, restated
+from crda_spec.counterfactual.basis import basis_of, movable_features, movements, restated
 from crda_spec.counterfactual.partition import Partition
 from crda_spec.records import Action, Certificate, DrawnGraph, FeatureVerdict, Followed, Outranked, Stated
 from crda_spec.report.words.causal import movement_sentence, reason_sentence
@@ -32,14 +32,14 @@ CERTIFICATE = certificate(
 )
 
 
-@pytest.mark.parametrize(("retention", "licence"), [(0.0, "support"), (1e-12, "certificate"), (1.0, "certificate")])
-def test_any_noise_at_all_needs_the_certificate(retention, licence):
-    assert licence_of(retention) == licence
+@pytest.mark.parametrize(("retention", "basis"), [(0.0, "support"), (1e-12, "certificate"), (1.0, "certificate")])
+def test_any_noise_at_all_needs_the_certificate(retention, basis):
+    assert basis_of(retention) == basis
 
 
 def test_a_row_with_noise_moves_what_the_certificate_chose_and_nothing_else():
-    found = licensed(CERTIFICATE, Partition(perturb=("b",), max_features=1), retention=0.1)
-    assert (found.licence, found.names, found.uncertified) == ("certificate", ("a", "d"), ())
+    found = movable_features(CERTIFICATE, Partition(perturb=("b",), max_features=1), retention=0.1)
+    assert (found.basis, found.names, found.uncertified) == ("certificate", ("a", "d"), ())
 
 
 @pytest.mark.parametrize(
@@ -54,8 +54,8 @@ def test_a_row_with_noise_moves_what_the_certificate_chose_and_nothing_else():
     ],
 )
 def test_a_row_without_noise_moves_what_the_user_wants(choice, names, uncertified):
-    found = licensed(CERTIFICATE, choice, retention=0.0)
-    assert (found.licence, found.names, found.uncertified) == ("support", names, uncertified)
+    found = movable_features(CERTIFICATE, choice, retention=0.0)
+    assert (found.basis, found.names, found.uncertified) == ("support", names, uncertified)
 
 
 @given(
@@ -66,17 +66,17 @@ def test_a_row_without_noise_moves_what_the_user_wants(choice, names, uncertifie
 )
 def test_noise_never_travels_with_a_feature_that_is_tied_to_it(statuses, ranks, most, retention):
     features = {f"x{at}": (status, ranks[at]) for at, status in enumerate(statuses)}
-    found = licensed(certificate(**features), Partition(max_features=most), retention=retention)
+    found = movable_features(certificate(**features), Partition(max_features=most), retention=retention)
     blocked = {name for name, (status, _) in features.items() if status == "blocked"}
     assert set(found.uncertified) == blocked & set(found.names)
     assert list(found.names) == [name for name in features if name in found.names]
-    if found.licence == "certificate":
+    if found.basis == "certificate":
         assert blocked.isdisjoint(found.names)
     else:
         assert len(found.names) == min(len(features), most or len(features))
 
 
-def test_under_either_licence_a_feature_stays_whose_effects_cannot_follow():
+def test_on_either_basis_a_feature_stays_whose_effects_cannot_follow():
     """a causes b, which the user holds fixed; so a moves only when its effects need not follow."""
     names = ("a", "b", "c")
     edges = ["a -> b", "{a b c} -> y"]
@@ -86,11 +86,11 @@ def test_under_either_licence_a_feature_stays_whose_effects_cannot_follow():
     train = numbers(x, x.sum(axis=1) + rng.normal(size=60))
     found = declared(edges, names, keep=("b",)).partition(train, rng.normal(size=60), seed=0, index=(0,))
     following = Propagation(graph=graph, keep=("b",))
-    moves = licensed(found, Partition(keep=("b",)), retention=0.0, propagation=following)
+    moves = movable_features(found, Partition(keep=("b",)), retention=0.0, propagation=following)
     assert moves.names == ("c",)
     assert {name: (why.kind, why.follower) for name, why in moves.stuck.items()} == {"a": ("held_fixed", "b")}
-    assert licensed(found, Partition(keep=("b",)), retention=0.0).names == ("a", "c")
-    following.mechanisms(train, moves.names)  # what is licensed can be computed
+    assert movable_features(found, Partition(keep=("b",)), retention=0.0).names == ("a", "c")
+    following.mechanisms(train, moves.names)  # what may move can be computed
 
 
 def action(moved, propagated=()):
@@ -101,9 +101,9 @@ def action(moved, propagated=()):
 
 
 def test_with_noise_every_feature_says_on_what_it_moves_or_why_it_stays():
-    permit = licensed(CERTIFICATE, Partition(), retention=1.0)
-    found = {one.name: one for one in movements(CERTIFICATE, permit, action(("a", "d")))}
-    assert [(one.moves, one.licence, one.certified) for one in found.values()] == [
+    movable = movable_features(CERTIFICATE, Partition(), retention=1.0)
+    found = {one.name: one for one in movements(CERTIFICATE, movable, action(("a", "d")))}
+    assert [(one.moves, one.basis, one.certified) for one in found.values()] == [
         ("moves", "certificate", True),
         ("stays", None, False),
         ("stays", None, True),
@@ -120,28 +120,28 @@ def ranked_low(verdict):
 
 def test_without_noise_what_is_not_certified_moves_and_says_so():
     choice = Partition(max_features=2, keep=("a",))
-    permit = licensed(CERTIFICATE, choice, retention=0.0)
-    found = {one.name: one for one in movements(CERTIFICATE, permit, action(permit.names))}
-    assert (found["b"].moves, found["b"].licence, found["b"].certified) == ("moves", "support", False)
+    movable = movable_features(CERTIFICATE, choice, retention=0.0)
+    found = {one.name: one for one in movements(CERTIFICATE, movable, action(movable.names))}
+    assert (found["b"].moves, found["b"].basis, found["b"].certified) == ("moves", "support", False)
     assert movement_sentence(found["b"]) == "moves: carries no noise, so only the data's support is claimed"
     assert movement_sentence(found["a"]) == "stays: partition.keep holds it fixed"
     assert movement_sentence(found["d"]) == "stays: ranks 4 of 4 and partition.max_features is 2"
-    (kept,) = [one for one in restated(CERTIFICATE, permit).features if one.name == "c"]
+    (kept,) = [one for one in restated(CERTIFICATE, movable).features if one.name == "c"]
     assert reason_sentence(kept.reason) == "it could carry its noise, too"
     low = replace(
         CERTIFICATE, features=tuple(one if one.name != "d" else ranked_low(one) for one in CERTIFICATE.features)
     )
-    (said,) = [reason_sentence(one.reason) for one in restated(low, permit).features if one.name == "d"]
+    (said,) = [reason_sentence(one.reason) for one in restated(low, movable).features if one.name == "d"]
     assert said == "it may move, but ranks 4 of 4 and partition.max_features is 2", "one ranking, the one that chose"
-    assert restated(CERTIFICATE, licensed(CERTIFICATE, choice, retention=0.5)) is CERTIFICATE
+    assert restated(CERTIFICATE, movable_features(CERTIFICATE, choice, retention=0.5)) is CERTIFICATE
 
 
 def test_when_no_row_was_made_nothing_moves():
-    permit = licensed(CERTIFICATE, Partition(), retention=0.0)
-    assert {movement_sentence(one) for one in movements(CERTIFICATE, permit, None)} == {"stays: no row was made"}
+    movable = movable_features(CERTIFICATE, Partition(), retention=0.0)
+    assert {movement_sentence(one) for one in movements(CERTIFICATE, movable, None)} == {"stays: no row was made"}
 
 
-def test_what_follows_stands_on_the_same_licence():
-    permit = licensed(CERTIFICATE, Partition(), retention=1.0)
-    found = {one.name: one for one in movements(CERTIFICATE, permit, action(("a",), ("d",)))}
-    assert (found["d"].moves, found["d"].licence) == ("follows", "certificate")
+def test_what_follows_has_the_same_basis():
+    movable = movable_features(CERTIFICATE, Partition(), retention=1.0)
+    found = {one.name: one for one in movements(CERTIFICATE, movable, action(("a",), ("d",)))}
+    assert (found["d"].moves, found["d"].basis) == ("follows", "certificate")

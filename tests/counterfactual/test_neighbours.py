@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crda_spec.counterfactual import nearness as module
-from crda_spec.counterfactual.nearness import Nearness, Space, nearest, reference_rows
+from crda_spec.counterfactual.neighbours import Nearness, Space, nearest, reference_rows
 from crda_spec.records import Column
 from crda_spec.seeds import stream
 

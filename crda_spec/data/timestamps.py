@@ -31,7 +31,7 @@ _HINT = "write numbers, or dates and times as ISO 8601 has them, such as 2024-03
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Moments:
+class Timestamps:
     """A column of times, read."""
 
     codes: IntArray  # (n,) the position of each row's moment in `labels`, NO_TIME where the cell is missing
@@ -46,7 +46,7 @@ class _Instant:
     zoned: bool
 
 
-def read_moments(raw: RawTable, name: str) -> Moments | Complaint:
+def read_timestamps(raw: RawTable, name: str) -> Timestamps | Complaint:
     """The times of a column, or what is wrong with them, the rows named."""
     series = raw.frame[name]
     present = series.notna().to_numpy(dtype=bool)
@@ -66,14 +66,14 @@ def read_moments(raw: RawTable, name: str) -> Moments | Complaint:
 
 
 def time_codes(written: Sequence[str]) -> IntArray:
-    """(n,) numbers that grow with time, from moments in the spelling of `Moments.labels`; ValueError for any other."""
-    moments = read_moments(RawTable(frame=pd.DataFrame({"time": list(written)}), sha256="", description=""), "time")
-    if not isinstance(moments, Moments):
+    """(n,) numbers that grow with time, from times in the spelling of `Timestamps.labels`; ValueError for others."""
+    moments = read_timestamps(RawTable(frame=pd.DataFrame({"time": list(written)}), sha256="", description=""), "time")
+    if not isinstance(moments, Timestamps):
         raise ValueError(moments.what)  # noqa: TRY004 - the text is wrong, not its type
     return moments.codes
 
 
-def _from_numbers(raw: RawTable, name: str, cells: Cells, present: Mask) -> Moments | Complaint:
+def _from_numbers(raw: RawTable, name: str, cells: Cells, present: Mask) -> Timestamps | Complaint:
     if cells.kind == "boolean":
         return _complaint(raw, "not-a-time", f"the time column '{name}' holds booleans, which have no order in time")
     bad = np.flatnonzero(present & ~np.isfinite(cells.numbers))
@@ -94,7 +94,7 @@ def _from_instants(
     there: IntArray,
     instants: Sequence[_Instant | None],
     numbers: Cells | None,
-) -> Moments | Complaint:
+) -> Timestamps | Complaint:
     bad = there[[one is None for one in instants]]
     if len(bad):
         what = "no date or timestamp as ISO 8601 writes them"
@@ -116,11 +116,11 @@ def _from_instants(
     return _ranked(values, lambda value: _spelling(int(value), zoned=bool(zoned), days=days))
 
 
-def _ranked(values: Sequence[int | float | None], label: Callable[[int | float], str]) -> Moments:
+def _ranked(values: Sequence[int | float | None], label: Callable[[int | float], str]) -> Timestamps:
     order = sorted({value for value in values if value is not None})
     code = {value: position for position, value in enumerate(order)}
     codes = [NO_TIME if value is None else code[value] for value in values]
-    return Moments(codes=np.array(codes, dtype=np.int64), labels=tuple(label(value) for value in order))
+    return Timestamps(codes=np.array(codes, dtype=np.int64), labels=tuple(label(value) for value in order))
 
 
 def _instant(cell: object) -> _Instant | None:

@@ -8,9 +8,9 @@ from counterfactual_parts import GUARDS, mixed, numbers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from crda_spec.counterfactual.generation import BLOCK, Generation, Quota, cannot_stream, generate_block
 from crda_spec.counterfactual.perturbation import Perturbation, Sources
 from crda_spec.counterfactual.policies import Conditional, Interpolate, Jitter, Resample, Scale
-from crda_spec.counterfactual.stream import BLOCK, Generation, Quota, cannot_stream, generate_block
 from crda_spec.counterfactual.support import NeighbourSupport
 
 
@@ -70,7 +70,7 @@ def test_a_rows_noise_is_its_outcome_minus_the_teachers_word():
     assert made.y.tobytes() == (Half().predict(made.action.x) + made.noise).tobytes()
     kept = [at for at, name in enumerate(train.names) if name not in made.action.moved]
     assert made.action.x[:, kept].tobytes() == rows.x[source][:, kept].tobytes()
-    assert (made.licence, made.draw, made.noise_rows.tobytes()) == ("certificate", "own", source.tobytes())
+    assert (made.basis, made.draw, made.noise_rows.tobytes()) == ("certificate", "own", source.tobytes())
 
 
 def test_without_noise_no_outcome_is_needed_and_with_it_one_is():
@@ -78,7 +78,7 @@ def test_without_noise_no_outcome_is_needed_and_with_it_one_is():
     silent = generation(train, retention=0.0, draw="none")
     assert not silent.needs_outcomes
     made = generate_block(silent, train.x, None, number=0, quota=10)
-    assert (made.licence, made.y.tobytes()) == ("support", Half().predict(made.action.x).tobytes())
+    assert (made.basis, made.y.tobytes()) == ("support", Half().predict(made.action.x).tobytes())
     with pytest.raises(ValueError, match=r"^the rows' own noise needs their outcomes$"):
         generate_block(generation(train), train.x, None, number=0, quota=10)
 
@@ -106,7 +106,7 @@ def test_one_feature_at_a_time():
 @pytest.mark.parametrize("per_row", [None, 1])
 def test_a_share_of_the_rows_rests(per_row):
     train = mixed(60, missing=0.0)
-    perturbation = Perturbation(default=Scale(share="cell"), features_per_row=per_row or "all", unmoved=0.3)
+    perturbation = Perturbation(default=Scale(share="cell"), features_per_row=per_row or "all", copy_fraction=0.3)
     made = generate_block(
         generation(train, perturbation=perturbation, moved=("free", "kept")), train.x, train.y, number=0, quota=1000
     )
@@ -234,7 +234,7 @@ def test_no_row_that_is_kept_breaks_a_tie_of_the_training_rows(kind, outside):
 def test_rows_of_the_run_itself_are_judged_as_the_run_judged_them(seed, share, kind):
     """A source at the place of a training row is that row: it does not count as a neighbour of what is made of it."""
     train, guard = tied(40, seed), GUARDS[kind](quantile=0.9)
-    one = guarded(train, guard, unmoved=share)
+    one = guarded(train, guard, copy_fraction=share)
     support = guard.learn(train, rows=BLOCK, seed=3, index=(0,))
     free = generate_block(replace(one, region=None), train.x, train.y, number=0, quota=200).action
     kept = generate_block(one, train.x, train.y, number=0, quota=200).action

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from crda_spec.data.assemble import assemble
 from crda_spec.data.contract import ColumnContract
-from crda_spec.data.moments import Moments, read_moments, time_codes
 from crda_spec.data.raw import RawTable
 from crda_spec.data.sources import Csv, Excel, Parquet, Sql
+from crda_spec.data.timestamps import Timestamps, read_timestamps, time_codes
 from crda_spec.errors import DataError
 
 
@@ -75,15 +75,15 @@ BERLIN = ZoneInfo("Europe/Berlin")
     ],
 )
 def test_cells_become_an_order_and_one_spelling(cells, codes, labels):
-    found = read_moments(raw_of(cells), "t")
-    assert isinstance(found, Moments)
+    found = read_timestamps(raw_of(cells), "t")
+    assert isinstance(found, Timestamps)
     assert (found.codes.tolist(), found.labels) == (codes, labels)
     assert time_codes(found.labels).tolist() == list(range(len(labels)))  # the spelling tells the same order again
 
 
 @given(st.lists(st.datetimes() | st.dates(), min_size=1, max_size=20))
 def test_the_order_is_that_of_the_calendar(cells):
-    found = read_moments(raw_of(cells), "t")
+    found = read_timestamps(raw_of(cells), "t")
     moments = [
         cell if isinstance(cell, dt.datetime) else dt.datetime(cell.year, cell.month, cell.day) for cell in cells
     ]
@@ -94,7 +94,7 @@ def test_the_order_is_that_of_the_calendar(cells):
 
 @given(st.lists(st.integers() | st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=20))
 def test_the_order_is_that_of_the_numbers(cells):
-    found = read_moments(raw_of(cells), "t")
+    found = read_timestamps(raw_of(cells), "t")
     values = [float(cell) for cell in cells] if any(isinstance(cell, float) for cell in cells) else cells
     expected = {value: position for position, value in enumerate(sorted(set(values)))}
     assert found.codes.tolist() == [expected[value] for value in values]
@@ -148,7 +148,7 @@ HINT = "write numbers, or dates and times as ISO 8601 has them, such as 2024-03-
     ],
 )
 def test_what_has_no_place_in_time_is_named(cells, expected):
-    found = read_moments(raw_of(cells), "t")
+    found = read_timestamps(raw_of(cells), "t")
     assert found.headline() == f"rows: dataset.time: {expected}"
 
 
@@ -189,7 +189,7 @@ def written(kind, folder):
 @pytest.mark.parametrize("kind", ["csv", "excel", "sql", "date32", "seconds", "nanoseconds"])
 def test_every_source_delivers_its_dates(kind, tmp_path):
     found = assemble(written(kind, tmp_path).read(tmp_path), dataset_of(target="y", time="t"), seed=0)
-    assert found.clock.moments == ("2024-01-31", "2024-02-29", "2024-03-01")
+    assert found.clock.timestamps == ("2024-01-31", "2024-02-29", "2024-03-01")
     assert found.clock.column == "t"
     assert found.table.times.tolist() == [2, 0, 1]
     assert found.table.names == ("x",)  # a time is no feature
