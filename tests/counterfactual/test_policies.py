@@ -47,12 +47,7 @@ EVERY = (
     Conditional(),
     Conditional(neighbours=2, share="cell"),
 )
-# By the training values alone: of a column of one value they leave that value.
-SPREAD = tuple(
-    policy
-    for policy in EVERY
-    if policy.kind != "grid" and getattr(policy, "around", "") != "zero" and getattr(policy, "measure", "") != "unit"
-)
+SPREAD = tuple(policy for policy in EVERY if policy.needs_spread)
 
 cells = st.floats(-1e9, 1e9) | st.just(float("nan"))
 columns = arrays(np.float64, st.integers(1, 30), elements=cells)
