@@ -12,7 +12,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from crda_spec.counterfactual.ledger import changed_cells
 from crda_spec.records import (
     NOBODY,
     Action,
@@ -146,13 +145,25 @@ def ledger_parquet(result: RunResult) -> bytes:
     return _written(ledger_table(result.split.train, None if made is None else made.action))
 
 
+def changed_cells(action: Action, real: Array) -> tuple[IntArray, IntArray, Array]:
+    """Every cell in which a synthetic row differs from its source: (k,) its row, (k,) its column, (2, k) old and new.
+
+    Source row plus changed cells is the synthetic row, to the last bit. real: (n, d) the rows `action.source` counts.
+    """
+    source = real[action.source]
+    # Bits, not values: -0.0 equals 0.0 and yet is another number; of missing cells there is only one kind.
+    differs = np.ascontiguousarray(source).view(np.int64) != np.ascontiguousarray(action.x).view(np.int64)
+    row, column = np.nonzero(differs & ~(np.isnan(source) & np.isnan(action.x)))
+    return row, column, np.stack([source[row, column], action.x[row, column]])
+
+
 def ledger_table(train: Table, action: Action | None) -> pa.Table:
     """The cells that an action changed, as `ledger.parquet` has them."""
     row, column = np.empty(0, np.int64), np.empty(0, np.int64)
     values, policies = np.empty((2, 0)), [""] * len(train.names)  # values: (2, k) old and new
     if action is not None:
-        cells = changed_cells(action, train.x)
-        row, column, values = cells.row + len(train) + 1, cells.column, np.stack([cells.old, cells.new])
+        row, column, values = changed_cells(action, train.x)
+        row = row + len(train) + 1
         words = {**action.policies, **{name: followed_words(how) for name, how in action.propagated.items()}}
         policies = [words.get(name, "") for name in train.names]
     label_at = np.cumsum([0, *(len(one.labels or ()) for one in train.features)])

@@ -22,7 +22,6 @@ class Additive(Strict):
 
     def fit(self, train: Table, residual: Array) -> None:
         """Nothing to fit."""
-        del train, residual
 
 
 _MOST_ROWS = 10_000  # to learn s from: the cost grows faster than the rows, and a smooth function needs no more

@@ -340,7 +340,6 @@ class DiscoveredPartitioner:
 
     def known_before_fitting(self, features: Sequence[str]) -> tuple[FeatureVerdict, ...]:
         """Nothing: the filters need residuals."""
-        del features
         return ()
 
     def partition(self, train: Table, residuals: Array, *, seed: int, index: tuple[int, ...]) -> Certificate:

@@ -105,7 +105,6 @@ class MahalanobisSupport(_Guard):
     )
 
     def _measures(self, train: Table, space: Space, *, rows: int, rng: np.random.Generator) -> _Measures:
-        del rows, rng
         everything = tuple(range(len(train.features)))
         return _Measures(space=space, ellipse=_ellipse(train, space, everything, below=np.inf), reference=None)
 

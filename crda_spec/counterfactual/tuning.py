@@ -337,7 +337,6 @@ class Candidates:
 
     def tune(self, procedure: Procedure, train: Table, context: FoldContext) -> Tuned:
         """The candidate with the least loss on the inner folds, the first of equals; and all their losses."""
-        del procedure
         trials: list[Trial] = []
         plain: tuple[float, ...] = ()
         inside: list[InnerFold] = []

@@ -31,7 +31,6 @@ class Ges(Search):
 
     def find(self, x: Array, columns: Sequence[Column], *, noise: Sequence[str] = ()) -> DiscoveredGraph:
         """The graph of these rows, (n, d), categories as codes.  noise: not used."""
-        del noise
         names = checked_names([column.name for column in columns])
         types = [column.type for column in columns]
         whole = x[np.isfinite(x).all(axis=1)]

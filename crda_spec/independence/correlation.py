@@ -46,7 +46,6 @@ class Pearson(BaseScreen):
 
     def __call__(self, x: Array, z: Array, *, rng: np.random.Generator | None = None) -> ScreenResult:
         """x: (n, d) features.  z: (n,) residuals.  rng: not used.  Returns d correlations and d p-values."""
-        del rng
         present = np.isfinite(x) & np.isfinite(z)[:, None]
         rows = present.sum(axis=0)
         a = standardized(x, present)
@@ -74,7 +73,6 @@ class Spearman(BaseScreen):
 
     def __call__(self, x: Array, z: Array, *, rng: np.random.Generator | None = None) -> ScreenResult:
         """x: (n, d) features.  z: (n,) residuals.  rng: not used.  Returns d rank correlations and d p-values."""
-        del rng
 
         def evidence(x: Array, z: Array) -> Evidence:
             a, b = (standardized(ranks(one), np.ones(one.shape, dtype=np.bool_)) for one in (x, z[:, None]))

@@ -203,7 +203,6 @@ class GaussianProcess(BaseRegressor):
 
     def train(self, design: Design, *, seed: int) -> Process:
         """The seed changes nothing: which rows stand for all is settled by their number alone."""
-        del seed
         counts = np.ones(len(design.y)) if design.weight is None else design.weight
         counted = np.flatnonzero(counts > 0.0)  # a row without weight says nothing
         order = counted[stream(0, "gaussian-process").permutation(len(counted))]

@@ -21,7 +21,6 @@ class ScikitRegressor(BaseRegressor):
 
     def parameters(self, *, rows: int) -> dict[str, Any]:
         """What the estimator is made with. rows: how many it will see."""
-        del rows
         return {**self.model_dump(exclude={"kind"}), **self.fixed}
 
     def train(self, design: Design, *, seed: int) -> Estimator:
@@ -107,7 +106,6 @@ class Svr(ScikitRegressor):
 
     def parameters(self, *, rows: int) -> dict[str, Any]:
         """What we write as null, scikit-learn calls auto."""
-        del rows
         return {"C": self.C, "epsilon": self.epsilon, "gamma": "auto" if self.gamma is None else self.gamma}
 
 

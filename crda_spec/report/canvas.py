@@ -172,7 +172,7 @@ class SvgRenderer(RendererBase):
         s: str,
         prop: FontProperties,
         angle: float,
-        ismath: object = None,  # noqa: ARG002 - never: a `$` is a `$`
+        ismath: object = None,
         mtext: Text | None = None,
     ) -> None:
         """Words, held where they were asked for whatever the reader's font makes of their width."""

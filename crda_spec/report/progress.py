@@ -59,7 +59,7 @@ class Silent:
     __slots__ = ()
 
     @contextmanager
-    def stage(self, name: str, total: int | None = None) -> Iterator[Stage]:  # noqa: ARG002 - the protocol's names
+    def stage(self, name: str, total: int | None = None) -> Iterator[Stage]:
         """A stage that nobody watches."""
         yield _Counter()
 

@@ -6,9 +6,9 @@ from counterfactual_parts import MIXED, mixed, numbers
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crda_spec.audit.tables import changed_cells
 from crda_spec.counterfactual.abduct import abduct
 from crda_spec.counterfactual.act import act
-from crda_spec.counterfactual.ledger import changed_cells
 from crda_spec.counterfactual.noise import Additive, LocationScale
 from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.policies import Jitter
@@ -43,9 +43,11 @@ def test_every_row_is_its_source_and_its_changed_cells_and_every_label_its_parts
     train = mixed(40, seed=seed % 7)
     made, abduction = made_of(train, noise=noise, draw=draw, retention=retention, seed=seed)
     action = made.action
-    cells = changed_cells(action, train.x)
-    assert cells.applied_to(train.x[action.source]).tobytes() == action.x.tobytes()
-    assert set(cells.column.tolist()) <= set(train.positions(MOVED))
+    row, column, (_, new) = changed_cells(action, train.x)
+    again = train.x[action.source]
+    again[row, column] = new
+    assert again.tobytes() == action.x.tobytes()
+    assert set(column.tolist()) <= set(train.positions(MOVED))
     scale = np.ones(len(made)) if made.scale is None else made.scale
     carries = made.noise_rows != NOBODY
     noise = np.where(carries, abduction.noise[made.noise_rows], 0.0)
@@ -68,10 +70,10 @@ def test_bits_count_as_changes_and_missing_cells_do_not():
         policies={},
         clipped={},
     )
-    cells = changed_cells(action, real)
-    assert (cells.row.tolist(), cells.column.tolist()) == ([0, 1, 1], [0, 1, 2])
-    np.testing.assert_array_equal(cells.old, [0.0, np.nan, 1.0])
-    np.testing.assert_array_equal(cells.new, [-0.0, 2.0, np.nan])
+    row, column, (old, new) = changed_cells(action, real)
+    assert (row.tolist(), column.tolist()) == ([0, 1, 1], [0, 1, 2])
+    np.testing.assert_array_equal(old, [0.0, np.nan, 1.0])
+    np.testing.assert_array_equal(new, [-0.0, 2.0, np.nan])
 
 
 def test_rows_stem_from_their_source_their_partner_and_whoever_lent_the_noise():

@@ -35,7 +35,7 @@ class FixedWorld:
 
     name: str = "fixed"
 
-    def draw_columns(self, rows: int, *, seed: int) -> dict[str, np.ndarray]:  # noqa: ARG002
+    def draw_columns(self, rows: int, *, seed: int) -> dict[str, np.ndarray]:
         return {
             "area": np.array([np.nan if v is None else v for v in AREA][:rows]),
             "rooms": np.array(ROOMS[:rows], dtype=object),
@@ -90,7 +90,7 @@ def write_sqlite(folder: Path) -> Source:
 class FixedRows:
     """A world that is in no spec, drawn as the worlds of specs are."""
 
-    def read(self, base: Path) -> RawTable:  # noqa: ARG002
+    def read(self, base: Path) -> RawTable:
         return draw_table(FixedWorld(), 6, seed=0)
 
 

@@ -75,11 +75,11 @@ class Benchmark(BaseSource):
         """`benchmark` and the table's name."""
         return f"benchmark {self.name}"
 
-    def header(self, base: Path = Path()) -> tuple[str, ...]:  # noqa: ARG002 - known without a file
+    def header(self, base: Path = Path()) -> tuple[str, ...]:
         """The column names; the target is the last."""
         return BENCHMARKS[self.name].columns
 
-    def read(self, base: Path = Path()) -> RawTable:  # noqa: ARG002 - its folders are the user's, not the spec's
+    def read(self, base: Path = Path()) -> RawTable:
         """The first copy found, if it is the right one."""
         table = BENCHMARKS[self.name]
         for folder in benchmark_folders():

@@ -54,11 +54,11 @@ class Sklearn(BaseSource):
         """`sklearn` and the table's name."""
         return f"sklearn {self.name}"
 
-    def header(self, base: Path = Path()) -> tuple[str, ...]:  # noqa: ARG002 - known without a file
+    def header(self, base: Path = Path()) -> tuple[str, ...]:
         """The column names."""
         return COLUMNS[self.name]
 
-    def read(self, base: Path = Path()) -> RawTable:  # noqa: ARG002 - needs no file
+    def read(self, base: Path = Path()) -> RawTable:
         """The table, its target column under a name that says what it is."""
         import pandas as pd
         from sklearn import datasets

@@ -47,7 +47,7 @@ class Synthetic(BaseSource):
         if self.hidden and self.equations is None:
             yield inconsistent(f"{path}.hidden", "a named world knows its own hidden variables", "remove the key")
 
-    def header(self, base: Path = Path(), *, target: str = "") -> tuple[str, ...]:  # noqa: ARG002 - reads no file
+    def header(self, base: Path = Path(), *, target: str = "") -> tuple[str, ...]:
         """The variables that the table shows; all that is wrong with the equations, and with hiding the target."""
         if self.world is not None:
             return WORLDS[self.world].columns()
@@ -57,7 +57,7 @@ class Synthetic(BaseSource):
             raise SpecError(complaints)
         return tuple(name for name in equations if name not in self.hidden)
 
-    def read(self, base: Path = Path(), *, target: str = "", seed: int = 0) -> RawTable:  # noqa: ARG002 - reads no file
+    def read(self, base: Path = Path(), *, target: str = "", seed: int = 0) -> RawTable:
         """Draws the rows; the same seed draws the same ones. target: which variable has to be a number."""
         world = WORLDS.get(self.world or "")
         if world is None:

@@ -158,7 +158,7 @@ class Gate(Strict):
         """The test and its side, as records say it."""
         return f"{self.kind}, {self.alternative}"
 
-    def is_certain(self, difference: Array, ahead: int) -> bool:  # noqa: ARG002 - the family's signature
+    def is_certain(self, difference: Array, ahead: int) -> bool:
         """Whether no losses of the folds ahead could make it accept. difference: (k,) of those that were run."""
         return False
 

@@ -41,7 +41,6 @@ class Clustered(Gate):
         """Draws nothing. No variance at all: 0 when the rows gained, 1 when they did not."""
         from scipy.stats import t
 
-        del rng
         difference, pairs = paired.row_difference, len(paired.difference)
         mean = float(difference.mean())
         rows = error_of_mean(difference, paired.units)

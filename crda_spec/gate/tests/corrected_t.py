@@ -27,7 +27,6 @@ class CorrectedT(Gate):
         """Draws nothing. All folds equal: 0 when they gained, 1 when they did not."""
         from scipy.stats import t
 
-        del rng
         difference, count = paired.difference, len(paired.difference)
         mean, variance = float(difference.mean()), float(difference.var(ddof=1))
         widened = variance * (1.0 / count + float(np.mean(paired.held_rows / paired.train_rows)))

@@ -28,7 +28,6 @@ class FiveByTwo(Gate):
         """Draws nothing. Ten differences, the two halves of a repeat next to each other."""
         from scipy.stats import t
 
-        del rng
         halves = paired.difference.reshape(REPEATS, 2)
         first, spread = float(halves[0, 0]), float(np.mean(halves.var(axis=1, ddof=1)))
         if spread == 0.0:

@@ -22,7 +22,6 @@ class Sign(Curtailed):
 
     def p_value(self, paired: Paired, *, rng: np.random.Generator) -> float:
         """Exact; draws nothing."""
-        del rng
         return _p_value(paired.difference)
 
     def least_p_value(self, difference: Array, ahead: int, *, enough: float) -> float:

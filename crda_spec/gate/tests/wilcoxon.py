@@ -125,7 +125,6 @@ class Wilcoxon(Curtailed):
 
     def p_value(self, paired: Paired, *, rng: np.random.Generator) -> float:
         """Exact with one repeat; draws nothing."""
-        del rng
         return float(np.mean([wilcoxon_p_value(difference, "less") for difference in paired.block_difference]))
 
     def least_p_value(self, difference: Array, ahead: int, *, enough: float) -> float:

@@ -111,7 +111,6 @@ class TeacherRule(Strict):
 
     def with_student(self, student: Regressor | None) -> Self:
         """The rule once it is known who the student is; None: a search will change its settings."""
-        del student
         return self
 
     def fits(self, parts: int) -> int:

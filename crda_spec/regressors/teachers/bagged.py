@@ -36,12 +36,10 @@ class BaggedTeacher(TeacherRule):
 
     def fits(self, parts: int) -> int:
         """One a bag."""
-        del parts
         return self.members
 
     def teach(self, train: Table, fitter: Fitter, plain: FittedModel, context: FoldContext) -> Teacher:
         """Costs one fit a bag."""
-        del plain
         seed, index = context.seed, context.index
         unit = group_numbers(train)
         drawn = bags(int(unit.max()) + 1, self.members, rng=stream(seed, "bags", *index))

@@ -22,12 +22,10 @@ class SingleTeacher(TeacherRule):
 
     def fits(self, parts: int) -> int:
         """None: the plain model is there anyway."""
-        del parts
         return 0
 
     def teach(self, train: Table, fitter: Fitter, plain: FittedModel, context: FoldContext) -> Teacher:
         """Costs no fit."""
-        del fitter, context
         return Teacher(
             kind=self.kind,
             members=(plain,),
@@ -71,5 +69,4 @@ class CrossfitTeacher(FoldTeacher):
 
     def crossfit_weights(self, train: Table, crossfits: Sequence[CrossFit]) -> list[float]:
         """All the same."""
-        del train
         return [1.0 / len(crossfits)] * len(crossfits)

@@ -284,7 +284,7 @@ class Format(ABC):
     def _lines(self, graph: ReadGraph) -> Iterator[str]:
         """The lines of the text."""
 
-    def _cannot_hold(self, name: str) -> str:  # noqa: ARG002 - this one holds any name
+    def _cannot_hold(self, name: str) -> str:
         """Why the format cannot hold a name, or nothing."""
         return ""
 
