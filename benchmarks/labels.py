@@ -27,9 +27,8 @@ from scipy.stats import kstest, norm
 from sklearn.ensemble import HistGradientBoostingRegressor
 from threadpoolctl import threadpool_limits
 
-from crda_spec.counterfactual.abduct import abduct
+from crda_spec.counterfactual.abduct import Additive, LocationScale, NoiseModel, abduct
 from crda_spec.counterfactual.act import act
-from crda_spec.counterfactual.noise import Additive, LocationScale, NoiseModel
 from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.policies import Resample
 from crda_spec.counterfactual.predict import predict_outcome

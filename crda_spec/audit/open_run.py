@@ -18,7 +18,7 @@ from crda_spec.audit.canonical import canonical_json, read_as
 from crda_spec.audit.models import load_models
 from crda_spec.audit.record import RECORD_VERSION, read_studies
 from crda_spec.audit.tables import LEDGER
-from crda_spec.counterfactual.noise import EvenScale, SmoothScale
+from crda_spec.counterfactual.abduct import EvenScale, SmoothScale
 from crda_spec.data.cells import BlockPlace, block_numbers
 from crda_spec.errors import Complaint, DataError, OutputError, Place, show
 from crda_spec.records import NOBODY, Array, Column, IntArray, NoiseScale, Table, Teacher

@@ -1,9 +1,112 @@
-"""Abduction: the noise of each training row, given what the teacher says of it."""
+"""Abduction: the noise of each training row, given what the teacher predicts for it.
+
+Noise is added (the paper), or of a size that depends on x.
+"""
 
 from __future__ import annotations
 
-from crda_spec.counterfactual.noise import Additive, NoiseModel
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
 from crda_spec.records import Abduction, Array, Residuals, Table, Teacher
+from crda_spec.scm.mechanisms import Inputs, SmoothMean, fit_mean
+from crda_spec.strict import Fraction, Strict
+
+
+class Additive(Strict):
+    """The paper's noise: added, of one size."""
+
+    needs_unseen: ClassVar[bool] = False  # whether `fit` must be given residuals of rows that the model has not seen
+
+    kind: Literal["additive"] = Field("additive", description="y = g(x) + noise, as in the paper.")
+
+    def fit(self, train: Table, residual: Array) -> None:
+        """Nothing to fit."""
+
+
+_MOST_ROWS = 10_000  # to learn s from: the cost grows faster than the rows, and a smooth function needs no more
+_TINY = 1e-3  # of the mean |r|: what is nearer to zero says nothing more of the size
+_OUTLIER = 6.0  # times the fitted size: one wild row may pull this much and no more
+_FEWEST = 10  # rows, below which any trend in their sizes is chance
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SmoothScale:
+    """s(x), kept between two bounds: beyond the training rows' own sizes a trend is only a guess."""
+
+    log_size: SmoothMean
+    level: float  # added to the logarithm, so that the standardised residuals have mean square 1
+    lowest: float
+    highest: float
+
+    def at(self, x: Array) -> tuple[Array, int]:
+        """x: (m, d). Returns (m,), and how many were brought back inside the bounds."""
+        size = self._unbounded(x)
+        return np.clip(size, self.lowest, self.highest), int(((size < self.lowest) | (size > self.highest)).sum())
+
+    def _unbounded(self, x: Array) -> Array:
+        return np.asarray(np.exp(np.clip(self.log_size.predict(x) + self.level, -600.0, 600.0)))
+
+
+@dataclass(frozen=True, slots=True)
+class EvenScale:
+    """One size for all rows: there was nothing to learn one from."""
+
+    size: float = 1.0
+
+    def at(self, x: Array) -> tuple[Array, int]:
+        """x: (m, d). Returns (m,)."""
+        return np.full(len(x), self.size), 0
+
+
+class LocationScale(Strict):
+    """Noise whose size depends on the features."""
+
+    needs_unseen: ClassVar[bool] = True
+
+    kind: Literal["location_scale"] = Field(
+        "location_scale",
+        description=(
+            "y = g(x) + s(x) * noise: the size s of the noise is fitted to residuals of rows that the teacher's "
+            "members have not seen, and a moved row carries its noise at the size that is usual at its new place."
+        ),
+    )
+    quantiles: tuple[Fraction, Fraction] = Field(
+        (0.01, 0.99),
+        description=(
+            "The fitted size is held between these two quantiles of its values at the training rows; how many rows "
+            "that changed is recorded."
+        ),
+    )
+
+    def fit(self, train: Table, residual: Array) -> SmoothScale | EvenScale:
+        """The size of the noise at any x.  residual: (n,) of unseen rows; those where it is NaN are left out."""
+        known = np.flatnonzero(np.isfinite(residual))
+        known = known[np.linspace(0, len(known) - 1, min(len(known), _MOST_ROWS)).round().astype(np.int64)]
+        size = np.abs(residual[known])
+        if len(known) < _FEWEST or not size.any():
+            return EvenScale(float(np.sqrt(np.mean(size**2))) if size.any() else 1.0)
+        x = train.x[known]
+        inputs = Inputs.learn(x, train.features)
+        shape = _scored(inputs, x, size, fit_mean(inputs, x, np.log(np.maximum(size, _TINY * size.mean()))))
+        logs = shape.predict(x)
+        level = 0.5 * float(np.log(np.mean((size / np.exp(logs)) ** 2)))
+        lowest, highest = np.exp(np.quantile(logs, self.quantiles) + level)
+        return SmoothScale(log_size=shape, level=level, lowest=float(lowest), highest=float(highest))
+
+
+def _scored(inputs: Inputs, x: Array, size: Array, start: SmoothMean) -> SmoothMean:
+    """One step of Fisher scoring for E|r| = exp(f(x)): with this link and variance, all rows weigh alike."""
+    log_size = start.predict(x)
+    log_size = log_size + np.log(np.mean(size / np.exp(log_size)))
+    working = log_size + np.minimum(size / np.exp(log_size), _OUTLIER) - 1.0
+    return fit_mean(inputs, x, working)
+
+
+NoiseModel = Annotated[Additive | LocationScale, Field(discriminator="kind")]
 
 _ADDITIVE = Additive()
 

@@ -57,12 +57,6 @@ def _bounds(column: Column) -> tuple[float, float]:
     return low, high
 
 
-def fit_contract(proposal: Array, column: Column) -> tuple[Array, int]:
-    """The nearest values that the contract allows, and how many proposals that changed."""
-    kept, changed = nearest_allowed(proposal, column)
-    return kept, int(np.count_nonzero(changed))
-
-
 def violations(proposal: Array, broken: Mask, column: Column) -> Iterator[Complaint]:
     """What a run says that must not bring values back: the feature, its worst value, the bound and the count."""
     if not broken.any():
@@ -271,7 +265,7 @@ def act_on(
         chosen=_chosen(moves, block, perturbation),
         on_violation=perturbation.on_violation,
         mechanisms=mechanisms,
-        nearness=Nearness.of(train, seed=block.streams.seed, index=block.streams.index),
+        nearness=Nearness(train, seed=block.streams.seed, index=block.streams.index),
     )
     drawn = drawing.draw(np.arange(len(block.source)), attempt=0)
     outside, redrawn = _redraw_until_sound(drawn, drawing, perturbation)
@@ -301,7 +295,9 @@ def _chosen(moves: Sequence[Move], block: Block, perturbation: Perturbation) -> 
         chosen = member[:, units]
     if perturbation.copy_fraction:
         chosen = np.ones((rows, len(moves)), dtype=np.bool_) if chosen is None else chosen
-        chosen[_copied_rows(rows, perturbation.copy_fraction, rng=streams.open(streams.copied))] = False
+        rng = streams.open(streams.copied)
+        # A share that makes no whole number is rounded up or down by chance, so that many small sets have it too.
+        chosen[rng.permutation(rows)[: int(perturbation.copy_fraction * rows + rng.random())]] = False
     return chosen
 
 
@@ -313,14 +309,6 @@ def _subsets(rows: int, count: int, wanted: int, *, by_rank: bool, rng: np.rando
     if wanted == 1 and not by_rank:
         return np.equal(rng.integers(0, count, size=rows)[:, None], np.arange(count))
     return np.argsort(np.argsort(rng.random((rows, count)), axis=1), axis=1) < wanted
-
-
-def _copied_rows(rows: int, share: float, *, rng: np.random.Generator) -> IntArray:
-    """Which of so many new rows stay where their source is: a random part, its size right on average.
-
-    A share that makes no whole number is rounded up or down by chance, so that many small sets have it too.
-    """
-    return rng.permutation(rows)[: int(share * rows + rng.random())]
 
 
 @dataclass(slots=True, eq=False)
@@ -407,7 +395,7 @@ class _Drawing:
             return drawn
         before, streams = self.block.x[source], self.block.streams
         drawn.x, drawn.followed = self.mechanisms.follow(
-            drawn.x, before, draws=lambda name: streams.open(f"follow:{name}", attempt), settle=fit_contract
+            drawn.x, before, draws=lambda name: streams.open(f"follow:{name}", attempt), settle=nearest_allowed
         )
         drawn.still = ((drawn.x == before) | (np.isnan(drawn.x) & np.isnan(before))).all(axis=1)
         return drawn

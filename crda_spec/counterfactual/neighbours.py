@@ -67,17 +67,12 @@ class Space:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Nearness:
-    """The neighbours of the training rows, each set of features searched once."""
+    """The neighbours of the training rows, each set of features searched once, when it is first asked for."""
 
     train: Table
     seed: int
     index: tuple[int, ...]
     _found: dict[tuple[tuple[int, ...], int], IntArray] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, train: Table, *, seed: int, index: tuple[int, ...]) -> Nearness:
-        """Nothing is searched before it is asked for."""
-        return cls(train, seed, index)
 
     def neighbours(self, positions: tuple[int, ...], count: int) -> IntArray:
         """(n, k) training rows near each training row in these features, never the row itself; k is at most `count`."""

@@ -263,7 +263,12 @@ class DeclaredPartitioner:
         holds = proved.lemma_holds and lemma_holds(self.graph, train.names, (*moved, *followers))
         return replace(
             proved,
-            features=tuple(_following(verdict) if verdict.name in followers else verdict for verdict in chosen),
+            features=tuple(
+                replace(verdict, status="follows", reason=Stated(code="follows_equation"), warning=None)
+                if verdict.name in followers
+                else verdict
+                for verdict in chosen
+            ),
             lemma_holds=holds,
             propagated=followers,
             joint=together,
@@ -302,11 +307,6 @@ class DeclaredPartitioner:
         )
         still = {verdict.name for verdict in self.propagation.restrict(effects) if verdict.perturbable}
         return effects if still.issuperset(causes) else chosen
-
-
-def _following(verdict: FeatureVerdict) -> FeatureVerdict:
-    """A feature that changes without being moved itself."""
-    return replace(verdict, status="follows", reason=Stated(code="follows_equation"), warning=None)
 
 
 def drawn_graph(train: Table, ties: ResidualNeighbours, *, whole: bool, discovery: Discovery, seed: int) -> DrawnGraph:

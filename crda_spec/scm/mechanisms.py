@@ -232,7 +232,7 @@ def _deviance(logits: Array, yes: Array) -> float:
     return float(2.0 * np.logaddexp(0.0, np.where(yes, -logits, logits)).sum())
 
 
-Settle = Callable[[Array, Column], tuple[Array, int]]
+Settle = Callable[[Array, Column], tuple[Array, npt.NDArray[np.bool_]]]  # the values allowed, and which changed
 Draws = Callable[[str], np.random.Generator]
 
 
@@ -312,8 +312,8 @@ class Mechanism:
         # One number a row, moved or not, so that what happens to one row shifts no draw of another.
         uniform = draws(self.column.name).random(len(value))[moved]
         followed = self.equation.follow(value[moved], old[moved], new[moved], uniform)
-        value[moved], clipped = settle(followed, self.column)
-        return value, clipped
+        value[moved], changed = settle(followed, self.column)
+        return value, int(changed.sum())
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -37,9 +37,8 @@ from crda_spec.regressors.teachers import (
 )
 from crda_spec.scm.graph import CausalGraph
 from crda_spec.seeds import stream
-from crda_spec.spec.candidates import candidate_specs
 from crda_spec.spec.check import declared_graph
-from crda_spec.spec.check_models import searched_knobs
+from crda_spec.spec.check_models import candidate_specs, searched_knobs
 from crda_spec.spec.load import Draft
 from crda_spec.spec.run import RunSpec
 from crda_spec.spec.tune import CandidateTuning, TpeTuning

@@ -30,8 +30,8 @@ from crda_spec.scm.graph import CausalGraph
 from crda_spec.scm.implied import implications
 from crda_spec.scm.propagation import followers as known_followers
 from crda_spec.scm.propagation import propagable
-from crda_spec.spec.candidates import CANDIDATES, candidate_specs
 from crda_spec.spec.check_models import (
+    candidate_complaints,
     ensemble_complaints,
     regressor_complaints,
     teacher_complaints,
@@ -73,22 +73,7 @@ def _complaints(draft: Draft, parts: Mapping[str, Any]) -> Iterator[Complaint]:
     if "dataset" in parts and not any(complaint.path == "dataset.source" for complaint in draft.complaints):
         yield from _data_complaints(draft, parts["dataset"], parts)
     if draft.spec is not None:
-        yield from _candidates(draft.spec)
-
-
-def _candidates(spec: RunSpec) -> Iterator[Complaint]:
-    """Candidates that are no specs."""
-    for name, found in candidate_specs(spec):
-        if name == "declared":
-            what, hint = "'declared' is the name of the spec as it stands", "choose another name"
-            yield Complaint(code="inconsistent", path=f"{CANDIDATES}.declared", what=what, hint=hint)
-        if not isinstance(found, RunSpec):
-            yield from found
-            continue
-        parts = {section: getattr(found, section) for section in RunSpec.model_fields}
-        for one in teacher_complaints(parts):
-            if one not in tuple(teacher_complaints({key: getattr(spec, key) for key in RunSpec.model_fields})):
-                yield replace(one, path=f"{CANDIDATES}.{name}.{one.path}")
+        yield from candidate_complaints(draft.spec)
 
 
 def _data_complaints(draft: Draft, dataset: Dataset, parts: Mapping[str, Any]) -> Iterator[Complaint]:

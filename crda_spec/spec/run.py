@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints, WithJsonSchema
 
-from crda_spec.counterfactual.noise import Additive, LocationScale, NoiseModel
+from crda_spec.counterfactual.abduct import Additive, LocationScale, NoiseModel
 from crda_spec.counterfactual.partition import Partition
 from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.data.dataset import Dataset

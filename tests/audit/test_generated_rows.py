@@ -13,8 +13,7 @@ from crda_spec.api import finish_run
 from crda_spec.audit.new_rows import generate, prepare
 from crda_spec.audit.open_run import open_run
 from crda_spec.audit.tables import LEDGER
-from crda_spec.counterfactual.abduct import abduct
-from crda_spec.counterfactual.noise import LocationScale
+from crda_spec.counterfactual.abduct import LocationScale, abduct
 from crda_spec.counterfactual.policies import Grid, Interpolate
 from crda_spec.counterfactual.predict import predict_outcome
 from crda_spec.counterfactual.support import NeighbourSupport, NoSupport

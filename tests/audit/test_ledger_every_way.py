@@ -8,9 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from crda_spec.audit.tables import changed_cells, synthetic_table
-from crda_spec.counterfactual.abduct import abduct
+from crda_spec.counterfactual.abduct import Additive, LocationScale, abduct
 from crda_spec.counterfactual.act import act
-from crda_spec.counterfactual.noise import Additive, LocationScale
 from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.policies import POLICIES
 from crda_spec.counterfactual.predict import predict_outcome

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from counterfactual_parts import mixed, numbers
 
-from crda_spec.counterfactual.abduct import abduct
+from crda_spec.counterfactual.abduct import LocationScale, abduct
 from crda_spec.counterfactual.act import act
 from crda_spec.counterfactual.diagnostics import comparison, diagnose, relabelled_sources
-from crda_spec.counterfactual.noise import LocationScale
 from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.policies import Jitter, Resample, Shift
 from crda_spec.counterfactual.predict import predict_outcome

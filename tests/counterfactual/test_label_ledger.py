@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crda_spec.audit.tables import changed_cells
-from crda_spec.counterfactual.abduct import abduct
+from crda_spec.counterfactual.abduct import Additive, LocationScale, abduct
 from crda_spec.counterfactual.act import act
-from crda_spec.counterfactual.noise import Additive, LocationScale
 from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.policies import Jitter
 from crda_spec.counterfactual.predict import LENDERS, matched_rows, predict_outcome

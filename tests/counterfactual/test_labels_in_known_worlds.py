@@ -9,9 +9,8 @@ import pytest
 from counterfactual_parts import numbers
 from scipy.stats import ks_2samp, spearmanr
 
-from crda_spec.counterfactual.abduct import abduct
+from crda_spec.counterfactual.abduct import Additive, LocationScale, abduct
 from crda_spec.counterfactual.act import act
-from crda_spec.counterfactual.noise import Additive, LocationScale
 from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.policies import Resample
 from crda_spec.counterfactual.predict import predict_outcome

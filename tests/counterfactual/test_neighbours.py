@@ -6,7 +6,7 @@ from counterfactual_parts import mixed, numbers, table
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crda_spec.counterfactual import nearness as module
+from crda_spec.counterfactual import neighbours as module
 from crda_spec.counterfactual.neighbours import Nearness, Space, nearest, reference_rows
 from crda_spec.records import Column
 from crda_spec.seeds import stream
@@ -58,7 +58,7 @@ def test_the_search_in_blocks_is_the_search_in_one(monkeypatch):
 @pytest.mark.parametrize("positions", [(0, 1, 6), tuple(range(7))])
 def test_a_row_is_never_its_own_neighbour(positions):
     train = mixed(80)
-    near = Nearness.of(train, seed=0, index=()).neighbours(positions, 6)
+    near = Nearness(train, seed=0, index=()).neighbours(positions, 6)
     assert near.shape == (80, 6)
     assert (near != np.arange(80)[:, None]).all()
     points = Space.learn(train).encode(train.x, positions)
@@ -70,7 +70,7 @@ def test_a_row_is_never_its_own_neighbour(positions):
 
 def test_fewer_rows_than_neighbours_give_all_other_rows():
     train = numbers(np.arange(4.0)[:, None], np.zeros(4))
-    near = Nearness.of(train, seed=0, index=()).neighbours((0,), 10)
+    near = Nearness(train, seed=0, index=()).neighbours((0,), 10)
     assert [sorted(row) for row in near.tolist()] == [[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2]]
 
 
@@ -79,7 +79,7 @@ def test_a_partner_is_another_row_and_each_as_likely(count):
     train = numbers(np.arange(5.0)[:, None], np.zeros(5))
     source = np.repeat(np.arange(5), 4000)
     uniform = stream(0, "u").random(len(source))
-    partner = Nearness.of(train, seed=0, index=()).partner(source, uniform, positions=(0,), count=count)
+    partner = Nearness(train, seed=0, index=()).partner(source, uniform, positions=(0,), count=count)
     assert (partner != source).all()
     shares = np.bincount(partner[source == 2], minlength=5) / 4000
     expected = [0.25, 0.25, 0, 0.25, 0.25] if count is None else [1 / 3, 1 / 3, 0, 1 / 3, 0]
@@ -93,7 +93,7 @@ def test_a_partner_is_another_row_and_each_as_likely(count):
 
 def test_a_lone_row_is_its_own_partner():
     train = numbers([[1.0]], [0.0])
-    near = Nearness.of(train, seed=0, index=())
+    near = Nearness(train, seed=0, index=())
     assert near.partner(np.array([0, 0]), np.array([0.1, 0.9]), positions=(0,), count=None).tolist() == [0, 0]
 
 
@@ -111,7 +111,7 @@ def test_neighbours_among_a_sample_are_never_the_row_itself(monkeypatch):
     monkeypatch.setattr(module, "_DISTANCES", 0)
     monkeypatch.setattr(module, "_LEAST_REFERENCE", 30)
     x = np.arange(200.0)[:, None]
-    near = Nearness.of(numbers(x, x[:, 0]), seed=0, index=()).neighbours((0,), 5)
+    near = Nearness(numbers(x, x[:, 0]), seed=0, index=()).neighbours((0,), 5)
     assert near.shape == (200, 5)
     assert (near != np.arange(200)[:, None]).all()
     assert len(np.unique(near)) <= 30

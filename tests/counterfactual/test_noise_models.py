@@ -6,8 +6,7 @@ from counterfactual_parts import mixed, numbers, table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crda_spec.counterfactual.abduct import abduct
-from crda_spec.counterfactual.noise import Additive, EvenScale, LocationScale, SmoothScale
+from crda_spec.counterfactual.abduct import Additive, EvenScale, LocationScale, SmoothScale, abduct
 from crda_spec.records import Teacher
 
 

@@ -62,7 +62,7 @@ def beside(x):
 def propose(policy, train, seed=0, *, name="a", source=None):
     source = np.arange(len(train)) if source is None else source
     moves = plan_moves(train, [name], Perturbation(features={name: policy}))
-    rows = Rows(source=source, nearness=Nearness.of(train, seed=seed, index=()), shared=stream(seed, "shared"))
+    rows = Rows(source=source, nearness=Nearness(train, seed=seed, index=()), shared=stream(seed, "shared"))
     feature = moves[0].feature
     return policy.propose(feature.values[source], feature, rows, rng=stream(seed, "cell")).values
 

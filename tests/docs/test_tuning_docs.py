@@ -8,8 +8,8 @@ import yaml
 
 from crda_spec.api import estimate
 from crda_spec.spec.build import build_plan
-from crda_spec.spec.candidates import candidate_specs
 from crda_spec.spec.check import load_spec
+from crda_spec.spec.check_models import candidate_specs
 from crda_spec.spec.run import RunSpec
 from crda_spec.spec.tune import PINNED_KNOBS, Knobs, usual_knobs
 

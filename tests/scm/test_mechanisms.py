@@ -47,7 +47,7 @@ def patients(n, *, seed=0, missing=0.0):
 
 def settle(values, column):
     """Only rounding: bounds are the action's business."""
-    return (np.rint(values) if column.type == "integer" else values), 0
+    return (np.rint(values) if column.type == "integer" else values), np.zeros(len(values), dtype=bool)
 
 
 def draws(name):
