@@ -12,9 +12,8 @@ from threadpoolctl import threadpool_limits
 from crda_spec.counterfactual.procedure import Augmentation
 from crda_spec.errors import Complaint, DataError
 from crda_spec.execution import Clock, in_order, workers_for
-from crda_spec.gate.interval import RESAMPLES, change_interval, units_of
-from crda_spec.gate.score import LEVEL
-from crda_spec.gate.verdict import percent_change
+from crda_spec.gate.interval import RESAMPLES
+from crda_spec.gate.score import LEVEL, change_of
 from crda_spec.records import (
     Arm,
     Array,
@@ -29,8 +28,7 @@ from crda_spec.records import (
 )
 from crda_spec.regressors import FittedModel, Fitter, Regressor
 from crda_spec.regressors.fit import Fill, MeanModel, Watch, student_seed
-from crda_spec.regressors.metrics import Metric, charged
-from crda_spec.seeds import stream
+from crda_spec.regressors.metrics import Metric
 
 Members = Mapping[Arm, tuple[Predictor, ...]]
 
@@ -139,8 +137,8 @@ class _Scoring:
         own, plain = (self.test.errors(MeanModel(members[one][:count])) for one in (arm, "plain"))
         nothing: tuple[None, None] = (None, None)
         one_plain = (arm, count) == ("plain", 1)
-        change = nothing if one_plain else self._against(self.test.errors(members["plain"][0]), own)
-        gain = nothing if arm == "plain" else self._against(plain, own)
+        change = nothing if one_plain else self._change(self.test.errors(members["plain"][0]), own)
+        gain = nothing if arm == "plain" else self._change(plain, own)
         return EnsembleScore(
             arm=arm,
             models=count,
@@ -155,12 +153,8 @@ class _Scoring:
     def _loss(self, errors: Array) -> float:
         return self.metric.loss(errors, spread=self.test.spread, weights=self.test.weights)
 
-    def _against(self, before: Array, after: Array) -> tuple[float, tuple[float, float] | None]:
-        """The change and its interval; a resample takes the same rows as one of the test score."""
-        plain, other = (charged(self.metric.row_losses(errors), self.test.weights) for errors in (before, after))
-        units, rng = units_of(len(self.test), self.test.groups), stream(self.seed, "bootstrap")
-        interval = change_interval(plain, other, units, self.metric, level=LEVEL, rng=rng)
-        return percent_change(self._loss(before), self._loss(after)), interval
+    def _change(self, before: Array, after: Array) -> tuple[float, tuple[float, float] | None]:
+        return change_of(self.test, before, after, metric=self.metric, seed=self.seed)
 
     def alone(self, model: Predictor, arm: Arm) -> float:
         """The loss of one member. One that has run away would take the mean with it: an error that says so."""

@@ -9,7 +9,7 @@ import numpy as np
 from crda_spec.errors import Complaint, DataError
 from crda_spec.gate.interval import RESAMPLES, change_interval, units_of
 from crda_spec.gate.verdict import percent_change
-from crda_spec.records import Diagnostics, HeldOut, Predictor, RowLosses, TestScore
+from crda_spec.records import Array, Diagnostics, HeldOut, Predictor, RowLosses, TestScore
 from crda_spec.regressors.metrics import Metric, charged
 from crda_spec.seeds import stream
 
@@ -46,27 +46,29 @@ def score(test: HeldOut, plain: Predictor, augmented: Predictor | None, *, metri
     Where rows are weighted, each is drawn with its weight, as often as any other.
     """
     plain_errors = test.errors(plain)
-    plain_loss = metric.loss(plain_errors, spread=test.spread, weights=test.weights)
     change = interval = augmented_loss = None
     if augmented is not None:
         augmented_errors = test.errors(augmented)
         augmented_loss = metric.loss(augmented_errors, spread=test.spread, weights=test.weights)
-        change = percent_change(plain_loss, augmented_loss)
-        interval = change_interval(
-            charged(metric.row_losses(plain_errors), test.weights),
-            charged(metric.row_losses(augmented_errors), test.weights),
-            units_of(len(test), test.groups),
-            metric,
-            level=LEVEL,
-            rng=stream(seed, "bootstrap"),
-        )
+        change, interval = change_of(test, plain_errors, augmented_errors, metric=metric, seed=seed)
     return TestScore(
         metric=metric.name,
         rows=len(test),
-        plain=plain_loss,
+        plain=metric.loss(plain_errors, spread=test.spread, weights=test.weights),
         augmented=augmented_loss,
         change_percent=change,
         interval_percent=interval,
         level=LEVEL,
         resamples=RESAMPLES,
     )
+
+
+def change_of(
+    test: HeldOut, before: Array, after: Array, *, metric: Metric, seed: int
+) -> tuple[float, tuple[float, float] | None]:
+    """The change of the loss in percent, and its interval: resamples take the same rows. before, after: (n,) errors."""
+    losses = [metric.loss(errors, spread=test.spread, weights=test.weights) for errors in (before, after)]
+    plain, other = (charged(metric.row_losses(errors), test.weights) for errors in (before, after))
+    units, rng = units_of(len(test), test.groups), stream(seed, "bootstrap")
+    interval = change_interval(plain, other, units, metric, level=LEVEL, rng=rng)
+    return percent_change(losses[0], losses[1]), interval
