@@ -73,7 +73,3 @@ def guarded(command: Callable[[], None]) -> None:
             raise
         sys.stderr.write("interrupted; nothing half-written was left behind\n")
         raise SystemExit(_INTERRUPTED) from None
-
-
-if __name__ == "__main__":
-    main()

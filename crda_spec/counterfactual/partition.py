@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from pydantic import Field
 
-from crda_spec.discovery import DiscoveredGraph, Discovery, ResidualNeighbours
+from crda_spec.discovery import Discovery, ResidualNeighbours
 from crda_spec.discovery._protocol import noise_name
 from crda_spec.independence import JointCheck, Pearson, Screen, adjust, grouped, numbers
 from crda_spec.records import (
@@ -24,7 +24,6 @@ from crda_spec.records import (
     Doubt,
     DrawnEdge,
     DrawnGraph,
-    EdgeMark,
     FeatureStatus,
     FeatureVerdict,
     HelpsToPredict,
@@ -319,16 +318,13 @@ def drawn_graph(train: Table, ties: ResidualNeighbours, *, whole: bool, discover
     if whole and not ties.untested:
         x = np.column_stack([train.x, train.y])
         found = discovery.graph(x, (*train.features, train.target), seed=integer_seed(seed, "picture"))
-        edges += [(edge.first, edge.second, _mark(found, edge.mark)) for edge in found.edges]
+        # A conflict of a CPDAG is a link whose direction nobody knows.
+        marks: list[Any] = ["--" if (found.kind, edge.mark) == ("cpdag", "<->") else edge.mark for edge in found.edges]
+        edges += [(edge.first, edge.second, mark) for edge, mark in zip(found.edges, marks, strict=True)]
     return DrawnGraph(
         nodes=(*((name, "feature") for name in train.names), (target, "target"), (noise, "noise")),
         edges=tuple(edges),
     )
-
-
-def _mark(graph: DiscoveredGraph, mark: str) -> EdgeMark:
-    """As found; a conflict of a CPDAG is a link whose direction nobody knows."""
-    return "--" if graph.kind == "cpdag" and mark == "<->" else mark  # type: ignore[return-value]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -151,30 +151,22 @@ class KnobSpace:
             changes["teacher"] = self.teachers[str(values["teacher"])]
         if "max_features" in values:
             changes["choice"] = procedure.choice.model_copy(update={"max_features": int(values["max_features"])})
-            changes["partitioner"] = _with_choice(procedure.partitioner, **changes)
+            changes["partitioner"] = replace(procedure.partitioner, choice=changes["choice"])  # type: ignore[type-var]
         perturbation = procedure.perturbation.model_copy(update={"default": policy})
         return replace(procedure, perturbation=perturbation, **changes)
 
-    def _current(self, name: str, procedure: Procedure) -> Value | None:
+    def _current(self, name: str, procedure: Procedure) -> Any:  # noqa: ANN401 - the knob's value, None when it has none
         policy: BasePolicy = procedure.perturbation.default
-        found: Any = None
-        match name:
-            case "retention" | "weight" | "factor":
-                found = getattr(procedure, name)
-            case "max_features":
-                found = procedure.choice.max_features
-            case "reach":
-                found = getattr(policy, str(policy.size))
-            case "teacher":
-                found = next((words for words, rule in self.teachers.items() if rule == procedure.teacher), None)
-            case "policy":
-                found = next((words for words, one in self.policies.items() if one == policy), None)
-        return found  # type: ignore[no-any-return]
-
-
-def _with_choice(partitioner: Partitioner, **changes: object) -> Partitioner:
-    changed: Partitioner = replace(partitioner, choice=changes["choice"])  # type: ignore[type-var] # dataclasses, all
-    return changed
+        named: dict[str, tuple[Mapping[str, object], object]] = {
+            "teacher": (self.teachers, procedure.teacher),
+            "policy": (self.policies, policy),
+        }
+        if name in named:
+            options, chosen = named[name]
+            return next((words for words, one in options.items() if one == chosen), None)
+        if name == "reach":
+            return getattr(policy, str(policy.size))
+        return procedure.choice.max_features if name == "max_features" else getattr(procedure, name)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -440,13 +432,10 @@ class _Trials:
     def _tell(self, study: optuna.Study, asked: optuna.Trial, trial: Trial) -> None:
         from optuna.trial import TrialState as State
 
-        match trial.state:
-            case "complete":
-                study.tell(asked, _mean(trial.losses, self.inside))
-            case "pruned":
-                study.tell(asked, state=State.PRUNED)
-            case _:
-                study.tell(asked, state=State.FAIL)
+        if trial.state == "complete":
+            study.tell(asked, _mean(trial.losses, self.inside))
+        else:
+            study.tell(asked, state=State.PRUNED if trial.state == "pruned" else State.FAIL)
 
 
 def _new_study(seed: int, *, prune: bool) -> optuna.Study:

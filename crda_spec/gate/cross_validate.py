@@ -189,11 +189,6 @@ class CrossValidation:
     shared: Cost = field(default_factory=Cost)  # of models that these folds share, as far as they needed them
 
     @property
-    def results(self) -> tuple[FoldResult, ...]:
-        """The folds' results alone."""
-        return tuple(outcome.result for outcome in self.outcomes)
-
-    @property
     def cost(self) -> Cost:
         """Of all folds, each model counted once."""
         return sum((outcome.cost for outcome in self.outcomes), self.shared)
@@ -211,7 +206,7 @@ class CrossValidation:
     def is_certain(self, gate: Gate) -> bool:
         """Whether the folds that are left could no longer make the gate accept."""
         left = 1.0 - gate.min_effect / 100.0
-        difference = np.array([result.augmented - left * result.plain for result in self.results])
+        difference = np.array([one.result.augmented - left * one.result.plain for one in self.outcomes])
         return gate.is_certain(difference, gate.all_folds - len(self.outcomes))
 
     def run(

@@ -12,8 +12,7 @@ from threadpoolctl import threadpool_limits
 from crda_spec.counterfactual.procedure import Augmentation
 from crda_spec.errors import Complaint, DataError
 from crda_spec.execution import Clock, in_order, workers_for
-from crda_spec.gate.interval import RESAMPLES
-from crda_spec.gate.score import LEVEL, change_of
+from crda_spec.gate.score import LEVEL, RESAMPLES, change_of
 from crda_spec.records import (
     Arm,
     Array,

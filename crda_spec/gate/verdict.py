@@ -20,7 +20,7 @@ from scipy.stats import norm
 
 from crda_spec.counterfactual.procedure import Augmentation
 from crda_spec.gate.cross_validate import FoldOutcome
-from crda_spec.gate.interval import change_interval, units_of
+from crda_spec.gate.score import change_interval, percent_change, units_of
 from crda_spec.gate.tests import Gate, Paired, p_value
 from crda_spec.records import (
     Array,
@@ -320,10 +320,3 @@ def rows_to_decide(
     if distance <= 0.0 or error <= 0.0:
         return None
     return max(rows + 1, math.ceil(rows * (side * error / distance) ** 2))
-
-
-def percent_change(before: float, after: float) -> float:
-    """Change in percent of `before`; 0 when both are 0."""
-    if before == 0.0:
-        return 0.0 if after == 0.0 else float("inf")
-    return 100.0 * (after - before) / before

@@ -7,8 +7,7 @@ import pytest
 from gate_parts import MAE, table
 from scipy.stats import binom
 
-from crda_spec.gate.interval import units_of
-from crda_spec.gate.score import score
+from crda_spec.gate.score import score, units_of
 from crda_spec.records import HeldOut
 from crda_spec.regressors.metrics import MSE, Metric
 

@@ -11,8 +11,7 @@ from test_gate_score import AUGMENTED, PLAIN, drawn, held_out
 
 from crda_spec.counterfactual.tuning import inner_folds
 from crda_spec.gate.cross_validate import divisions
-from crda_spec.gate.interval import change_interval
-from crda_spec.gate.score import score
+from crda_spec.gate.score import change_interval, score
 from crda_spec.gate.tests import Bootstrap, Clustered, CorrectedT, FiveByTwo, Sign, Wilcoxon
 from crda_spec.gate.verdict import judge, paired_losses, paired_rows
 from crda_spec.records import FoldResult, HeldOut, RowLosses

@@ -20,8 +20,7 @@ from crda_spec.data.timestamps import time_codes
 from crda_spec.errors import show
 from crda_spec.gate.cross_validate import FoldOutcome, division_seeds, fold_numbers
 from crda_spec.gate.ensemble import ensemble_fits
-from crda_spec.gate.interval import change_interval, units_of
-from crda_spec.gate.score import LEVEL
+from crda_spec.gate.score import LEVEL, change_interval, units_of
 from crda_spec.gate.tests import Gate
 from crda_spec.gate.verdict import abstain, conclude, mean_losses, measure, paired_losses, percent_change
 from crda_spec.records import Array, FoldResult, FoldRows, IntArray, RowLosses, Table

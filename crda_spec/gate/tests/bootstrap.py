@@ -20,7 +20,7 @@ import numpy as np
 from pydantic import Field
 
 from crda_spec.errors import Complaint, DataError
-from crda_spec.gate.interval import FEWEST_UNITS, resampled_sums
+from crda_spec.gate.score import FEWEST_UNITS, resampled_sums
 from crda_spec.gate.tests._protocol import Gate, Paired
 from crda_spec.records import Array
 
