@@ -41,7 +41,13 @@ SORTS = {
 }
 
 
-@pytest.mark.parametrize("text", SORTS.values(), ids=SORTS)
+LONG = ("discovered", "grouped", "network")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [pytest.param(text, id=name, marks=[pytest.mark.slow] * (name in LONG)) for name, text in SORTS.items()],
+)
 def test_a_run_of_any_sort_is_verified(command, tmp_path, monkeypatch, text):
     monkeypatch.chdir(tmp_path)
     Path("spec.yaml").write_text(text)

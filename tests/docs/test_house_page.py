@@ -17,6 +17,7 @@ def called(*command, cwd=ROOT, text=None):
     return subprocess.run(command, cwd=cwd, input=text, capture_output=True, text=True, timeout=300, check=False)
 
 
+@pytest.mark.slow
 def test_the_picture_shows_the_rooms_and_a_run_as_they_are():
     done = called(sys.executable, "docs/draw_house.py", "--check")
     assert (done.stdout, done.returncode) == ("docs/design/house.svg is as the code is\n", 0), done.stderr
