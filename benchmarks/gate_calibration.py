@@ -23,7 +23,6 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -35,19 +34,11 @@ from _gate_worlds import SCENARIOS
 from _harness import publish, say, share
 from threadpoolctl import threadpool_limits
 
-from crda_spec.gate import cross_validate
-
 DEFAULT = "wilcoxon"
 KEYS = {"false_accept": ("null", 1000), "harm_accept": ("harm", 1000), "power": ("gain", 1000)}
 MORE_KEYS = {"power_300": ("gain", 300)}
 _FEW_ROWS = 120
 Judged = dict[str, list[dict[str, Any]]]  # by augmentation and rows, as `halves_1000`
-
-
-def _no_limit(limits: int) -> AbstractContextManager[None]:
-    """The study is limited to one thread as a whole; to ask for that in every fold would take a quarter of its time."""
-    del limits
-    return nullcontext()
 
 
 def measure(*, seconds: float) -> bool:
@@ -154,7 +145,6 @@ def main() -> None:
     asked = parser.parse_args()
     panels = judges(), trade_off()
     panel = {**panels[0], **panels[1]}
-    cross_validate.threadpool_limits = _no_limit
     with threadpool_limits(limits=1), sklearn.config_context(skip_parameter_validation=True, assume_finite=True):
         if asked.quick:
             found = quickly(panel)

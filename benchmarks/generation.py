@@ -38,7 +38,7 @@ from threadpoolctl import threadpool_limits
 
 from crda_spec.api import finish_run
 from crda_spec.audit.new_rows import generate, prepare
-from crda_spec.audit.open_run import SavedRun, open_run
+from crda_spec.audit.open_run import SavedRun, open_run, saved_run
 from crda_spec.counterfactual.generation import generate_block
 from crda_spec.data.cells import BlockPlace, block_numbers
 from crda_spec.pipeline import run
@@ -147,7 +147,7 @@ def in_memory(saved: SavedRun, data: Path, out: Path) -> tuple[float, float]:
 
 def ratios(folder: Path, data: Path, run_folder: Path, repeats: int) -> dict[str, list[float]]:
     """One a turn, in memory and from file to file."""
-    saved = open_run(run_folder)
+    saved = saved_run(open_run(run_folder))
     found: dict[str, list[float]] = {"generation_ratio": [], "file_ratio": []}
     for turn in range(repeats):
         for key, work in (("generation_ratio", in_memory), ("file_ratio", generated)):

@@ -6,7 +6,7 @@ import json
 import os
 import secrets
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -41,7 +41,9 @@ from crda_spec.data.dataset import Dataset, DuplicatesKeep, MissingImpute
 from crda_spec.data.sources import Csv, Excel, Parquet
 from crda_spec.discovery import Consensus, Discovery, Fci, Ges, Knowledge, Pc, Stability
 from crda_spec.discovery.findings import OFTEN, Findings, compare
+from crda_spec.discovery.knowledge import Constraints
 from crda_spec.errors import Complaint, CrdaError, SpecError
+from crda_spec.execution import no_collection
 from crda_spec.gate.cost import CostEstimate, estimate_cost
 from crda_spec.records import (
     DrawnGraph,
@@ -53,13 +55,13 @@ from crda_spec.records import (
 )
 from crda_spec.regressors import FittedModel
 from crda_spec.report.figures import figure_files, run_figures
-from crda_spec.report.graph_draw import graph_svg
+from crda_spec.report.graph_draw import run_graph_svg
 from crda_spec.report.page import render_html, tuning_figure
 from crda_spec.scm.graph import CausalGraph
 from crda_spec.spec.check import known_graph, load_spec
 from crda_spec.spec.check_models import searched_paths
 from crda_spec.spec.load import Draft, read_draft
-from crda_spec.spec.render import portable, render, resolved, value_origins
+from crda_spec.spec.render import render, resolved, value_origins
 from crda_spec.spec.run import RunSpec
 
 if TYPE_CHECKING:
@@ -105,7 +107,16 @@ def search(
         stability=stability,
         often=often,
         comparison=None if declared is None else compare(graph, declared),
+        barred=frozenset(_barred(discovery, graph.names)),
     )
+
+
+def _barred(discovery: Discovery, names: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """The arrows that what the expert told a search rules out."""
+    for method in _methods(discovery):
+        if not isinstance(method, Ges) and method.knowledge:
+            tails, heads = np.nonzero(~Constraints.of(method.knowledge, names).may_cause)
+            yield from ((names[tail], names[head]) for tail, head in zip(tails.tolist(), heads.tolist(), strict=True))
 
 
 def read_table(path: Path, kind: DataKind, *, target: str) -> Table:
@@ -275,25 +286,50 @@ def _as_written(file: Path, record: dict[str, Any]) -> Iterator[Path]:
     if tune.get("kind") == "none" and (tune.get("augmentation") or {}).get("kind") != "tpe":
         yield file
         return
+    with _only_written(file, record) as pruned:
+        yield pruned
 
+
+def origins_again(run: Path, record: dict[str, Any]) -> dict[str, Any]:
+    """The spec that follows from what somebody wrote alone, and who wrote each value: `user`, whoever it was."""
+    with _only_written(run / "spec.yaml", record) as file:
+        draft = read_draft(file, environ=os.environ)
+    if draft.spec is None or draft.complaints:
+        raise SpecError(draft.complaints)
+    values = json.loads(json.dumps(resolved(draft.spec, draft, shared=True)))
+    return {"resolved": values, "origins": somebody(value_origins(values, draft))}
+
+
+def somebody(origins: Mapping[str, str]) -> dict[str, str]:
+    """The origins of values, without who of those that write specs it was."""
+    return {name: one if one in ("default", "recipe") else "user" for name, one in origins.items()}
+
+
+@contextmanager
+def _only_written(file: Path, record: dict[str, Any]) -> Iterator[Path]:
+    """A spec's file with only what somebody wrote, as the record tells it."""
     origins = record["spec"]["origins"]
     written = {name for name, origin in origins.items() if origin not in ("default", "recipe")}
-    kept = _kept(yaml.safe_load(file.read_text(encoding="utf-8")), "", written)
+    filled = {name for name, origin in origins.items() if origin == "recipe"}
+    kept = _kept(yaml.safe_load(file.read_text(encoding="utf-8")), "", written, filled)
     with tempfile.TemporaryDirectory(prefix="crda-verify-") as folder:
         pruned = Path(folder) / file.name
         pruned.write_text(json.dumps(kept, ensure_ascii=False), encoding="utf-8")
         yield pruned
 
 
-def _kept(value: Any, path: str, written: set[str]) -> Any:  # noqa: ANN401 - any value of a spec
-    """The value without what nobody wrote, None when nothing is left. A list stays whole, a section keeps its kind."""
+def _kept(value: Any, path: str, written: set[str], filled: set[str]) -> Any:  # noqa: ANN401 - any value of a spec
+    """The value without what nobody wrote, None when nothing is left.
+
+    A list stays whole. A section keeps its kind, unless a recipe fills it in again.
+    """
     below = [name for name in written if name == path or not path or name.startswith(f"{path}.")]
     if not isinstance(value, dict) or not value:
         return value if below else None
-    inner = {key: (_kept(one, f"{path}.{key}" if path else key, written), one) for key, one in value.items()}
+    inner = {key: (_kept(one, f"{path}.{key}" if path else key, written, filled), one) for key, one in value.items()}
     kept = {key: one for key, (left, one) in inner.items() if left is not None or f"{path}.{key}" in written}
     kept = {key: inner[key][0] if isinstance(one, dict) and one else one for key, one in kept.items()}
-    if kept and "kind" in value:
+    if kept and "kind" in value and f"{path}.kind" not in filled:
         kept = {"kind": value["kind"], **kept}
     return kept or None
 
@@ -306,14 +342,6 @@ def resolved_spec(record: dict[str, Any]) -> RunSpec:
         what = f"the record's spec is no spec of this version: {str(error).splitlines()[0]}"
         hint = "see what was changed: crda-spec verify RUN"
         raise SpecError(Complaint(code="bad-record", what=what, hint=hint)) from None
-
-
-def required(kept: KeptSpec) -> KeptSpec:
-    """The same, or a complaint when the data are not at hand."""
-    if kept.absent:
-        hint = "name the folder at which the spec's relative paths start: --base DIR"
-        raise SpecError(Complaint(code="data-absent", what=f"the run's data are not here: {kept.absent}", hint=hint))
-    return kept
 
 
 def _files(spec: RunSpec) -> Iterator[str]:
@@ -346,7 +374,7 @@ def lock_now(spec: RunSpec, draft: Draft, plan: Plan) -> tuple[dict[str, Any], P
     data = plan.load()
     searched = spec.tune.augmentation is not None and spec.tune.augmentation.kind == "tpe"
     packages = special_packages(spec.regressor.kind, searched=searched)
-    lock = make_lock(resolved(portable(spec), draft), data, graph_of(spec, draft, drawn), packages)
+    lock = make_lock(resolved(spec, draft, shared=True), data, graph_of(spec, draft, drawn), packages)
     return lock, replace(plan, load=lambda: data)
 
 
@@ -384,18 +412,18 @@ def _saved(folder: str, model: Predictor) -> dict[str, bytes]:
     return {f"{folder}/{name}": data for name, data in model_files(model).items()}
 
 
+@no_collection()  # figures are thousands of objects
 def finish_run(result: RunResult, *, spec: RunSpec, draft: Draft, folder: Path) -> FinishedRun:
     """Writes the run's files; all but the record's `volatile` part depend on spec, data and versions only."""
     # How the work was spread changes no number, so it may change no byte either: it is kept in `volatile`.
-    published = portable(spec)
     parts = {name: getattr(spec, name) for name in type(spec).model_fields}
-    spec_yaml = render(published, draft, without=searched_paths(draft, parts))
-    values = resolved(published, draft)
+    spec_yaml = render(spec, draft, without=searched_paths(draft, parts), shared=True)
+    values = resolved(spec, draft, shared=True)
     graph = graph_of(spec, draft, result.certificate.graph)
     record = make_record(
         result, spec=values, spec_yaml=spec_yaml, origins=value_origins(values, draft), seed=spec.seed, graph=graph
     )
-    svg = graph_svg(result.certificate.graph, result.certificate.features)
+    svg = run_graph_svg(result)
     files: dict[str, bytes] = {
         "spec.yaml": spec_yaml.encode(),
         "certificate.json": canonical_json(certificate_record(result.certificate)).encode(),
@@ -423,7 +451,7 @@ def finish_run(result: RunResult, *, spec: RunSpec, draft: Draft, folder: Path) 
     )
     files["report.html"] = page.encode()
     if spec.output.plots:
-        files |= figure_files(result, figures)
+        files |= figure_files(figures)
     files["croissant.json"] = croissant_json(record, files["augmented.parquet"]).encode()
     if spec.output.model:
         files |= _saved("model", result.model)

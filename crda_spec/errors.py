@@ -17,9 +17,12 @@ inside the spec, what is wrong with the value, and the next thing to try.
 from __future__ import annotations
 
 import difflib
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+
+_LONGEST = 200  # letters of a word that is written, and of one that is looked for
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -59,20 +62,23 @@ class Complaint:
 
     def headline(self) -> str:
         """The complaint on one line: `place: path: what; hint`."""
-        parts = [str(self.place)] if self.place is not None else []
+        parts = [_any_url(str(self.place), _URL_LINE)] if self.place is not None else []
         if self.path:
-            parts.append(self.path)
-        parts.append(f"{self.what}; {self.hint}" if self.hint else self.what)
-        return ": ".join(parts)
+            parts.append(self.path if len(self.path) <= _LONGEST else f"{self.path[: _LONGEST - 1]}…")
+        what = _any_url(self.what, _URL)
+        parts.append(f"{what}; {self.hint}" if self.hint else what)
+        return printable(": ".join(parts))
 
     def render(self) -> str:
         """The headline and, when the source line is known, that line with a caret under the column."""
         if self.place is None or not self.place.line or not self.place.text:
             return self.headline()
+        if self.path.endswith(".url") and "://" not in self.place.text:  # which part of it would be the password?
+            return self.headline()
         number = str(self.place.line)
-        shown, caret = _shorten(self.place.text.rstrip("\n"), self.place.col)
+        shown, caret = _shorten(_any_url(self.place.text.rstrip("\n"), _URL_LINE), self.place.col)
         gutter = " " * len(number)
-        return f"{self.headline()}\n    {number} | {shown}\n    {gutter} | {' ' * (caret - 1)}^"
+        return f"{self.headline()}\n    {number} | {printable(shown)}\n    {gutter} | {' ' * (caret - 1)}^"
 
 
 def _shorten(text: str, col: int, width: int = 100) -> tuple[str, int]:
@@ -156,7 +162,7 @@ def did_you_mean(word: str, known: Sequence[str], *, otherwise: str = "known", t
     that it can follow a semicolon.
     """
     folded = {name.casefold(): name for name in reversed(known) if name not in taken}
-    near = difflib.get_close_matches(word.casefold(), list(folded), n=1, cutoff=0.6)
+    near = difflib.get_close_matches(word[:_LONGEST].casefold(), list(folded), n=1, cutoff=0.6)
     if near:
         return f"did you mean '{folded[near[0]]}'?"
     if not known:
@@ -174,3 +180,51 @@ def show(value: object, width: int = 60) -> str:
 def printable(text: str) -> str:
     """Text of unknown origin on one line of a terminal: control and direction marks are shown, not obeyed."""
     return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+
+
+_URL = re.compile(r"[\w.+-]+://[^\s'\"]*")  # in a sentence
+_URL_LINE = re.compile(r"[\w.+-]+://.*", re.DOTALL)  # in a line of a spec, where a password may hold a space
+_VARIABLE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}")
+_SECRET_OPTION = re.compile(
+    r"(?P<key>[?&]\w*(?:pass|pwd|secret|token|key|credential|odbc_connect)\w*=)(?P<value>[^&]*)", re.IGNORECASE
+)
+_USER_OPTION = re.compile(r"(?P<key>[?&](?:user|username|uid)=)(?P<value>[^&]*)", re.IGNORECASE)
+_NO_PORT = re.compile(r"(?P<key>[^:/?@]*:)(?P<value>(?!\d+(?:[/?]|$))[^/?]+)")
+
+
+def redact_url(url: str, *, users: bool = False) -> str:
+    """A database URL without its secrets: `postgresql://ada:***@db/houses`. users: without its users too.
+
+    A password may hold any character, so all up to the last @ counts as one: rather a host too little than a secret
+    too much. A whole `${NAME}` in a secret's place stays: it tells nothing.
+    """
+    scheme, slashes, rest = url.partition("://")
+    if not slashes:
+        scheme, rest = "", url
+    written, at, tail = rest.rpartition("@")
+    if scheme.startswith("sqlite") and rest.startswith("/"):  # a file, whatever its name holds
+        written, at, tail = "", "", rest
+    if at:
+        user, colon, password = written.partition(":")
+        opened = [*_SECRET_OPTION.finditer(written)]
+        if opened and opened[-1].end() == len(written):  # the @ stands in the value of an option
+            tail = re.sub(r"^[^&]*", "***", tail, count=1)
+        user = _masked(user) if users and user else _SECRET_OPTION.sub(_mask_value, user)
+        written = f"{user}{colon}{_masked(password) if password else ''}"
+    elif slashes and (no_port := _NO_PORT.match(tail)):
+        tail = f"{'***:***' if users else _mask_value(no_port)}{tail[no_port.end() :]}"
+    tail = _SECRET_OPTION.sub(_mask_value, tail)
+    return f"{scheme}{slashes}{written}{at}{_USER_OPTION.sub(_mask_value, tail) if users else tail}"
+
+
+def _masked(secret: str) -> str:
+    return secret if _VARIABLE.fullmatch(secret) else "***"
+
+
+def _mask_value(match: re.Match[str]) -> str:
+    return f"{match['key']}{_masked(match['value'])}"
+
+
+def _any_url(text: str, pattern: re.Pattern[str]) -> str:
+    """The text with every database URL in it as a record shows it."""
+    return pattern.sub(lambda match: redact_url(match.group(), users=True), text)

@@ -78,7 +78,7 @@ def run(plan: Plan, *, progress: Progress) -> RunResult:
         cost=cost if ensemble is None else cost + ensemble.cost,
         timings=clock.seconds,
         diagnostics=scored.diagnostics,
-        sensitivity=describe_sensitivity(train, augmented, verdict),
+        sensitivity=describe_sensitivity(train, augmented.counterfactuals, augmented.certificate, verdict),
         time=describe_time(split, parts[0] if folds.outcomes else None),
         ensemble=None if ensemble is None else ensemble.scores,
         members=() if ensemble is None else ensemble.members,

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, StringConstraints
 from pydantic_core import CoreSchema
 
-# Names of the two ways to write values to choose from. Pydantic mixes them into the place of an error.
-LIST, RANGE = "(list)", "(range)"
+# Names of the ways to write several values. Pydantic mixes them into the place of an error.
+LIST, RANGE, MAPPING = "(list)", "(range)", "(mapping)"
 
 
 class Strict(BaseModel):

@@ -116,7 +116,7 @@ def commands_page() -> str:
         "",
         "The words of `--help`. Exit codes: 0 done, 2 bad spec or data, 3 not accepted under",
     ]
-    parts += ["`--require-accept`, 4 verification failed, 130 interrupted.", ""]
+    parts += ["`--require-accept`, 4 verification failed, 130 interrupted, 143 terminated.", ""]
     for name, command in _commands():
         parts += [f"## {name}", "", "```", _help(name, command), "```", ""]
     return "\n".join(parts)

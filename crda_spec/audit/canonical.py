@@ -24,6 +24,8 @@ def plain(value: Any) -> Any:  # noqa: ANN401 - turns anything a record holds in
 
     Facts for which a record has a sentence are written as that sentence.
     """
+    if value is None or isinstance(value, str | int):
+        return value
     if is_dataclass(value) and not isinstance(value, type):
         speak = _SENTENCES.get(type(value))
         if speak is not None:

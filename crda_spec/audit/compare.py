@@ -1,15 +1,15 @@
-"""What differs between two JSON values, two specs or two runs; and the finished runs below a folder."""
+"""What differs between two JSON values, two specs or two runs."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from difflib import SequenceMatcher
+from itertools import zip_longest
 from typing import Any
 
-from crda_spec.audit.runfolder import PARTIAL
 from crda_spec.errors import show
+from crda_spec.report.words.causal import graph_words
 
 Change = tuple[str, Any, Any]  # the path, then, now
 
@@ -37,24 +37,20 @@ _FOUND = {
 }
 
 
-def _same(then: object, now: object) -> bool:
-    return type(then) is type(now) and then == now
-
-
 def changes(
     then: Any,  # noqa: ANN401 - any JSON
     now: Any,  # noqa: ANN401
     path: str = "",
     *,
-    same: Callable[[Any, Any], bool] = _same,
+    same: Callable[[Any, Any], bool] = lambda then, now: type(then) is type(now) and then == now,
     order: Callable[[dict[str, Any]], Iterable[str]] = iter,
 ) -> Iterator[Change]:
     """Every value that differs, with its path; ABSENT where one of the two has none."""
     inner: Iterable[tuple[object, Any, Any]]
     if isinstance(then, dict) and isinstance(now, dict):
         inner = ((key, then.get(key, ABSENT), now.get(key, ABSENT)) for key in order({**now, **then}))
-    elif isinstance(then, list) and isinstance(now, list) and len(then) == len(now):
-        inner = zip(range(len(then)), then, now, strict=True)
+    elif isinstance(then, list) and isinstance(now, list):
+        inner = _aligned(then, now)
     else:
         if not same(then, now):
             yield path, then, now
@@ -63,20 +59,48 @@ def changes(
         yield from changes(one, other, f"{path}.{key}" if path else str(key), same=same, order=order)
 
 
-def said(value: object) -> str:
-    """A value as a list of changes shows it."""
-    return "absent" if value is ABSENT else f"{value:.6g}" if isinstance(value, float) else show(value)
+def _aligned(then: list[Any], now: list[Any]) -> Iterator[tuple[object, Any, Any]]:
+    """Two lists value by value: by position, or, where text came in between or was left out, by what stayed."""
+    words = all(
+        isinstance(one, str) or (isinstance(one, list) and all(isinstance(cell, str) for cell in one))
+        for one in (*then, *now)
+    )
+    if len(then) == len(now) and not words:
+        yield from zip(range(len(then)), then, now, strict=True)
+        return
+    before, after = ([json.dumps(one, sort_keys=True) for one in side] for side in (then, now))
+    for _, first, last, start, end in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        pairs = zip_longest(then[first:last], now[start:end], fillvalue=ABSENT)
+        for at, (one, other) in enumerate(pairs):
+            yield (first if first + at < last or start + at >= end else start) + at, one, other
+
+
+def said(then: object, now: object) -> tuple[str, str]:
+    """Two values that differ, as a list of changes shows them: short, unless they would look the same."""
+
+    def short(value: object) -> str:
+        return "absent" if value is ABSENT else f"{value:.6g}" if isinstance(value, float) else show(value)
+
+    return (short(then), short(now)) if short(then) != short(now) else (repr(then), repr(now))
 
 
 def run_changes(then: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, list[Change]]:
     """What differs between the records of two runs, part by part: what went in, and what came out."""
     found = {"spec": list(changes(then["spec"]["resolved"], now["spec"]["resolved"]))}
-    found |= {part: list(changes(then.get(part), now.get(part), "" if part != "seed" else "seed")) for part in _INPUTS}
+    found |= {
+        part: list(changes(_part(then, part), _part(now, part), "" if part != "seed" else part)) for part in _INPUTS
+    }
     for part, keys in _FOUND.items():
         found[part] = list(changes(_only(then.get(part), keys), _only(now.get(part), keys), "" if keys else part))
         if part == "test":
             found["ensemble"] = list(changes(_ensemble(then), _ensemble(now)))
     return {part: listed for part, listed in found.items() if listed}
+
+
+def _part(record: Mapping[str, Any], part: str) -> Any:  # noqa: ANN401 - any JSON
+    """A part of what went in; of a graph also every edge."""
+    more = graph_words(record["certificate"]["graph"]) if part == "graph" else {}
+    return {**record[part], **more} if more else record[part]
 
 
 def _ensemble(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -109,54 +133,3 @@ def verdict_sentence(then: Mapping[str, Any], now: Mapping[str, Any]) -> str:
 
 def _p(verdict: Mapping[str, Any]) -> str:
     return "nothing to test" if verdict["p_value"] is None else f"p = {verdict['p_value']:.4g}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListedRun:
-    """What a list of runs says of one."""
-
-    folder: str  # from where the list was asked for
-    name: str = ""
-    created: str = ""
-    decision: str = ""
-    reason: str = ""
-    metric: str = ""
-    change_percent: float | None = None  # of the test loss of one model by the augmentation, used or not
-    sha256: str = ""
-    models: int = 1  # that the run hands over; more than one predict by their mean
-    trouble: str = ""  # why the record cannot be read; then nothing else is known
-
-
-def list_runs(folder: Path) -> list[ListedRun]:
-    """Every run below the folder, the oldest first; those whose record cannot be read come last."""
-    found = [_listed(record) for record in _records(folder)]
-    return sorted(found, key=lambda run: (bool(run.trouble), run.created, run.folder))
-
-
-def _records(folder: Path) -> Iterator[Path]:
-    """Not inside a run, nor in what an interrupted run left behind."""
-    if (folder / "record.json").is_file():
-        yield folder / "record.json"
-        return
-    for inner in sorted(folder.iterdir()):
-        if inner.is_dir() and not inner.is_symlink() and not inner.name.startswith(PARTIAL):
-            yield from _records(inner)
-
-
-def _listed(file: Path) -> ListedRun:
-    folder = str(file.parent)
-    try:
-        record: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-        return ListedRun(
-            folder=folder,
-            name=str(record["name"]),
-            created=str(record["volatile"]["created"]),
-            decision=str(record["verdict"]["decision"]),
-            reason=str(record["verdict"]["reason"]),
-            metric=str(record["test"]["metric"]),
-            change_percent=None if (change := record["test"]["change_percent"]) is None else float(change),
-            sha256=str(record["sha256"]),
-            models=int((record.get("ensemble") or {"models": 1})["models"]),
-        )
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        return ListedRun(folder=folder, trouble=f"{type(error).__name__}: {error}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
@@ -178,7 +179,8 @@ def croissant_json(record: Mapping[str, Any], augmented: bytes) -> str:
             "@context": _CONTEXT,
             "@type": "sc:Dataset",
             "conformsTo": "http://mlcommons.org/croissant/1.0",
-            "name": f"{_slug(record['name'])}-augmented",
+            # One word in a URL.
+            "name": f"{re.sub('[^A-Za-z0-9]', '-', record['name']).strip('-') or 'run'}-augmented",
             "description": f"{summary(record)} {_provenance(record)}",
             "version": "1.0.0",
             "isLiveDataset": False,
@@ -216,11 +218,6 @@ def croissant_json(record: Mapping[str, Any], augmented: bytes) -> str:
             ],
         }
     )
-
-
-def _slug(name: str) -> str:
-    """A name that stays one word in a URL."""
-    return "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in name).strip("-") or "run"
 
 
 def _provenance(record: Mapping[str, Any]) -> str:

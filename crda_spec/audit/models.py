@@ -14,11 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import skops.io
 import xgboost
 
 from crda_spec.audit.canonical import canonical_json, plain
 from crda_spec.errors import Complaint, OutputError, show
+from crda_spec.records import IntArray
 from crda_spec.regressors import REGRESSORS, FittedModel
 from crda_spec.regressors.catboost import load_catboost
 from crda_spec.regressors.fit import Encoder
@@ -26,6 +28,7 @@ from crda_spec.regressors.gaussian_process import SHAPES, Process
 from crda_spec.regressors.mlp import Network
 from crda_spec.regressors.xgboost import Booster
 
+BoolArray = npt.NDArray[np.bool_]
 _TRUSTED = [name for member in REGRESSORS.values() for name in member.saved_types]
 _ESTIMATORS = ("estimator.json", "estimator.skops")
 
@@ -35,7 +38,10 @@ def model_files(model: FittedModel) -> dict[str, bytes]:
     head: dict[str, Any] = {"model_version": 1, "kind": model.kind, "encoder": plain(model.encoder)}
     estimator = model.estimator
     if isinstance(estimator, Network | Process):
-        head["network" if isinstance(estimator, Network) else "process"] = plain(estimator)
+        if isinstance(estimator, Network):
+            head["network"] = plain({"weights": estimator.weights, "biases": estimator.biases})
+        else:
+            head["process"] = plain(estimator)
         return {"model.json": canonical_json(head).encode()}
     if isinstance(estimator, Booster):
         name, data = "estimator.json", bytes(estimator.trees.save_raw("json"))
@@ -48,16 +54,24 @@ def model_files(model: FittedModel) -> dict[str, bytes]:
 
 
 def load_model(folder: Path) -> FittedModel:
-    """The model that `model_files` wrote to this folder."""
+    """The model that `model_files` wrote to this folder.
+
+    Hashes can be mended, so its structure is checked too: a library that follows an index out of its arrays crashes.
+    """
     head = json.loads((folder / "model.json").read_text(encoding="utf-8"))
     raw = head["encoder"]
     encoder = Encoder(
-        **{name: np.array(raw[name]) for name in ("fill", "center", "scale")},
+        **{name: np.array(raw[name], dtype=np.float64) for name in ("fill", "center", "scale")},
         labels=tuple(tuple(codes) for codes in raw["labels"]),
-        target_center=raw["target_center"],
-        target_scale=raw["target_scale"],
+        target_center=float(raw["target_center"]),
+        target_scale=float(raw["target_scale"]),
     )
-    return FittedModel(head["kind"], encoder, _load_estimator(folder, head))
+    sizes = {getattr(encoder, name).shape for name in ("fill", "center", "scale")}
+    _require(folder / "model.json", sound=sizes == {(len(encoder.labels),)})
+    model = FittedModel(head["kind"], encoder, _load_estimator(folder, head))
+    asked = model.predict(np.zeros((2, len(encoder.labels))))
+    _require(folder / "model.json", sound=asked.shape == (2,))
+    return model
 
 
 def load_models(folder: Path) -> tuple[FittedModel, ...]:
@@ -75,23 +89,26 @@ def _load_estimator(folder: Path, head: dict[str, Any]) -> Any:  # noqa: ANN401 
             layer.shape == (into, out) and bias.shape == (out,)
             for layer, bias, into, out in zip(weights, biases, inner, inner[1:], strict=False)
         )
-        _require(folder, sound=sound and len(weights) == len(biases))
+        _require(folder / "model.json", sound=sound and len(weights) == len(biases) > 0)
         return Network(weights, biases)
     if "process" in head:
         saved = head["process"]
         parts = {name: np.array(saved[name], dtype=np.float64) for name in ("lengths", "slopes", "points", "heights")}
         shapes = [(width,), (width,), (len(parts["heights"]), width), (len(parts["heights"]),)]
         sound = [part.shape for part in parts.values()] == shapes and bool((parts["lengths"] > 0).all())
-        _require(folder, sound=sound and saved["kernel"] in SHAPES)
+        _require(folder / "model.json", sound=sound and saved["kernel"] in SHAPES)
         return Process(saved["kernel"], **parts, level=float(saved["level"]))
     if head["estimator"] not in _ESTIMATORS:  # a name from a file must not lead out of the folder
         raise _untrusted(f"{folder.name}/model.json names the estimator's file {show(head['estimator'])}")
     data = (folder / head["estimator"]).read_bytes()
+    file = folder / head["estimator"]
     if head["kind"] == "xgboost":
+        _require(file, sound=_sound_xgboost(json.loads(data)["learner"], width))
         trees = xgboost.Booster({"nthread": 1})
         trees.load_model(bytearray(data))
         return Booster(trees)
     if head["kind"] == "catboost":
+        _require(file, sound=_sound_catboost(json.loads(data), width))
         model = load_catboost()()
         model.load_model(folder / head["estimator"], format="json")
         # CatBoost's own reader rounds the last bit of a leaf; Python's does not.
@@ -108,17 +125,125 @@ def _load_estimator(folder: Path, head: dict[str, Any]) -> Any:  # noqa: ANN401 
         raise OutputError(Complaint(code="plugin-model", what=what, hint=hint))
     if foreign:
         raise _untrusted(f"{name} contains unexpected types: {', '.join(foreign)}")
-    return skops.io.loads(data, trusted=_TRUSTED)
+    member = REGRESSORS.get(head["kind"])
+    estimator = skops.io.loads(data, trusted=_TRUSTED)
+    wanted = getattr(member, "estimator", ("", ""))[1]
+    _require(file, sound=type(estimator).__name__ == wanted and _sound_scikit(estimator, width))
+    # A search tree has indices of its own; the rows that it was built from build it again, to the last bit.
+    return estimator.fit(estimator._fit_X, estimator._y) if head["kind"] == "knn" else estimator  # noqa: SLF001
+
+
+def _grown(left: IntArray, right: IntArray, feature: IntArray, width: int, *, leaf: BoolArray) -> bool:
+    """Whether nodes are one tree: each but the first has one parent, which stands before it, and asks a feature."""
+    inner, numbers = ~leaf, np.arange(len(left))
+    children = np.concatenate([left[inner], right[inner]])
+    return (
+        left.shape == right.shape == feature.shape == leaf.shape == (len(left),)
+        and bool((np.minimum(left, right)[inner] > numbers[inner]).all())
+        and np.array_equal(np.sort(children), numbers[1:])
+        and bool(((feature >= 0) & (feature < width))[inner].all())
+    )
+
+
+def _sound_xgboost(learner: dict[str, Any], width: int) -> bool:
+    booster, shape = learner["gradient_booster"], learner["learner_model_param"]
+    model, trees = booster["model"], booster["model"]["trees"]
+    count = len(trees)
+    return (
+        (booster["name"], learner["objective"]["name"]) == ("gbtree", "reg:squarederror")
+        and [shape[name] for name in ("num_feature", "num_class", "num_target")] == [str(width), "0", "1"]
+        and model["gbtree_model_param"] == {"num_parallel_tree": "1", "num_trees": str(count)}
+        and model["iteration_indptr"] == list(range(count + 1))
+        and model["tree_info"] == [0] * count
+        and not any(model.get("cats", {}).values())
+        and all(_sound_xgboost_tree(tree, at, width) for at, tree in enumerate(trees))
+    )
+
+
+_NODES = ("base_weights", "loss_changes", "sum_hessian", "split_conditions", "default_left", "split_type")
+
+
+def _sound_xgboost_tree(tree: dict[str, Any], at: int, width: int) -> bool:
+    names = ("left_children", "right_children", "split_indices", "parents")
+    left, right, feature, parents = (np.array(tree[name], dtype=np.int64) for name in names)
+    leaf = (left == -1) & (right == -1)
+    size = {"num_deleted": "0", "num_feature": str(width), "num_nodes": str(len(left)), "size_leaf_vector": "1"}
+    sound = (
+        tree["id"] == at
+        and {**tree["tree_param"], "size_leaf_vector": "1"} == size
+        and tree["tree_param"]["size_leaf_vector"] in ("0", "1")
+        and all(np.shape(tree[name]) == left.shape for name in _NODES)
+        and not any(tree["split_type"])
+        and not any(part for name, part in tree.items() if name.startswith("categories"))
+        and _grown(left, right, feature, width, leaf=leaf)
+    )
+    inner = np.flatnonzero(~leaf)
+    return sound and all(np.array_equal(parents[side[inner]], inner) for side in (left, right))
+
+
+def _sound_catboost(model: dict[str, Any], width: int) -> bool:
+    features = model["features_info"]["float_features"]
+    borders = [feature["borders"] for feature in features]
+    first = np.cumsum([0, *map(len, borders)]).tolist()
+
+    def known(split: dict[str, Any]) -> bool:
+        feature, at = split["float_feature_index"], split["split_index"]
+        sound = split["split_type"] == "FloatFeature" and feature in range(width) and at in range(first[-1])
+        return (
+            sound
+            and first[feature] <= at < first[feature + 1]
+            and borders[feature][at - first[feature]] == split["border"]
+        )
+
+    return (
+        set(model["features_info"]) == {"float_features"}
+        and all(one["feature_index"] == one["flat_feature_index"] == at for at, one in enumerate(features))
+        and len(features) == width
+        and all(
+            len(tree["leaf_values"]) == len(tree["leaf_weights"]) == 2 ** len(tree["splits"])
+            and all(map(known, tree["splits"]))
+            for tree in model["oblivious_trees"]
+        )
+    )
+
+
+def _sound_scikit(estimator: Any, width: int) -> bool:  # noqa: ANN401
+    """What compiled code would follow without looking; a mistake elsewhere is an error that Python sees."""
+    kind = type(estimator).__name__
+    sound = bool(estimator.n_features_in_ == width)
+    if kind == "RandomForestRegressor":
+        trees = [one.tree_ for one in estimator.estimators_ if type(one).__name__ == "DecisionTreeRegressor"]
+        sound = sound and len(trees) == len(estimator.estimators_) > 0
+        for tree in trees:
+            left, right = tree.children_left, tree.children_right
+            sound = sound and (tree.n_features, tree.n_outputs, tree.value.shape[1:]) == (width, 1, (1, 1))
+            sound = sound and _grown(left, right, tree.feature, width, leaf=(left == -1) & (right == -1))
+    elif kind == "HistGradientBoostingRegressor":
+        categories = estimator._bin_mapper.is_categorical_  # noqa: SLF001
+        sound = sound and categories.shape == (width,) and not categories.any()
+        for (tree,) in estimator._predictors:  # noqa: SLF001
+            nodes, leaf = tree.nodes, tree.nodes["is_leaf"].astype(bool)
+            left, right, feature = (nodes[name].astype(np.int64) for name in ("left", "right", "feature_idx"))
+            sound = sound and not nodes["is_categorical"].any() and _grown(left, right, feature, width, leaf=leaf)
+    elif kind == "KNeighborsRegressor":
+        sound = sound and estimator._fit_X.shape == (len(estimator._y), width) and estimator._y.ndim == 1  # noqa: SLF001
+    elif kind == "SVR":
+        count = len(estimator.support_vectors_)
+        shapes = {"support_": (count,), "support_vectors_": (count, width), "_dual_coef_": (1, count)}
+        shapes |= {"_intercept_": (1,), "_n_support": (2,), "_probA": (0,), "_probB": (0,)}
+        sound = sound and (estimator.kernel, estimator._sparse) == ("rbf", False)  # noqa: SLF001
+        sound = sound and all(getattr(estimator, name).shape == shape for name, shape in shapes.items())
+    return sound
 
 
 def _untrusted(what: str) -> OutputError:
     return OutputError(Complaint(code="untrusted-model", what=what, hint="do not load this model"))
 
 
-def _require(folder: Path, *, sound: bool) -> None:
-    """Numbers of our own that do not fit together were not written by a run."""
+def _require(file: Path, *, sound: bool) -> None:
+    """Numbers that do not fit together were not written by a run."""
     if not sound:
-        raise _untrusted(f"{folder.name}/model.json holds numbers that do not fit together")
+        raise _untrusted(f"{file.parent.name}/{file.name} holds numbers that do not fit together")
 
 
 def _catboost_json(estimator: Any) -> bytes:  # noqa: ANN401

@@ -8,33 +8,34 @@ once.
 from __future__ import annotations
 
 import hashlib
-import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, fields
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
-from joblib import Parallel, delayed
+from joblib import delayed
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
-from crda_spec.audit.canonical import read_as, sha256_of
+from crda_spec.audit.canonical import read_as
 from crda_spec.audit.models import load_model, load_models
-from crda_spec.audit.open_run import SavedRun
+from crda_spec.audit.open_run import OpenedRun, SavedRun, readable
+from crda_spec.audit.runfolder import half_written
 from crda_spec.audit.tables import ONE_VALUE, synthetic_table
 from crda_spec.counterfactual.generation import BLOCK, Generation, Quota, cannot_stream, generate_block
 from crda_spec.data.assemble import weight_column
 from crda_spec.data.blocks import RowFile, missing_columns, open_rows
 from crda_spec.data.cells import BlockPlace, block_numbers
 from crda_spec.data.sources import Csv, Source
-from crda_spec.errors import Complaint, DataError, OutputError, Place, SpecError, TamperedError
+from crda_spec.errors import Complaint, DataError, OutputError, Place, SpecError
+from crda_spec.execution import pool
 from crda_spec.records import Array, Column, IntArray, Predictor
 from crda_spec.regressors.fit import MeanModel
 
@@ -50,15 +51,13 @@ _SCORED = 16384  # rows that are predicted at a time
 @contextmanager
 def _whole_or_not_at_all(out: Path) -> Iterator[Path]:
     """Where to write a file that takes its own name when all is written."""
-    partial = out.parent / f".partial-{out.name}-{os.getpid()}"
     try:
-        yield partial
-        partial.replace(out)
+        with half_written(out) as partial:
+            yield partial / out.name
+            (partial / out.name).replace(out)
     except OSError as error:
         what = f"cannot write '{out}': {(error.strerror or str(error)).lower()}"
         raise OutputError(Complaint(code="cannot-write", what=what, hint="choose another file with --out")) from error
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def _refuse_missing(
@@ -239,7 +238,7 @@ def _parts(job: Job, *, batch: int, workers: int) -> Iterator[_Part]:
             yield from _made(job, task)
         return
     # In waves: a generator of results would let the workers run ahead of the disk, and fill the memory.
-    with Parallel(n_jobs=workers) as parallel:
+    with pool(workers) as parallel:
         while wave := list(islice(tasks, _UNDER_WAY * workers)):
             for parts in parallel(delayed(_made)(job, task) for task in wave):
                 yield from parts
@@ -329,53 +328,33 @@ class Scoring:
 
 
 def prepare_scoring(
-    folder: Path,
-    record: Mapping[str, Any],
+    run: OpenedRun,
     data: Path,
     *,
     missing: MissingRule,
     like: Source | None = None,
     single: bool = False,
 ) -> Scoring:
-    """All that is needed, checked: the models' files, the file of rows and its columns.
+    """All that is needed: the models, the file of rows and its columns.
 
     like: the run's own source: text is read as its text, and a workbook's sheet is its sheet.
     single: asks for the run's one model also where there is an ensemble.
     """
-    together = record.get("ensemble") is not None and not single
-    _untouched(folder, record, "ensemble" if together else "model")
-    members = load_models(folder / "ensemble") if together else (load_model(folder / "model"),)
-    features = tuple(read_as(Column, column) for column in record["data"]["features"])
+    folder, record = run.folder, run.record
+    together = record["ensemble"] is not None and not single
+    if "model/model.json" not in record["files"]:
+        what, hint = "the run saved no model", "set output.model: true, and run again"
+        raise OutputError(Complaint(code="no-model", place=Place(file=str(folder)), what=what, hint=hint))
+    with readable(folder):
+        features = tuple(read_as(Column, column) for column in record["data"]["features"])
+        target = read_as(Column, record["data"]["target"])
+        members = load_models(folder / "ensemble") if together else (load_model(folder / "model"),)
     file = open_rows(data, like=like)
     complaints = missing_columns(file, [column.name for column in features])
     if complaints:
         raise DataError(complaints)
-    target = read_as(Column, record["data"]["target"])
     model = MeanModel(members) if together else members[0]
     return Scoring(model=model, models=len(members), features=features, target=target, file=file, missing=missing)
-
-
-def _untouched(folder: Path, record: Mapping[str, Any], inner: str) -> None:
-    """Looks whether every file of the inner folder is as the run wrote it, and no model was added that would vote."""
-    listed = {name: digest for name, digest in record["files"].items() if name.startswith(f"{inner}/")}
-    place = Place(file=str(folder))
-    if not listed:
-        what, hint = "the run saved no model", "set output.model: true, and run again"
-        raise OutputError(Complaint(code="no-model", place=place, what=what, hint=hint))
-    voting = {path.relative_to(folder).as_posix() for path in (folder / inner).glob("*/model.json")}
-    complaints = [_tampered(folder, f"{name} was not written by the run") for name in sorted(voting - set(listed))]
-    for name, digest in listed.items():
-        file = folder / name
-        if not file.is_file() or sha256_of(file.read_bytes()) != digest:
-            what = f"{name} is {'not as the run wrote it' if file.is_file() else 'missing'}"
-            complaints.append(_tampered(folder, what))
-    if complaints:
-        raise TamperedError(complaints)
-
-
-def _tampered(folder: Path, what: str) -> Complaint:
-    hint = f"see what else differs: crda-spec verify {folder}"
-    return Complaint(code="tampered", place=Place(file=str(folder)), what=what, hint=hint)
 
 
 def predicted(scoring: Scoring) -> tuple[IntArray, Array]:

@@ -1,12 +1,14 @@
-"""A finished run, read back from its folder: its rows, its teacher, and the result that its pages were made from."""
+"""A finished run, read back through one door: its rows, its teacher, and the result that its pages were made from."""
 
 from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Mapping
+import zipfile
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,18 +16,156 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from crda_spec import records
-from crda_spec.audit.canonical import canonical_json, read_as
+from crda_spec.audit.canonical import canonical_json, read_as, seal, sha256_of
+from crda_spec.audit.export import CRATE
 from crda_spec.audit.models import load_models
-from crda_spec.audit.record import RECORD_VERSION, read_studies
+from crda_spec.audit.record import RECORD_VERSION, STUDIES, read_studies
+from crda_spec.audit.schemas import record_trouble
 from crda_spec.audit.tables import LEDGER
 from crda_spec.counterfactual.abduct import EvenScale, SmoothScale
 from crda_spec.data.cells import BlockPlace, block_numbers
-from crda_spec.errors import Complaint, DataError, OutputError, Place, show
+from crda_spec.errors import Complaint, CrdaError, OutputError, Place, TamperedError, show
 from crda_spec.records import NOBODY, Array, Column, IntArray, NoiseScale, Table, Teacher
 from crda_spec.scm.mechanisms import Basis, Inputs, SmoothMean
 
 ROWS_FILE = "augmented.parquet"
 _NOISE = "noise.json"
+_LARGEST = 256 * 2**20  # a record has a few hundred kilobytes; nobody should have to read a bomb
+# Whose presence alone changes what is read.
+_READ_WHERE_PRESENT = ("model", "teacher", "ensemble", _NOISE, "diagnostics.json", STUDIES, "repeats.csv")
+# What a folder whose parts do not fit together can make a reader raise. Nothing in it is executed.
+UNREADABLE = (
+    OSError,
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    AssertionError,
+    NotImplementedError,
+    EOFError,
+    ArithmeticError,
+    RecursionError,
+    csv.Error,
+    pa.ArrowException,
+    zipfile.BadZipFile,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that is not as it should be: where, and what."""
+
+    where: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.what}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class OpenedRun:
+    """A run's folder and its record, after its schema, its seal and the hash of every file were checked."""
+
+    folder: Path
+    record: dict[str, Any]
+
+
+def open_run(folder: Path, *, lost: Collection[str] = ()) -> OpenedRun:
+    """The one door to a run: an OutputError when it cannot be read, a TamperedError when a seal or a hash is wrong.
+
+    lost: files that may be missing. Files that nobody reads may be in the folder too; `verify` names them.
+    """
+    record = read_record(folder)
+    wrong = [
+        *seal_findings(record),
+        *(one for one in file_findings(folder, record) if one.where not in lost or (folder / one.where).exists()),
+    ]
+    if wrong:
+        place, hint = Place(file=str(folder)), f"see what else differs: crda-spec verify {folder}"
+        raise TamperedError(Complaint(code="tampered", place=place, what=str(one), hint=hint) for one in wrong)
+    return OpenedRun(folder=folder, record=record)
+
+
+def read_record(folder: Path) -> dict[str, Any]:
+    """The record of a run, as its schema says; an OutputError names all that is not."""
+    file = folder / "record.json"
+    if not file.is_file():
+        hint = "name the folder that crda-run wrote, runs/<name>/<id>"
+        raise OutputError(Complaint(code="no-run", what=f"'{folder}' is not the folder of a finished run", hint=hint))
+
+    def complaint(what: str, code: str = "bad-record", hint: str = "") -> Complaint:
+        hint = hint or "it was not written by crda-run, or it was changed since"
+        return Complaint(code=code, place=Place(file=str(file)), what=what, hint=hint)
+
+    def no_number(name: str) -> None:
+        message = f"{name} is no number of JSON"
+        raise ValueError(message)
+
+    try:
+        if file.stat().st_size > _LARGEST:
+            raise OutputError(complaint("the record is too large to be one"))
+        record = json.loads(file.read_text(encoding="utf-8"), parse_constant=no_number)
+        canonical_json(record).encode()
+    except (OSError, ValueError, RecursionError) as error:
+        raise OutputError(complaint(f"the record is not JSON: {error}")) from None
+    if not isinstance(record, dict) or "record_version" not in record:
+        raise OutputError(complaint("the file is no run's record"))
+    if record["record_version"] != RECORD_VERSION:
+        what = f"the record has version {show(record['record_version'])}, but this crda-spec reads {RECORD_VERSION}"
+        raise OutputError(complaint(what, "record-version", "use the crda-spec that wrote it"))
+    wrong = [complaint(f"{path} {what}") for path, what in record_trouble(record)]
+    files = record["files"] if not wrong else ()
+    wrong += [complaint(f"files.{name} leads out of the folder") for name in files if not _inside(name)]
+    if wrong:
+        raise OutputError(wrong)
+    return record
+
+
+def _inside(name: str) -> bool:
+    path = PurePosixPath(name)
+    return str(path) == name and not path.is_absolute() and not {"..", "."} & {*path.parts} and "\\" not in name
+
+
+def seal_findings(record: Mapping[str, Any]) -> Iterator[Finding]:
+    """Whether the record was changed after it was written."""
+    if seal(record, "volatile") != record["sha256"]:
+        yield Finding(where="record.json", what="was changed after it was written: its seal is broken")
+    if seal(record["volatile"]) != record["volatile"]["sha256"]:
+        what = "its volatile part (time, seconds, workers) was changed: its seal is broken"
+        yield Finding(where="record.json", what=what)
+
+
+def file_findings(folder: Path, record: Mapping[str, Any], *, others: bool = False) -> Iterator[Finding]:
+    """Every file against the hash that the record names. others: also names files that only lie there."""
+    listed = record["files"]
+    for name in sorted({*listed, *present_files(folder)} - {"record.json", CRATE}):
+        file = folder / name
+        if name not in listed:
+            if others or name.split("/")[0] in _READ_WHERE_PRESENT:
+                yield Finding(where=name, what="was not written by the run")
+        elif any(one.is_symlink() for one in (file, *file.parents[: len(PurePosixPath(name).parts) - 1])):
+            yield Finding(where=name, what="is a link, not a file")
+        elif not file.is_file():
+            yield Finding(where=name, what="is missing")
+        elif sha256_of(file.read_bytes()) != listed[name]:
+            yield Finding(where=name, what="was changed after it was written: its hash differs")
+
+
+def present_files(folder: Path) -> set[str]:
+    """What lies in the folder; a link is not followed."""
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_symlink() or path.is_file()}
+
+
+@contextmanager
+def readable(folder: Path) -> Iterator[None]:
+    """Hashes can be mended: what then does not fit together is an OutputError, not a crash."""
+    try:
+        yield
+    except CrdaError:
+        raise
+    except UNREADABLE as error:
+        what = f"the folder is not as a run leaves it ({type(error).__name__}: {str(error)[:200]})"
+        raise _refused(folder, "broken-run", what, "take a fresh copy of the folder, or run the spec again") from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -40,34 +180,21 @@ class SavedRun:
     scale: NoiseScale | None  # None: additive noise
 
 
-def open_run(folder: Path) -> SavedRun:
-    """Reads the folder; an OutputError says what is missing for new rows to be made."""
-    record: dict[str, Any] = json.loads(record_file(folder).read_text(encoding="utf-8"))
+def saved_run(run: OpenedRun) -> SavedRun:
+    """Reads what new rows are made from; an OutputError says what is missing."""
+    folder, record = run.folder, run.record
     if record["counterfactuals"] is None:
         what = f"this run made no new rows: {record['verdict']['sentence'].rstrip('.')}"
         raise _refused(folder, "nothing-made", what, "let features move, and run again")
-    teacher = load_teacher(folder, record)
-    if teacher is None:
-        what = "the run saved no teacher, so nobody can label new rows"
-        raise _refused(folder, "no-teacher", what, "set output.model: true, and run again")
-    rows = read_ledger(folder, record, real_only=True)
+    with readable(folder):
+        teacher = load_teacher(folder, record)
+        if teacher is None:
+            what = "the run saved no teacher, so nobody can label new rows"
+            raise _refused(folder, "no-teacher", what, "set output.model: true, and run again")
+        rows, scale = read_ledger(folder, record, real_only=True), load_scale(folder)
     return SavedRun(
-        folder=folder,
-        record=record,
-        train=rows.train,
-        noise=rows.real["noise"],
-        teacher=teacher,
-        scale=load_scale(folder),
+        folder=folder, record=record, train=rows.train, noise=rows.real["noise"], teacher=teacher, scale=scale
     )
-
-
-def record_file(folder: Path) -> Path:
-    """Where a run's record is; an OutputError when the folder has none."""
-    file = folder / "record.json"
-    if not file.is_file():
-        hint = "name the folder that crda-run wrote, runs/<name>/<id>"
-        raise OutputError(Complaint(code="no-run", what=f"'{folder}' is not the folder of a finished run", hint=hint))
-    return file
 
 
 def load_teacher(folder: Path, record: dict[str, Any]) -> Teacher | None:
@@ -188,7 +315,6 @@ def load_scale(folder: Path) -> NoiseScale | None:
     return SmoothScale(log_size=mean, level=recorded["level"], lowest=recorded["lowest"], highest=recorded["highest"])
 
 
-FILES = ("record.json", "spec.yaml", "augmented.parquet", "rows.csv")
 VOLATILE = ("files", "sha256", "volatile")  # what the record gains after the page is made
 
 
@@ -223,31 +349,17 @@ class _Absent:
         raise NotImplementedError(f"this result was read for its pages; {len(x)} rows need the saved model")
 
 
-def reopen(folder: Path) -> ReopenedRun:
-    """Reads a run's folder; an OutputError says what is missing or not as a run writes it."""
-    file = record_file(folder)
-    missing = [name for name in FILES if not (folder / name).is_file()]
-    if missing:
-        what = f"the folder lacks {', '.join(missing)}"
-        raise _refused(folder, "broken-run", what, "take a fresh copy of the folder, or run the spec again")
-    try:
-        record: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-        version = record["record_version"]
-        if version != RECORD_VERSION:
-            what = f"its record has version {version}, and this crda-spec reads version {RECORD_VERSION}"
-            raise _refused(folder, "record-version", what, "open it with the crda-spec that its record names")
-        result = _result(folder, record)
-    except (DataError, ValueError, KeyError, TypeError, IndexError, OSError, pa.ArrowException) as error:
-        what = f"the folder is not as a run leaves it ({type(error).__name__}: {str(error)[:200]})"
-        raise _refused(folder, "broken-run", what, "take a fresh copy of the folder, or run the spec again") from error
-    stable = {key: value for key, value in record.items() if key not in VOLATILE}
-    return ReopenedRun(
-        folder=folder,
-        record=record,
-        result=result,
-        record_json=canonical_json(stable),
-        spec_yaml=(folder / "spec.yaml").read_text(encoding="utf-8"),
-    )
+def reopen(run: OpenedRun) -> ReopenedRun:
+    """Reads the run's result; an OutputError says what does not fit together."""
+    with readable(run.folder):
+        stable = {key: value for key, value in run.record.items() if key not in VOLATILE}
+        return ReopenedRun(
+            folder=run.folder,
+            record=run.record,
+            result=_result(run.folder, run.record),
+            record_json=canonical_json(stable),
+            spec_yaml=(run.folder / "spec.yaml").read_text(encoding="utf-8"),
+        )
 
 
 def _result(folder: Path, record: dict[str, Any]) -> records.RunResult:
@@ -297,7 +409,10 @@ def _result(folder: Path, record: dict[str, Any]) -> records.RunResult:
         settings={key: tuple(one) if isinstance(one, list) else one for key, one in record["regressor"].items()},
         timings={key: value for key, value in record["volatile"]["seconds"].items() if key != "regressor fits"},
         cost=records.Cost(
-            fits=record["fits"], reused=record["reused_fits"], seconds=record["volatile"]["seconds"]["regressor fits"]
+            fits=record["fits"],
+            refits=record.get("refits", 0),  # older records know none
+            reused=record["reused_fits"],
+            seconds=record["volatile"]["seconds"]["regressor fits"],
         ),
         watch=record["watch"],
         studies=read_studies(folder),

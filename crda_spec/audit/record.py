@@ -157,6 +157,7 @@ def make_record(
         "diagnostics": _diagnostics(result.diagnostics),
         "final_model": "augmented" if result.verdict.uses_augmented else "plain",
         "fits": result.cost.fits,
+        "refits": result.cost.refits,
         "reused_fits": result.cost.reused,
         "watch": result.watch,
         **({} if result.time is None else {"time": plain(result.time)}),
@@ -168,6 +169,7 @@ def certificate_record(certificate: records.Certificate) -> dict[str, Any]:
     return {
         "certificate_version": CERTIFICATE_VERSION,
         "perturbed": list(certificate.perturbed),
+        "may_move": list(records.movable(certificate.features)),
         "kept": list(certificate.kept),
         **plain(certificate),
     }
@@ -291,7 +293,7 @@ def lock_complaints(lock: Mapping[str, Any], now: Mapping[str, Any], file: Path)
             code="locked",
             path=path if part == "spec" else "",
             place=None if part == "spec" else Place(file=file.name),
-            what=f"{'' if part == 'spec' else f'{part} {path}: '}{said(then)} when locked, {said(today)} now",
+            what="{}{} when locked, {} now".format("" if part == "spec" else f"{part} {path}: ", *said(then, today)),
             hint=hint,
         )
         for part in _PARTS

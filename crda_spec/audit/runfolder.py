@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import shutil
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -17,7 +17,8 @@ from crda_spec.errors import Complaint, OutputError
 if sys.platform != "win32":
     import fcntl
 
-PARTIAL = ".partial-"  # how the name of a half-written folder begins
+MARKER = ".crda-partial"  # the file that makes a half-written folder ours
+_OURS = re.compile(r"\.partial-.+-\d+-[0-9a-f]{6}")
 
 
 def check_destination(folder: Path) -> None:
@@ -29,57 +30,59 @@ def check_destination(folder: Path) -> None:
     above = folder.absolute().parent
     while not above.exists():
         above = above.parent
-    sweep(above)
     try:
-        probe = Path(tempfile.mkdtemp(prefix=PARTIAL, dir=above))  # the only sure way to know
-        with suppress(FileNotFoundError):  # swept by another run that starts at this moment
-            probe.rmdir()
+        with half_written(above / folder.name):  # the only sure way to know
+            pass
     except OSError as error:
         why = f"'{above}' is not a folder one may write to"
         raise _refused(folder, why, "choose another with --out") from error
 
 
 def write_run(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Writes all files to a folder beside the final one, then renames it; on any interruption nothing remains.
-
-    A killed process cannot tidy up. What it leaves is a hidden folder that nobody holds any more, and the next run
-    sweeps it away.
-    """
-    partial = folder.parent / f"{PARTIAL}{folder.name}-{os.getpid()}-{secrets.token_hex(3)}"
+    """Writes all files to a folder beside the final one, then renames it; on any interruption nothing remains."""
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        sweep(folder.parent)
-        with _held(partial):
+        with half_written(folder) as partial:
             for name, data in files.items():
                 target = partial / name
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(data)
             if folder.exists():
                 folder.rmdir()  # only an empty one passed the check
+            (partial / MARKER).unlink()
             partial.rename(folder)
     except OSError as error:
-        shutil.rmtree(partial, ignore_errors=True)
         raise _refused(folder, (error.strerror or str(error)).lower(), "choose another folder with --out") from error
-    except BaseException:
-        shutil.rmtree(partial, ignore_errors=True)
-        raise
 
 
 @contextmanager
-def _held(folder: Path) -> Iterator[None]:
-    """Makes the folder and holds it: nobody may sweep it. The system lets go when the process dies, however it dies."""
+def half_written(target: Path) -> Iterator[Path]:
+    """A hidden folder beside the target, to write in; what is left of it at the end is removed.
+
+    A killed process cannot tidy up. What it leaves has a name of our form, our marker in it and nobody who holds it any
+    more; the next writer sweeps it away, and nothing else.
+    """
+    sweep(target.parent)
+    partial = target.parent / f".partial-{target.name}-{os.getpid()}-{secrets.token_hex(3)}"
     handle = None
     while handle is None:
-        folder.mkdir(exist_ok=True)
-        handle = _claimed(folder)  # None when another run swept the folder before we had it in hand
+        partial.mkdir(exist_ok=True)
+        handle = _claimed(partial)  # None when another run swept the folder before we had it in hand
     try:
-        yield
+        (partial / MARKER).touch()
+        yield partial
     finally:
+        shutil.rmtree(partial, ignore_errors=True)
         os.close(handle)
 
 
-def _claimed(folder: Path) -> int | None:
-    """The folder's handle, locked where the file system has such locks; None when the folder is gone or held."""
+def _claimed(folder: Path, *, locked: bool = False) -> int | None:
+    """The folder's handle, locked where the file system has such locks; None when the folder is gone or held.
+
+    locked: None too where there are no locks.
+
+    The system lets go of it when the process dies, however it dies.
+    """
     if sys.platform == "win32":
         return os.open(os.devnull, os.O_RDONLY)
     try:
@@ -91,24 +94,30 @@ def _claimed(folder: Path) -> int | None:
     except BlockingIOError:
         os.close(handle)
         return None
-    except OSError:
-        return handle  # no locks here: then nobody sweeps here either
-    if folder.exists():
-        return handle
+    except OSError:  # no locks here: then nobody sweeps here either
+        if not locked:
+            return handle
+    else:
+        if folder.exists():
+            return handle
     os.close(handle)
     return None
 
 
 def sweep(folder: Path) -> None:
-    """Removes what killed runs left half-written in this folder, and nothing that a living process holds."""
+    """Removes what killed writers left half-written in this folder, and nothing that is not ours or is still held."""
     if sys.platform == "win32":
         return  # no folder can be held there, so none may be taken for abandoned
-    for left in folder.glob(f"{PARTIAL}*"):
-        if left.is_symlink() or not left.is_dir():
+    for left in folder.glob(".partial-*"):
+        if not _OURS.fullmatch(left.name) or left.is_symlink() or not left.is_dir():
             continue
-        handle = _claimed(left)
+        handle = _claimed(left, locked=True)
         if handle is not None:
-            shutil.rmtree(left, ignore_errors=True)
+            if (left / MARKER).is_file():
+                shutil.rmtree(left, ignore_errors=True)
+            else:
+                with suppress(OSError):
+                    left.rmdir()  # killed before its marker was written: then it is empty, or not ours
             os.close(handle)
 
 

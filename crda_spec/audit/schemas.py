@@ -10,8 +10,9 @@ import inspect
 import json
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -21,6 +22,7 @@ from pydantic_core import core_schema
 
 from crda_spec import records
 from crda_spec.audit.record import LEFT_TO_FIGURES
+from crda_spec.errors import show
 
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 Count = Annotated[int, Field(ge=0)]
@@ -31,7 +33,8 @@ class CertificateRecord(records.Certificate):
     """Which features of a table may be perturbed while a row keeps its noise, and on what ground."""
 
     certificate_version: Literal[1]  # the version of this form
-    perturbed: tuple[str, ...] = field()  # X_P: the features that may move while a row keeps its noise, as chosen
+    may_move: tuple[str, ...] = field()  # the features that may move while a row keeps its noise, chosen or not
+    perturbed: tuple[str, ...] = field()  # X_P: those of them that the spec and the ranking chose
     kept: tuple[str, ...] = field()  # X_R: the others; a row that carries no noise may move them
 
 
@@ -196,6 +199,7 @@ class RunRecord:
     diagnostics: records.Diagnostics | None  # what the new rows are like; null when nobody looked
     final_model: Literal["plain", "augmented"]  # which model, or ensemble, the run chose
     fits: Count  # models fitted in all
+    refits: Count  # of these models, those fitted a second time: on all their rows, when early stopping had ended
     reused_fits: int  # fits saved by models that served twice
     watch: Literal["real", "synthetic"]  # what stopped the augmented model early
     time: records.TimeOrder  # only where rows have an order
@@ -212,7 +216,7 @@ _COMMENT = re.compile(r"^    (\w+): .*?  # (.+)$", re.MULTILINE)
 _NOT_ALWAYS = ("time",)  # a record of rows without an order says nothing of time
 
 
-class _Published(GenerateJsonSchema):
+class _Closed(GenerateJsonSchema):
     """Closed objects, every key required; a number that JSON cannot hold is text."""
 
     def float_schema(self, schema: core_schema.FloatSchema) -> JsonSchemaValue:
@@ -222,7 +226,17 @@ class _Published(GenerateJsonSchema):
         return number if finite else {"anyOf": [number, {"enum": ["nan", "inf", "-inf"]}]}
 
     def dataclass_schema(self, schema: core_schema.DataclassSchema) -> JsonSchemaValue:
-        """With the comments behind its fields as their descriptions."""
+        """Whose keys are all written, but for those of `_NOT_ALWAYS`."""
+        properties = super().dataclass_schema(schema)["properties"]
+        required = [name for name in properties if name not in _NOT_ALWAYS]
+        return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+class _Published(_Closed):
+    """With the records' docstrings, and the comments behind their fields, as descriptions."""
+
+    def dataclass_schema(self, schema: core_schema.DataclassSchema) -> JsonSchemaValue:
+        """One object."""
         found, kind = super().dataclass_schema(schema), schema["cls"]
         said = {
             name: text
@@ -233,19 +247,13 @@ class _Published(GenerateJsonSchema):
             part.pop("title", None)
             part.pop("default", None)
             part.update({"description": said[name]} if name in said else {})
-        return {
-            "type": "object",
-            "description": " ".join((inspect.getdoc(kind) or "").split()),
-            "properties": found["properties"],
-            "required": [name for name in found["properties"] if name not in _NOT_ALWAYS],
-            "additionalProperties": False,
-        }
+        return {"type": "object", "description": " ".join((inspect.getdoc(kind) or "").split()), **found}
 
 
-def published_schema(name: str) -> dict[str, Any]:
+def published_schema(name: str, form: type[_Closed] = _Published) -> dict[str, Any]:
     """One of `SCHEMAS` (draft 2020-12)."""
     kind, title = SCHEMAS[name]
-    found = TypeAdapter(kind).json_schema(mode="serialization", schema_generator=_Published)
+    found = TypeAdapter(kind).json_schema(mode="serialization", schema_generator=form)
     for left, names in LEFT_TO_FIGURES.items():
         part = found["$defs"].get(left.__name__, {"properties": {}, "required": []})
         part["properties"] = {key: one for key, one in part["properties"].items() if key not in names}
@@ -257,6 +265,83 @@ def published_schema(name: str) -> dict[str, Any]:
 def schema_text(name: str) -> str:
     """The published form: indented, with a final newline, the same bytes every time."""
     return json.dumps(published_schema(name), indent=2, ensure_ascii=False) + "\n"
+
+
+@cache
+def _record_schema() -> dict[str, Any]:
+    return published_schema("crda-record.v1.schema.json", _Closed)  # nobody reads its descriptions here
+
+
+def record_trouble(record: object) -> list[tuple[str, str]]:
+    """Where a record is not as its schema says: the path, and what is wrong there."""
+    schema = _record_schema()
+    return list(_trouble(record, schema, schema["$defs"], ""))
+
+
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "null": (type(None),),
+    "array": (list,),
+    "object": (dict,),
+}
+
+
+def _trouble(value: Any, schema: Mapping[str, Any], defs: Mapping[str, Any], path: str) -> Iterator[tuple[str, str]]:  # noqa: ANN401 - any JSON
+    """The keywords that pydantic writes for our records, and no other."""
+    if "$ref" in schema:
+        schema = defs[schema["$ref"].rpartition("/")[2]]
+    if "anyOf" in schema:
+        found = [list(_trouble(value, one, defs, path)) for one in schema["anyOf"]]
+        inner = [one for one in found if all(where != path for where, _ in one)]  # of the right type, if nothing else
+        yield from min(inner, key=len) if inner else [(path, f"is {show(value)}, must be {_words(schema, defs)}")]
+        return
+    wanted = schema.get("type")
+    if (wanted and (type(value) not in _TYPES[wanted])) or not _allowed(value, schema):
+        yield path, f"is {show(value)}, must be {_words(schema, defs)}"
+    elif isinstance(value, dict):
+        named, others = schema.get("properties", {}), schema.get("additionalProperties", True)
+        yield from ((_below(path, key), "is missing") for key in schema.get("required", ()) if key not in value)
+        for key, one in value.items():
+            if key in named or isinstance(others, dict):
+                yield from _trouble(one, named.get(key, others), defs, _below(path, key))
+            elif others is False:
+                yield _below(path, key), "is no key of a record"
+    elif isinstance(value, list):
+        first = schema.get("prefixItems", ())
+        for at, one in enumerate(value):
+            yield from _trouble(one, first[at] if at < len(first) else schema.get("items", {}), defs, _below(path, at))
+
+
+def _below(path: str, key: object) -> str:
+    return f"{path}.{key}" if path else str(key)
+
+
+def _allowed(value: Any, schema: Mapping[str, Any]) -> bool:  # noqa: ANN401
+    """Whether a value of the right type is one of those that may stand there."""
+    size = len(value) if isinstance(value, list) else 0
+    return (
+        value in schema.get("enum", (value,))
+        and value == schema.get("const", value)
+        and ("pattern" not in schema or re.search(schema["pattern"], value) is not None)
+        and not ("minimum" in schema and value < schema["minimum"])
+        and not ("maximum" in schema and value > schema["maximum"])
+        and schema.get("minItems", 0) <= size <= schema.get("maxItems", size)
+    )
+
+
+def _words(schema: Mapping[str, Any], defs: Mapping[str, Any]) -> str:
+    if "$ref" in schema:
+        return _words(defs[schema["$ref"].rpartition("/")[2]], defs)
+    if "anyOf" in schema:
+        return " or ".join(_words(one, defs) for one in schema["anyOf"])
+    if "enum" in schema or "const" in schema:
+        return " or ".join(map(repr, schema.get("enum", [schema.get("const")])))
+    more = {"pattern": "like", "minimum": "from", "maximum": "to", "minItems": "with at least", "maxItems": "at most"}
+    limits = [f"{word} {schema[key]}" for key, word in more.items() if key in schema]
+    return " ".join(["null" if schema["type"] == "null" else f"of type {schema['type']}", *limits])
 
 
 if __name__ == "__main__":

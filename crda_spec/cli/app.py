@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import typer
 
@@ -12,7 +15,7 @@ from crda_spec.cli.discover import discover
 from crda_spec.cli.generate import generate
 from crda_spec.cli.graph import graph
 from crda_spec.cli.init import init
-from crda_spec.cli.options import ShowVersion
+from crda_spec.cli.options import ShowVersion, printing, unprinted
 from crda_spec.cli.plan import plan
 from crda_spec.cli.predict import predict
 from crda_spec.cli.report import report
@@ -20,9 +23,11 @@ from crda_spec.cli.run import run
 from crda_spec.cli.runs import runs
 from crda_spec.cli.spec import lock, render, schema, validate
 from crda_spec.cli.verify import verify
-from crda_spec.errors import CrdaError
+from crda_spec.errors import CrdaError, printable, show
 
-_INTERRUPTED = 130
+_INTERRUPTED, _TERMINATED = 130, 143  # 128 and the number of the signal, as shells count
+_AGAIN = 3.0  # seconds
+_STOPPED: dict[object, str] = {_INTERRUPTED: "interrupted", _TERMINATED: "terminated"}
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 app = typer.Typer(
@@ -61,15 +66,46 @@ def run_main() -> None:
 
 
 def guarded(command: Callable[[], None]) -> None:
-    """Turns what can go wrong into a message on stderr and an exit code: 2 bad input, 130 interrupted."""
+    """Turns what can go wrong into a message on stderr and an exit code: 2 bad input, 130 or 143 a signal."""
+    if sys.stdout is None:  # closed by whoever started us: nobody wants to read
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - until we end
+    before = signal.signal(signal.SIGTERM, _terminate)
     try:
-        command()
+        _run(command)
     except CrdaError as error:
         sys.stderr.write(f"{error.render()}\n")
         raise SystemExit(error.exit_code) from None
+    except OSError as error:  # no room, no permission, no such name: the machine's answer, not a fault of the program
+        what = f"{show(str(error.filename))} cannot be read or written"
+        sys.stderr.write(f"{what}: {printable((error.strerror or str(error)).lower())}; nothing half-written is left\n")
+        raise SystemExit(CrdaError.exit_code) from None
+    finally:
+        if hasattr(signal, "setitimer"):
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
+
+
+def _run(command: Callable[[], None]) -> None:
+    try:
+        command()
+    except OSError as error:
+        if error.filename is not None:  # no stream
+            raise
+        raise unprinted(error) from None
     except (KeyboardInterrupt, SystemExit) as stopped:
         # typer turns Ctrl-C into its own exit with code 130, and says nothing
-        if isinstance(stopped, SystemExit) and stopped.code != _INTERRUPTED:
+        code = stopped.code if isinstance(stopped, SystemExit) else _INTERRUPTED
+        if code in _STOPPED:
+            sys.stderr.write(f"{_STOPPED[code]}; nothing half-written was left behind\n")
+            raise SystemExit(code) from None
+        with printing():
             raise
-        sys.stderr.write("interrupted; nothing half-written was left behind\n")
-        raise SystemExit(_INTERRUPTED) from None
+
+
+def _terminate(*_: object) -> None:
+    """Again every few seconds until we end: a library may swallow what is raised in one of its callbacks."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # an impatient sender must not disturb the tidying up
+    if hasattr(signal, "setitimer"):
+        signal.signal(signal.SIGALRM, _terminate)
+        signal.setitimer(signal.ITIMER_REAL, _AGAIN)
+    raise SystemExit(_TERMINATED)

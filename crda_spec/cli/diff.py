@@ -48,9 +48,9 @@ def diff(
 def _record(path: Path) -> dict[str, Any] | None:
     if not path.is_dir():
         return None
-    from crda_spec.audit.verify.checks import read_record
+    from crda_spec.audit.open_run import open_run
 
-    return read_record(path)
+    return open_run(path).record
 
 
 def _spec(path: Path, record: dict[str, Any] | None) -> dict[str, Any]:
@@ -59,12 +59,12 @@ def _spec(path: Path, record: dict[str, Any] | None) -> dict[str, Any]:
         resolved_there: dict[str, Any] = record["spec"]["resolved"]
         return resolved_there
     from crda_spec.spec.load import read_draft
-    from crda_spec.spec.render import portable, resolved
+    from crda_spec.spec.render import resolved
 
     draft = read_draft(path, environ=os.environ)
     if draft.spec is None or draft.complaints:
         raise SpecError(draft.complaints)
-    as_json: dict[str, Any] = json.loads(json.dumps(resolved(portable(draft.spec), draft)))
+    as_json: dict[str, Any] = json.loads(json.dumps(resolved(draft.spec, draft, shared=True)))
     return as_json
 
 
@@ -77,7 +77,8 @@ def _print(found: dict[str, list[Change]], sentence: str) -> None:
         sys.stdout.write(f"{part}\n")
         for path, then, now in listed:
             label = f"{printable(path)}: " if path and path != part else ""
-            sys.stdout.write(f"  {label}{printable(said(then))} -> {printable(said(now))}\n")
+            before, after = map(printable, said(then, now))
+            sys.stdout.write(f"  {label}{before} -> {after}\n")
     if sentence:
         sys.stdout.write(f"{printable(sentence)}\n")
 

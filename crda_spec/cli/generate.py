@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from crda_spec.cli.options import AsJson, RunFolder, check_new_file
+from crda_spec.cli.options import AsJson, RunFolder, check_new_file, say
 from crda_spec.errors import Complaint, SpecError
 
 if TYPE_CHECKING:
@@ -57,12 +57,15 @@ def generate(
     from crda_spec.api import resolved_spec
     from crda_spec.audit.new_rows import generate as generate_rows
     from crda_spec.audit.new_rows import prepare
-    from crda_spec.audit.open_run import open_run
+    from crda_spec.audit.open_run import open_run, readable, saved_run
     from crda_spec.report.progress import progress_for
 
-    saved = open_run(run)
-    job = prepare(saved, resolved_spec(saved.record), data, rows=rows, factor=factor)
-    with progress_for(Console(stderr=True), quiet=quiet or as_json).stage("generate", job.quota.blocks) as stage:
+    saved = saved_run(open_run(run))
+    spec = resolved_spec(saved.record)
+    progress = progress_for(Console(stderr=True), quiet=quiet or as_json)
+    with readable(run):
+        job = prepare(saved, spec, data, rows=rows, factor=factor)
+    with readable(run), progress.stage("generate", job.quota.blocks) as stage:
         made = generate_rows(job, out, batch=batch, workers=jobs, advance=stage.advance)
     _report(saved.record, made, out, as_json=as_json, quiet=quiet)
 
@@ -101,12 +104,12 @@ def _report(record: dict[str, Any], made: Generated, out: Path, *, as_json: bool
         sys.stdout.write(json.dumps(content) + "\n")
         return
     if quiet:
-        sys.stdout.write(f"{out}\n")
+        say(f"{out}\n")
         return
-    sys.stdout.write(f"{counts.rows} new rows from {made.source_rows} rows of data: {out}\n{_BASES[basis]}\n")
+    say(f"{counts.rows} new rows from {made.source_rows} rows of data: {out}\n{_BASES[basis]}\n")
     for key, sentence in _COUNTS.items():
         if getattr(counts, key):
-            sys.stdout.write(f"{getattr(counts, key)} {sentence}\n")
+            say(f"{getattr(counts, key)} {sentence}\n")
     if decision != "accepted":
         refused = f"the gate did not accept this augmentation ({decision})"
-        sys.stdout.write(f"Note: {refused}. {record['verdict']['sentence']}\n")
+        say(f"Note: {refused}. {record['verdict']['sentence']}\n")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from crda_spec.cli.options import ENDINGS, AsJson, check_new_file, print_json
+from crda_spec.cli.options import ENDINGS, AsJson, check_new_file, print_json, say
 from crda_spec.errors import Complaint, GraphError, OutputError, Place, SpecError, show
 
 if TYPE_CHECKING:
@@ -62,8 +61,8 @@ def init(
         print_json({**content, "features": list(table.table.names), "left_out": table.left_out}, indent=None)
         return
     aside = f", {len(table.left_out)} left out" if table.left_out else ""
-    sys.stdout.write(f"{out}: {len(table.table.names)} features{aside}, {len(table.table)} rows\n")
-    sys.stdout.write(f"read it, then: crda-spec plan {out}, crda-run {out}\n")
+    say(f"{out}: {len(table.table.names)} features{aside}, {len(table.table)} rows\n")
+    say(f"read it, then: crda-spec plan {out}, crda-run {out}\n")
 
 
 def _relative(file: Path, out: Path) -> str:
@@ -106,7 +105,8 @@ def _graph_part(file: Path, out: Path, table: Scaffold) -> GraphPart:
 
 def _certified(text: str, out: Path) -> tuple[str, ...]:
     """What the declared graph says of each feature; raises whatever is wrong with the spec before it is written."""
-    from crda_spec.report.words.causal import reason_sentence
+    from crda_spec.records import movable
+    from crda_spec.report.words.causal import movable_words, reason_sentence
     from crda_spec.spec.check import known_graph, load_spec
 
     with tempfile.TemporaryDirectory(prefix="crda-init-") as folder:
@@ -116,9 +116,8 @@ def _certified(text: str, out: Path) -> tuple[str, ...]:
     if spec.causal.graph is None:
         return ()
     verdicts = known_graph(spec, draft).verdicts
-    free = [one.name for one in verdicts if one.perturbable]
-    names = f": {', '.join(free)}" if free else ""
-    head = f"The certificate: {len(free)} of {len(verdicts)} features may move{names}."
+    free = movable(verdicts)
+    head = f"The certificate: {movable_words(verdicts)}{': ' if free else ''}{', '.join(free)}."
     return (head, *(f"fixed: {one.name}: {reason_sentence(one.reason)}" for one in verdicts if not one.perturbable))
 
 

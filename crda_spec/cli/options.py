@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from crda_spec import __version__
-from crda_spec.errors import Complaint, CrdaError, OutputError, SpecError, did_you_mean, show
+from crda_spec.errors import Complaint, CrdaError, OutputError, SpecError, did_you_mean, printable, show
 
 if TYPE_CHECKING:
     from crda_spec.spec.load import Draft
@@ -50,9 +51,15 @@ ENDINGS: Mapping[str, str] = {
 }
 
 
+def say(text: str) -> None:
+    """Writes to the terminal; what a file or a spec holds there is shown, never obeyed."""
+    sys.stdout.write("".join(one if one == "\n" else printable(one) for one in text))
+
+
 def print_json(content: object, *, indent: int | None = 2) -> None:
     """One JSON object for `--json`."""
-    sys.stdout.write(json.dumps(content, indent=indent, ensure_ascii=False) + "\n")
+    text = json.dumps(content, indent=indent, ensure_ascii=False)
+    sys.stdout.write("".join(one if one == "\n" or one.isprintable() else json.dumps(one)[1:-1] for one in text) + "\n")
 
 
 @contextmanager
@@ -64,13 +71,18 @@ def placed_in(draft: Draft) -> Iterator[None]:
         raise type(error)(draft.placed(complaint) for complaint in error.complaints) from error
 
 
-def check_new_file(out: Path, hint: str, *, no_folder: str | None = None) -> None:
+def check_new_file(out: Path, hint: str, *, option: str = "--out", no_folder: str | None = None) -> None:
     """Complains before the work starts, not after. no_folder: the hint where the folder is missing, if another."""
-    if out.exists():
-        raise OutputError(Complaint(code="cannot-write", path="--out", what=f"'{out}' already exists", hint=hint))
+    try:
+        taken = out.exists()
+    except OSError as error:  # a name that is too long
+        what = f"{show(str(out))} cannot be written: {(error.strerror or '').lower()}"
+        raise OutputError(Complaint(code="cannot-write", path=option, what=what, hint=hint)) from error
+    if taken:
+        raise OutputError(Complaint(code="cannot-write", path=option, what=f"'{out}' already exists", hint=hint))
     if not out.parent.is_dir():
         what = f"there is no folder '{out.parent}'"
-        raise OutputError(Complaint(code="cannot-write", path="--out", what=what, hint=no_folder or hint))
+        raise OutputError(Complaint(code="cannot-write", path=option, what=what, hint=no_folder or hint))
 
 
 def format_by_ending(out: Path, endings: Mapping[str, str]) -> str:
@@ -106,3 +118,22 @@ def write_graph_file(data: bytes, form: str, out: Path | None, notes: Iterable[s
         sys.stderr.write(f"{out}\n")
     for note in notes:
         sys.stderr.write(f"note: {note}\n")
+
+
+@contextmanager
+def printing(hint: str = "") -> Iterator[None]:
+    """For prints alone: where standard output is closed or full, an error says so. hint: what it ends with."""
+    try:
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+    except OSError as error:
+        raise unprinted(error, hint) from None
+
+
+def unprinted(error: OSError, hint: str = "") -> OutputError:
+    """The complaint; what is still to be printed is forgotten, or Python would try once more at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    what = (error.strerror or str(error)).lower()
+    return OutputError(Complaint(code="not-printed", path="standard output", what=what, hint=hint))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from crda_spec.cli.options import AsJson, Overrides, SpecFile, placed_in, print_json
+from crda_spec.cli.options import AsJson, Overrides, SpecFile, placed_in, print_json, say
 
 if TYPE_CHECKING:
     from crda_spec.gate.cost import CostEstimate
@@ -41,10 +40,11 @@ def plan(spec: SpecFile, overrides: Overrides = None, as_json: AsJson = False) -
         reasons = {one.name: reason_sentence(one.reason, subject=False) for one in cost.features}
         causes = {} if known is None else known.graph.confounders
         hidden = {name: f"the hidden cause of {' and '.join(ends)}" for name, ends in causes.items()}
-        sys.stdout.write("".join(f"{line}\n" for line in plan_lines(content, reasons, hidden)))
+        say("".join(f"{line}\n" for line in plan_lines(content, reasons, hidden)))
 
 
 def _content(spec: RunSpec, draft: Draft, cost: CostEstimate, known: KnownGraph | None) -> dict[str, Any]:
+    from crda_spec.records import movable
     from crda_spec.report.words.causal import reason_sentence
     from crda_spec.spec.check_models import searched_knobs
 
@@ -76,6 +76,7 @@ def _content(spec: RunSpec, draft: Draft, cost: CostEstimate, known: KnownGraph 
             }
             for one in certificate.get("features", ())
         ],
+        "may_move": list(movable(cost.features)),
         "basis": basis,
         "decided_by": "the declared graph" if certificate else "PC and the screen, from residuals",
         "certificate": {key: certificate[key] for key in _PROVEN} if certificate else None,
@@ -88,6 +89,7 @@ def _content(spec: RunSpec, draft: Draft, cost: CostEstimate, known: KnownGraph 
         "gate": spec.gate.model_dump(mode="json"),
         "fits": {
             **{key: getattr(cost, f"fits_{key}") for key in ("per_fold", "on_all", "at_most", "unshared", "to_tune")},
+            "refits": cost.refits,
             "ensemble": cost.fits_of_ensemble,
             "report": int(spec.output.diagnostics),
         },

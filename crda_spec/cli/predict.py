@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from crda_spec.cli.options import AsJson, RunFolder, check_new_file
+from crda_spec.cli.options import AsJson, RunFolder, check_new_file, say
 
 
 @contextmanager
@@ -59,13 +59,13 @@ def predict(
         check_new_file(out, "choose another file")
     from crda_spec.api import resolved_spec
     from crda_spec.audit.new_rows import predicted, predictions_csv, prepare_scoring, write_predictions
-    from crda_spec.audit.verify.checks import read_record
+    from crda_spec.audit.open_run import open_run, readable
 
-    record = read_record(run)
-    spec = resolved_spec(record)
-    with _rows_of(data) as file:
+    opened = open_run(run)
+    record, spec = opened.record, resolved_spec(opened.record)
+    with _rows_of(data) as file, readable(run):
         scoring = prepare_scoring(
-            run, record, file, missing=spec.dataset.missing.kind, like=spec.dataset.source, single=single
+            opened, file, missing=spec.dataset.missing.kind, like=spec.dataset.source, single=single
         )
         numbers, predictions = predicted(scoring)
     if out is not None:
@@ -75,13 +75,13 @@ def predict(
     model, target, unit = record["final_model"], scoring.target.name, scoring.target.unit
     if as_json:
         content = {"rows": len(listed), "predicted": count, "target": target, "unit": unit, "model": model}
-        content |= {"models": scoring.models} if record.get("ensemble") is not None else {}
+        content |= {"models": scoring.models} if record["ensemble"] is not None else {}
         content |= {"predictions": listed} if out is None else {"file": str(out)}
         sys.stdout.write(json.dumps(content) + "\n")
     elif out is None:
         sys.stdout.write(predictions_csv(numbers, predictions))
     else:
         who = f"the {model} model" if scoring.models == 1 else f"the mean of {scoring.models} {model} models"
-        sys.stdout.write(f"{count} predictions of {target}{f' in {unit}' if unit else ''} by {who}: {out}\n")
+        say(f"{count} predictions of {target}{f' in {unit}' if unit else ''} by {who}: {out}\n")
     if count < len(listed):
         sys.stderr.write(f"{len(listed) - count} rows with missing cells have no prediction.\n")

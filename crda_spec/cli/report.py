@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crda_spec.cli.options import AsJson, check_new_file
+from crda_spec.cli.options import AsJson, check_new_file, say
 from crda_spec.errors import Complaint, OutputError, Place
 
 if TYPE_CHECKING:
     from crda_spec.audit.open_run import ReopenedRun
 
 _PAGE = "report.html"
-_ELSEWHERE = "choose another file with --out"
+_ELSEWHERE = "choose another place with"
 
 
 def report(
@@ -30,29 +29,52 @@ def report(
             "Several: compare.html.",
         ),
     ] = None,
+    png: Annotated[
+        Path | None,
+        typer.Option(
+            "--png",
+            metavar="FOLDER",
+            help="Write the figures of one run as PNG into this folder, which must be new, and no page.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Make the page of one run again, or compare several runs on one page.
 
     Only the run folders are read: no data, no model, nothing is fitted.
     """
-    from crda_spec.audit.open_run import reopen
+    from crda_spec.audit.open_run import open_run, readable, reopen
 
     several = len(runs) > 1
-    target = out if out is not None else Path("compare.html") if several else runs[0] / _PAGE
-    if out is not None or several:
-        check_new_file(target, _ELSEWHERE)
-    opened = [reopen(folder) for folder in runs]
-    text = _comparison(opened) if several else page_of(opened[0])
-    if not several and out is None:
-        _check_hash(opened[0], text)
+    if png is not None and (several or out is not None):
+        what, hint = "the figures are those of one run, without a page", "write crda-spec report RUN --png NEW_FOLDER"
+        raise OutputError(Complaint(code="contradiction", path="--png", what=what, hint=hint))
+    option = "--out" if png is None else "--png"
+    target = png or out or (Path("compare.html") if several else runs[0] / _PAGE)
+    if png or out or several:
+        check_new_file(target, f"{_ELSEWHERE} {option}", option=option)
+    opened = [reopen(open_run(folder, lost=(_PAGE,))) for folder in runs]
+    with readable(runs[0]):
+        if png is not None:
+            from crda_spec.report.figures import run_figures
+
+            files = {png / f"{name}.png": picture.png for name, picture in run_figures(opened[0].result).items()}
+        else:
+            files = {target: _comparison(opened) if several else page_of(opened[0])}
+    if not (png or out or several):
+        _check_hash(opened[0], files[target])
     try:
-        target.write_bytes(text)
+        if png is not None:
+            png.mkdir()
+        for file, data in files.items():
+            file.write_bytes(data)
     except OSError as error:
         what = f"cannot write '{target}': {(error.strerror or str(error)).lower()}"
-        raise OutputError(Complaint(code="cannot-write", path="--out", what=what, hint=_ELSEWHERE)) from error
-    told = {"file": str(target), "bytes": len(text), "runs": [str(folder) for folder in runs]}
-    sys.stdout.write(f"{json.dumps(told) if as_json else target}\n")
+        hint = f"{_ELSEWHERE} {option}"
+        raise OutputError(Complaint(code="cannot-write", path=option, what=what, hint=hint)) from error
+    size = sum(map(len, files.values()))
+    told = {"file" if png is None else "folder": str(target), "bytes": size, "runs": [str(folder) for folder in runs]}
+    say(f"{json.dumps(told) if as_json else target}\n")
 
 
 def page_of(run: ReopenedRun) -> bytes:

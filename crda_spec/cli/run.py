@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crda_spec.cli.options import AsJson, Overrides, ShowVersion, SpecFile, placed_in
+from crda_spec.cli.options import AsJson, Overrides, ShowVersion, SpecFile, placed_in, printing, say
 
 if TYPE_CHECKING:
     from crda_spec.api import FinishedRun
@@ -37,7 +39,8 @@ def run(
 ) -> None:
     """Certify, augment, gate and audit as the spec says; writes runs/<name>/<id>/.
 
-    Exit codes: 0 done (accepted or not), 2 bad spec or data, 3 not accepted under --require-accept, 130 interrupted.
+    Exit codes: 0 done (accepted or not), 2 bad spec or data, or nothing could be printed, 3 not accepted under
+    --require-accept, 130 interrupted, 143 terminated.
     """
     from crda_spec.spec.check import load_spec
 
@@ -46,7 +49,8 @@ def run(
     changes += [f"execution.jobs={jobs}"] if jobs is not None else []
     found, draft = load_spec(spec, overrides=changes)
     finished = _execute(found, draft, out, lock=spec if locked else None, quiet=quiet or as_json)
-    _report(finished, found, draft, as_json=as_json, quiet=quiet)
+    with printing(f"the run itself is whole: {finished.folder}"):
+        _report(finished, found, draft, as_json=as_json, quiet=quiet)
     if require_accept and not finished.result.verdict.accepted:
         raise typer.Exit(3)
 
@@ -75,10 +79,15 @@ def _report(finished: FinishedRun, spec: RunSpec, draft: Draft, *, as_json: bool
     from crda_spec.report.terminal import print_summary
     from crda_spec.report.words.gate import verdict_sentence
 
+    class Telling(Console):
+        def on_broken_pipe(self) -> None:
+            """Rich would end the program without a word."""
+            raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
     if as_json:
         sys.stdout.write(finished.record_json)
     elif quiet:
-        sys.stdout.write(f"{verdict_sentence(finished.result.verdict)}\n{finished.folder}\n")
+        say(f"{verdict_sentence(finished.result.verdict)}\n{finished.folder}\n")
     else:
-        console = Console(width=None if sys.stdout.isatty() else 100)
+        console = Telling(width=None if sys.stdout.isatty() else 100)
         print_summary(with_places(finished.result, draft), name=spec.name, files=str(finished.folder), console=console)

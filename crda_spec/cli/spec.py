@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from crda_spec.cli.options import AsJson, Overrides, SpecFile, placed_in, print_json
+from crda_spec.cli.options import AsJson, Overrides, SpecFile, placed_in, print_json, say
 from crda_spec.errors import CrdaError
 
 
@@ -38,12 +38,12 @@ def validate(spec: SpecFile, overrides: Overrides = None, as_json: AsJson = Fals
     if as_json:
         sys.stdout.write(json.dumps({"valid": True, "name": found.name, "problems": []}, indent=2) + "\n")
     else:
-        sys.stdout.write(
+        say(
             f"{spec.name}: valid (rows not read); see what it would do with: crda-spec plan {spec}, "
             f"run it with: crda-run {spec}\n"
         )
         for note in undrawn_notes(found, draft):
-            sys.stdout.write(f"note: it is assumed that {note}\n")
+            say(f"note: it is assumed that {note}\n")
 
 
 def render(spec: SpecFile, overrides: Overrides = None, as_json: AsJson = False) -> None:
@@ -88,7 +88,7 @@ def lock(
         print_json({"file": str(file), "lock": made}, indent=None)
         return
     data, versions = made["data"], made["versions"]
-    sys.stdout.write(
+    say(
         f"{file}: {data['source']} ({data['rows_used']} rows, sha256 {data['sha256'][:12]}), "
         f"crda-spec {versions['crda-spec']} and {len(versions) - 1} other versions\n"
         f"run it with: crda-run {spec} --locked\n"

@@ -44,11 +44,8 @@ class SmoothScale:
 
     def at(self, x: Array) -> tuple[Array, int]:
         """x: (m, d). Returns (m,), and how many were brought back inside the bounds."""
-        size = self._unbounded(x)
+        size = np.exp(np.clip(self.log_size.predict(x) + self.level, -600.0, 600.0))
         return np.clip(size, self.lowest, self.highest), int(((size < self.lowest) | (size > self.highest)).sum())
-
-    def _unbounded(self, x: Array) -> Array:
-        return np.asarray(np.exp(np.clip(self.log_size.predict(x) + self.level, -600.0, 600.0)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,7 @@ def diagnose(train: Table, teacher: Teacher, abduction: Abduction, made: Counter
     rows = _sample(np.arange(len(train)), _ROWS, rng)
     new = _sample(np.flatnonzero(np.isin(made.action.source, rows)), _ROWS, rng)
     asked = _sample(rows, _ASKED, rng)
-    changed = {*made.action.moved, *made.action.propagated}
+    changed = made.action.changed
     moved = tuple(
         _moved(train, teacher, made, position, train.x[asked])
         for position, name in enumerate(train.names)

@@ -151,7 +151,7 @@ def checked_jointly(
         moves = np.isin(owner, train.positions(moving))
         rng = stream(seed, "joint-check", *index, len(pruned))
         result = joint(columns[:, moves], columns[:, ~moves], residuals, rng=rng)
-        failed = result.joint_p_value <= joint.alpha
+        failed, in_size = result.joint_p_value <= joint.alpha, result.size_p_value < result.p_value
         if not failed or joint.on_failure == "warn":
             return tuple(kept), JointEvidence(
                 p_value=result.joint_p_value,
@@ -163,13 +163,13 @@ def checked_jointly(
                 pruned=tuple(pruned),
                 features=len(moving),
                 folds=result.folds,
+                in_size=in_size,
             )
         at = max(
             (place for place, verdict in enumerate(kept) if verdict.perturbable),
             key=lambda place: abs(kept[place].evidence["residual_statistic"]),
         )
-        size = result.p_value > result.size_p_value
-        reason = HelpsToPredict(features=len(moving), size=size, p_value=result.joint_p_value)
+        reason = HelpsToPredict(features=len(moving), size=in_size, p_value=result.joint_p_value)
         pruned.append(kept[at].name)
         kept[at] = replace(kept[at], status="blocked", reason=reason, warning=None)
 
@@ -243,17 +243,19 @@ class DeclaredPartitioner:
         """Certifies each feature, warns where the residual disagrees, then chooses."""
         proved = graph_certificate(self.graph, train.names)
         evidence = screened(train, residuals, self.choice.screen, seed=seed, index=index)
+        alpha = self.choice.screen.alpha
         verdicts = [
             replace(
                 verdict,
                 evidence=found.numbers,
-                warning=Doubt(seen=found.seen) if verdict.perturbable and found.fails else None,
+                # Size alone is no disagreement: with few rows chance reaches any threshold.
+                warning=Doubt(seen=found.seen) if verdict.perturbable and found.seen.p_value <= alpha else None,
             )
             for verdict, found in zip(proved.features, evidence, strict=True)
         ]
         chosen = self._chosen(verdicts)
         together = None
-        if self.choice.joint is not None:
+        if self.choice.joint is not None and index == (0,):  # nobody is told of a fold's warning
             rule = self.choice.joint.model_copy(update={"on_failure": "warn"})
             _, together = checked_jointly(train, residuals, chosen, rule, seed=seed, index=index)
         moved = tuple(verdict.name for verdict in chosen if verdict.perturbable)
@@ -349,9 +351,9 @@ class DiscoveredPartitioner:
             else _verdict(name, found, ties.tied.get(name))
             for name, found in zip(train.names, evidence, strict=True)
         ]
-        chosen, together = choose(verdicts, self.choice), None
-        if self.choice.joint is not None:
-            chosen, together = checked_jointly(train, residuals, chosen, self.choice.joint, seed=seed, index=index)
+        chosen, together, joint = choose(verdicts, self.choice), None, self.choice.joint
+        if joint is not None and (joint.on_failure == "prune" or index == (0,)):  # nobody is told of a fold's warning
+            chosen, together = checked_jointly(train, residuals, chosen, joint, seed=seed, index=index)
         return Certificate(
             basis="discovered",
             graph=drawn_graph(train, ties, whole=index == (0,), discovery=self.discovery, seed=seed),
@@ -362,6 +364,7 @@ class DiscoveredPartitioner:
             assumes=(
                 Assumption(code="tests_see_links"),
                 Assumption(code=self.discovery.hidden_causes),
+                Assumption(code="same_effect"),
                 Assumption(code="regressor_accurate"),
             ),
         )

@@ -113,6 +113,6 @@ def _carriers(action: Action, draw: ResidualDraw, train: Table | None, rng: np.r
     if train is None or rng is None:
         message = "a matched draw needs the training rows and a generator"
         raise ValueError(message)
-    changed = (*action.moved, *action.propagated)
+    changed = action.changed
     kept = tuple(name for name in train.names if name not in changed)
     return matched_rows(train, kept, train.x[action.source], rng=rng)

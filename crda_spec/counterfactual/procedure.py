@@ -32,7 +32,7 @@ from crda_spec.records import (
     read_only,
 )
 from crda_spec.regressors import FittedModel, Fitter, Regressor
-from crda_spec.regressors._protocol import recorded_settings
+from crda_spec.regressors._protocol import recorded_settings, refits
 from crda_spec.regressors.fit import Fill, Watch, student_seed, watched_rows, watches_synthetic
 from crda_spec.regressors.teachers import CrossfitTeacher, FoldContext, Learner, TeacherRule
 from crda_spec.regressors.teachers.fold_models import laid_out
@@ -168,14 +168,19 @@ class Augmentation:
         return movements(self.certificate, self.movable, None if made is None else made.action)
 
     def watched(self, train: Table) -> IntArray:
-        """Positions of the training rows that early stopping sets aside in the final fits."""
+        """Positions of the rows that stop the final model, or whose synthetic rows do; none if it is refitted."""
+        regressor = self.fitter.regressor
+        held = self._set_aside(train)
+        return held[:0] if refits(regressor) and self.watches(train) == "real" else held
+
+    def _set_aside(self, train: Table) -> IntArray:
         seed = student_seed(self.context.seed, self.context.index)
         return read_only(watched_rows(train, self.fitter.regressor.stopping, seed=seed))
 
     def watches(self, train: Table) -> Watch:
         """What stops the augmented model early: these rows, or new ones that were made from them."""
         made = self.counterfactuals
-        synthetic = made is not None and watches_synthetic(made, self.watched(train), self.watch)
+        synthetic = made is not None and watches_synthetic(made, self._set_aside(train), self.watch)
         return "synthetic" if synthetic else "real"
 
     @property
@@ -203,7 +208,7 @@ def augment(
         if context.numbers and tuned.procedure.in_blocks != procedure.in_blocks:
             context = laid_out(context, context.folds, in_blocks=tuned.procedure.in_blocks)
         procedure, studies = tuned.procedure, tuned.studies
-        fitter = Fitter(procedure.regressor, procedure.fill, fits=tuned.cost.fits, seconds=tuned.cost.seconds)
+        fitter = Fitter(procedure.regressor, procedure.fill).spent(tuned.cost)
     if context.plain is None:
         plain = fitter.fit(train, seed=student_seed(context.seed, context.index))
     else:
@@ -327,5 +332,5 @@ def tune_regressor(procedure: Procedure, train: Table, context: FoldContext) -> 
     return Tuned(
         procedure=replace(procedure, regressor=tuned.regressor, search=None),
         studies=(tuned.study,),
-        cost=Cost(fits=tuned.fits, seconds=tuned.seconds),
+        cost=tuned.cost,
     )

@@ -207,8 +207,7 @@ class InnerFold:
         """Fits with the settings found on these rows alone, and remembers what trials have in common."""
         if self._fitter is None:
             tuned = tune_regressor(self.procedure, self.train, self.context)
-            regressor, cost = tuned.procedure.regressor, tuned.cost
-            self._fitter = Fitter(regressor, self.procedure.fill, fits=cost.fits, seconds=cost.seconds, memo={})
+            self._fitter = Fitter(tuned.procedure.regressor, self.procedure.fill, memo={}).spent(tuned.cost)
         return self._fitter
 
     def losses(self, candidate: Procedure) -> tuple[float, float]:
@@ -365,7 +364,7 @@ def _study(tuner: KnobSearch | Candidates, inside: Sequence[InnerFold], **what: 
 
 def _tuned(chosen: Procedure, study: Study, inside: Sequence[InnerFold]) -> Tuned:
     """The procedure with nothing left to choose. What an inner fold reuses saves nothing that a plan counts."""
-    cost = Cost(fits=study.fits, seconds=sum(fold.fitter.seconds for fold in inside))
+    cost = replace(sum((fold.fitter.cost for fold in inside), Cost()), reused=0)
     return Tuned(procedure=replace(chosen, tuner=None), studies=(study,), cost=cost)
 
 

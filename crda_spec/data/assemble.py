@@ -13,14 +13,21 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from crda_spec.data.cells import Cells, ObjectArray, UnsupportedCellsError, at_rows, label_of, read_cells
-from crda_spec.data.contract import CheckedColumn, ColumnContract, row_number_complaints
+from crda_spec.data.contract import CheckedColumn, ColumnContract, row_number_complaints, trained_column
 from crda_spec.data.dataset import Dataset
 from crda_spec.data.raw import RawTable, counted, listed
 from crda_spec.data.sources import Source, read_source
-from crda_spec.data.split import ColumnSplit, FractionSplit, split_by_tables, split_by_values, split_fraction
+from crda_spec.data.split import (
+    ColumnSplit,
+    FractionSplit,
+    SourceSplit,
+    split_by_tables,
+    split_by_values,
+    split_fraction,
+)
 from crda_spec.data.timestamps import NO_TIME, Timestamps, read_timestamps
 from crda_spec.errors import Complaint, DataError, Place, did_you_mean
-from crda_spec.records import Array, Clock, Column, DataReport, IntArray, Split, Table
+from crda_spec.records import Array, Clock, Column, ColumnType, DataReport, IntArray, Split, Table
 from crda_spec.seeds import integer_seed, stream
 
 _SMALLEST_SPREAD = 1e-100  # squares of smaller numbers underflow
@@ -43,17 +50,21 @@ def load(dataset: Dataset, base: Path, *, seed: int) -> tuple[Split, DataReport]
     """Reads, checks and splits the rows. base: where relative paths start."""
     raw = read_source(dataset.source, base, target=dataset.target, seed=integer_seed(seed, "dataset"))
     train, rule = assemble(raw, dataset, seed=seed), dataset.split
-    report = train.report
-    if isinstance(rule, FractionSplit):
-        split = split_fraction(train.table, rule.test, seed=seed)
-    elif isinstance(rule, ColumnSplit):
-        assert train.marks is not None  # noqa: S101 - the split column was read
-        split = split_by_values(train.table, train.marks, rule.test, group_names=train.group_names)
-    else:
+    if isinstance(rule, SourceSplit):
+        report = train.report
         test = _assemble_test(rule.source, dataset, base, train, seed=seed)
         split = split_by_tables(train.table, test.table, group_names=test.group_names)
         notes = (*report.notes, *(f"test rows: {note}" for note in test.report.notes))
         report = replace(report, test_source=test.report.source, test_sha256=test.report.sha256, notes=notes)
+    else:
+        split = _split_rows(train, rule, seed=seed)
+        # Which rows are for the test is known only now, so types that they changed are settled again without them.
+        types = _trained_types(raw, split.train)
+        if types:
+            train = assemble(raw, dataset, seed=seed, types=types)
+            split = _split_rows(train, rule, seed=seed)
+        report = train.report
+    _check_scales(raw, split.train)
     # A declared split may test on rows that are not later than all training rows. Nobody forbids it.
     trained, tested = split.train.times, split.test.times
     early = 0 if trained is None or tested is None else int(np.count_nonzero(tested <= trained.max()))
@@ -62,6 +73,45 @@ def load(dataset: Dataset, base: Path, *, seed: int) -> tuple[Split, DataReport]
         note = f"{early} of {counted(len(split.test), 'test row')} {verb} not later than every training row"
         report = replace(report, notes=(*report.notes, note))
     return replace(split, clock=train.clock), report
+
+
+def _split_rows(assembled: Assembled, rule: FractionSplit | ColumnSplit, *, seed: int) -> Split:
+    if isinstance(rule, FractionSplit):
+        return split_fraction(assembled.table, rule.test, seed=seed)
+    assert assembled.marks is not None  # noqa: S101 - the split column was read
+    return split_by_values(assembled.table, assembled.marks, rule.test, group_names=assembled.group_names)
+
+
+def _trained_types(raw: RawTable, train: Table) -> dict[str, ColumnType]:
+    """The types of undeclared columns that the training rows show and the whole table hides, by column."""
+    found: dict[str, ColumnType] = {}
+    for column, values in zip((*train.features, train.target), (*train.x.T, train.y), strict=True):
+        present = values[~np.isnan(values)]
+        if not len(present):
+            what = f"column '{column.name}' has no value in the {counted(len(train), 'training row')}"
+            place, hint = Place(file=raw.description), "leave the column out of dataset.features"
+            path = f"dataset.columns.{column.name}"
+            raise DataError(Complaint(code="empty-column", path=path, place=place, what=what, hint=hint))
+        # A column of whole numbers has them in every part; one with a fraction among its training rows stays as it is.
+        settled = column.type == "integer" or (column.type == "continuous" and bool(np.any(present % 1)))
+        if column.inferred and not settled:
+            trained = trained_column(raw, column.name, train.row_ids)
+            if not trained.complaints and trained.column.type != column.type:
+                found[column.name] = trained.column.type
+    return found
+
+
+def _check_scales(raw: RawTable, train: Table) -> None:
+    """Refuses features whose spread is lost to rounding, as the target's is."""
+    place, hint = Place(file=raw.description), "write it in a smaller unit"
+    what = f"varies by less than {_SMALLEST_SPREAD:g} in the training rows: its squares are lost to rounding"
+    complaints = [
+        Complaint(code="tiny-spread", path="dataset.features", place=place, what=f"feature '{name}' {what}", hint=hint)
+        for name, values in zip(train.names, train.x.T, strict=True)
+        if 0 < _spread(values[~np.isnan(values)]) < _SMALLEST_SPREAD
+    ]
+    if complaints:
+        raise DataError(complaints)
 
 
 def _assemble_test(source: Source, dataset: Dataset, base: Path, train: Assembled, *, seed: int) -> Assembled:
@@ -74,14 +124,21 @@ def _assemble_test(source: Source, dataset: Dataset, base: Path, train: Assemble
     return assemble(raw, dataset.model_copy(update={"time": None}), seed=seed, like=train)
 
 
-def assemble(raw: RawTable, dataset: Dataset, *, seed: int, like: Assembled | None = None) -> Assembled:
-    """The table that the rules make of the raw one.
+def assemble(
+    raw: RawTable,
+    dataset: Dataset,
+    *,
+    seed: int,
+    like: Assembled | None = None,
+    types: Mapping[str, ColumnType] | None = None,
+) -> Assembled:
+    """The table that the rules make of the raw one. types: of undeclared columns, as the training rows show them.
 
     like: the training table, when this one holds the test rows. Its columns, types and labels then are the
     contract, groups are numbered as there, a row that copies one of its rows counts as a copy, and `sample` does
     not apply.
     """
-    work = _Work(raw, dataset, like)
+    work = _Work(raw, dataset, like, types or {})
     work.check_columns()
     work.check_missing()
     work.stop_at_complaints()
@@ -122,9 +179,11 @@ def assemble(raw: RawTable, dataset: Dataset, *, seed: int, like: Assembled | No
 class _Work:
     """One assembly under way: the columns checked so far, and the complaints about them."""
 
-    def __init__(self, raw: RawTable, dataset: Dataset, like: Assembled | None) -> None:
+    def __init__(
+        self, raw: RawTable, dataset: Dataset, like: Assembled | None, types: Mapping[str, ColumnType]
+    ) -> None:
         """Settles the names; a name that does not exist ends the work here."""
-        self.raw, self.dataset, self.like = raw, dataset, like
+        self.raw, self.dataset, self.like, self.types = raw, dataset, like, types
         self.features = feature_columns(raw, dataset, None if like is None else like.table)
         self.notes: list[str] = []
         self.complaints: list[Complaint] = []
@@ -186,8 +245,10 @@ class _Work:
         if self.like is not None:
             for column in (*self.like.table.features, self.like.table.target):
                 if column.name == name:
-                    return CheckedColumn(self.raw, name, ColumnContract.of(column), training=True)
-        return CheckedColumn(self.raw, name, self.dataset.columns.get(name, ColumnContract()))
+                    contract, trained = ColumnContract.of(column), column.type if column.inferred else None
+                    return CheckedColumn(self.raw, name, contract, training=True, trained=trained)
+        contract = self.dataset.columns.get(name, ColumnContract())
+        return CheckedColumn(self.raw, name, contract, trained=self.types.get(name))
 
     def _plain_cells(self, name: str | None, path: str) -> Cells | None:
         try:
@@ -341,7 +402,7 @@ class _Work:
 
 def _spread(values: Array) -> float:
     """The standard deviation, of values whose squares may vanish."""
-    size = float(np.abs(values).max())
+    size = float(np.abs(values).max(initial=0.0))
     return float(np.std(values / size)) * size if size > 0 else 0.0
 
 

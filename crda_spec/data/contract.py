@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -11,6 +12,7 @@ from pydantic import Field
 from crda_spec.data.cells import (
     COMMA_NUMBER,
     DATE,
+    THOUSANDS,
     Cells,
     ObjectArray,
     UnsupportedCellsError,
@@ -26,6 +28,7 @@ from crda_spec.strict import Finite, Strict
 
 _COUNTS_ROWS = 20  # with fewer rows, consecutive numbers may well be chance
 _REPAIR = "repair the cells, or change the column's contract"
+_TRAINED = {"integer": "whole numbers", "continuous": "numbers", "boolean": "truths", "category": "labels"}
 
 
 class ColumnContract(Strict):
@@ -45,7 +48,7 @@ class ColumnContract(Strict):
     def of(cls, column: Column) -> ColumnContract:
         """What a column of the training table promises of the same column of the test table."""
         return cls(
-            type=column.type,
+            type=None if column.inferred else column.type,
             unit=column.unit,
             min=column.minimum,
             max=column.maximum,
@@ -86,16 +89,28 @@ class ColumnContract(Strict):
 class CheckedColumn:
     """One column as numbers, checked against its contract, with all that is wrong with it."""
 
-    def __init__(self, raw: RawTable, name: str, contract: ColumnContract, *, training: bool = False) -> None:
-        """Reads the column. training: the contract is that of a training table, so messages speak of that table."""
-        self.raw, self.name, self.contract, self.training = raw, name, contract, training
+    def __init__(
+        self,
+        raw: RawTable,
+        name: str,
+        contract: ColumnContract,
+        *,
+        training: bool = False,
+        trained: ColumnType | None = None,
+    ) -> None:
+        """Reads the column. training: the contract is that of a training table, so messages speak of that table.
+
+        trained: the type that the training rows show, where none is declared. Other rows have to be readable as that
+        type, and no more: a number that is not whole stays what it is among whole ones.
+        """
+        self.raw, self.name, self.contract, self.training, self.trained = raw, name, contract, training, trained
         self.complaints: list[Complaint] = []
         self.missing: IntArray = np.array([], dtype=np.int64)  # positions
         # (n,) NaN where missing, or where the column is unreadable
         self.values: Array = np.full(len(raw.frame), np.nan)
         self.column = self._column(contract.declared_type or "continuous", None)
         cells = self._cells()
-        kind = None if cells is None else contract.declared_type or self._infer(cells)
+        kind = None if cells is None else contract.declared_type or trained or self._infer(cells)
         if cells is None or kind is None:
             return
         self.missing = np.flatnonzero(~cells.present)
@@ -142,6 +157,10 @@ class CheckedColumn:
     def _complain_of(self, code: str, what: str, bad: IntArray, shown: ObjectArray, hint: str = _REPAIR) -> None:
         """One complaint for all rows at `bad`, if there are any: `2 values of 'x' are <what>: row 1: ...`."""
         if len(bad):
+            if self.trained is not None and hint == _REPAIR:
+                hint = (
+                    f"the training rows hold {_TRAINED[self.trained]}: repair the cells, or declare the column's type"
+                )
             self._complain(code, at_rows(self.raw, bad, "value", f"'{self.name}'", what, shown), hint)
 
     def _infer(self, cells: Cells) -> ColumnType | None:
@@ -151,9 +170,16 @@ class CheckedColumn:
         if cells.kind != "text":
             return "integer" if cells.kind == "integer" else "continuous"
         present, bad, commas = int(cells.present.sum()), cells.not_numbers(), cells.matching(COMMA_NUMBER)
-        if 2 * len(commas) >= present:
+        thousands = cells.matching(THOUSANDS)
+        either = np.union1d(commas, thousands)
+        if len(either) and 2 * len(either) >= present:
             hint = "set the source's decimal: ',' or declare the column's type"
-            self._complain_of("decimal-comma", "written with a decimal comma", commas, cells.shown, hint)
+            code, what = "decimal-comma", "written with a decimal comma"
+            if np.isin(either, thousands).all():  # 1,000 would become 1.0
+                sure = len(np.setdiff1d(thousands, commas)) > 0
+                what = f"written with {'thousands separators' if sure else 'commas that may separate thousands'}"
+                code, hint = "thousands-separator", "write the numbers without them, e.g. 1000 for 1,000"
+            self._complain_of(code, what, either, cells.shown, hint)
             return None
         if 2 * len(cells.matching(DATE)) >= present:
             hint = "turn it into numbers, leave it out of dataset.features, or declare its type: category"
@@ -171,10 +197,10 @@ class CheckedColumn:
             self._complain("not-a-number", f"column '{self.name}' holds booleans, not numbers", "declare type: boolean")
             return cells.numbers
         bad = cells.not_numbers()
-        whole, contract = kind == "integer", self.contract
+        whole, contract = kind == "integer" and self.trained is None, self.contract
         noun = "whole number" if whole else "number"
         self._complain_of("not-a-number", f"not a {noun}" if len(bad) == 1 else f"not {noun}s", bad, cells.shown)
-        inexact = cells.inexact() if whole or cells.kind == "integer" else None
+        inexact = cells.inexact() if "integer" in (kind, cells.kind) else None
         for code, what, hint, broken in number_faults(
             cells.numbers, whole=whole, inexact=inexact, low=contract.min, high=contract.max
         ):
@@ -225,6 +251,17 @@ class CheckedColumn:
             hint = did_you_mean(str(labels[unknown[0]]), known, otherwise="known")
             self._complain_of("unknown-label", f"not among the {where}", unknown, labels, hint)
         return codes, known
+
+
+def trained_column(raw: RawTable, name: str, rows: IntArray) -> CheckedColumn:
+    """The column of these rows alone: the type that they show, or why they show none."""
+    numbers = raw.numbers.get(name)
+    part = replace(
+        raw,
+        frame=raw.frame[[name]].iloc[rows].reset_index(drop=True),
+        numbers={} if numbers is None else {name: numbers[rows]},
+    )
+    return CheckedColumn(part, name, ColumnContract(type=None))
 
 
 def row_number_complaints(raw: RawTable, features: Sequence[CheckedColumn]) -> Iterator[Complaint]:

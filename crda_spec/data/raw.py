@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 from pydantic import Field
 
-from crda_spec.errors import Complaint, DataError, Place, did_you_mean
+from crda_spec.errors import Complaint, DataError, Place, did_you_mean, show
 from crda_spec.records import Array, IntArray
 from crda_spec.strict import FilePath, Strict
 
@@ -23,6 +23,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _SHOWN = 5
+
+# A file of some kB can stand for a table of some GB. Whoever has more rows than this gives a part of them.
+MAX_BYTES = 4_000_000_000  # of a file that is read whole
+MAX_COLUMNS = 20_000
+MAX_CELLS = 100_000_000
+MAX_OBJECTS = 20_000_000  # cells that are read one by one, each an object of Python
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -133,8 +139,14 @@ def require_file(path: Path, written: str = "", *, key: str = "dataset.source.pa
     key: the place inside the spec that names the file. The complaint has no place of its own, so that the caller
     can point at that line of the spec.
     """
-    if path.is_file():
-        return
+    try:
+        if path.is_file():
+            return
+    except OSError as error:  # a name that is too long
+        what = f"{show(written or path.name)} cannot be a file: {(error.strerror or '').lower()}"
+        raise DataError(
+            Complaint(code="file-not-found", path=key, what=what, hint="name a file that exists")
+        ) from error
     code, what = "file-not-found", f"there is no file '{written or path.name}'"
     if path.is_dir():
         code, what, hint = "not-a-file", f"'{written or path.name}' is a folder, not a file", "name a file in it"
@@ -147,10 +159,21 @@ def require_file(path: Path, written: str = "", *, key: str = "dataset.source.pa
     raise DataError(Complaint(code=code, path=key, what=what, hint=hint))
 
 
+def too_large(description: str, rows: int, columns: int, most: int, hint: str) -> DataError:
+    """A table of more cells than are read."""
+    what = f"the table has {rows:,} rows and {columns:,} columns, more than {most:,} cells"
+    return DataError(Complaint(code="too-large", place=Place(file=description), what=what, hint=hint))
+
+
 def read_bytes(path: Path, written: str = "", *, key: str = "dataset.source.path") -> bytes:
     """The whole file, or a DataError that says what to try; `key` is the place inside the spec that names it."""
     require_file(path, written, key=key)
     try:
+        size = path.stat().st_size
+        if size > MAX_BYTES:
+            what = f"'{written or path.name}' has {size:,} bytes, and a table that is read whole may have {MAX_BYTES:,}"
+            hint = "leave out rows or columns that the run does not need"
+            raise DataError(Complaint(code="too-large", path=key, what=what, hint=hint))
         return path.read_bytes()
     except OSError as error:
         what = f"'{written or path.name}' cannot be read: {error.strerror}"
@@ -164,8 +187,12 @@ def reason_of(error: Exception) -> str:
 
 
 def check_names(names: tuple[str, ...], description: str, *, line: int = 0) -> None:
-    """Raises a DataError that lists every blank and every repeated column name."""
+    """Raises a DataError that lists every blank and every repeated column name, or says that there are too many."""
     place = Place(file=description, line=line, col=1 if line else 0)
+    if len(names) > MAX_COLUMNS:
+        what = f"there are {len(names):,} columns, and a table may have {MAX_COLUMNS:,}"
+        hint = "keep the columns that the run needs"
+        raise DataError(Complaint(code="too-large", place=place, what=what, hint=hint))
     where: dict[str, list[int]] = {}
     for number, name in enumerate(names, start=1):
         where.setdefault(name, []).append(number)

@@ -24,6 +24,7 @@ from pydantic import Field
 
 from crda_spec.discovery.skeleton import Skeleton
 from crda_spec.errors import Complaint, DataError, show
+from crda_spec.execution import pool
 from crda_spec.records import Array, Column, EdgeMark, IntArray, Note, SearchTie, SearchUsed, Table, Untested, read_only
 from crda_spec.scm.graph import free_name
 from crda_spec.seeds import integer_seed, stream
@@ -162,14 +163,14 @@ class Stability(Strict):
 
     def repeat(self, search: Callable[[Array], DiscoveredGraph], x: Array, *, seed: int, workers: int = 1) -> Resampled:
         """Searches all rows, and then each resample.  search: must be picklable when workers > 1."""
-        from joblib import Parallel, delayed
+        from joblib import delayed
 
         graph = search(x)
         jobs = (delayed(_one)(search, x, seed, number, self.scheme) for number in range(self.resamples))
         d = len(graph.names)
         codes = np.zeros((d, d, len(_CODES) + 1), dtype=np.int64)
         i, j = np.indices((d, d))
-        for found in Parallel(n_jobs=workers)(jobs):
+        for found in pool(workers)(jobs):
             codes[i, j, found] += 1
         shares = codes / self.resamples
         linked = shares[:, :, 1:].sum(axis=2)

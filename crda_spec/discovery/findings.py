@@ -96,7 +96,16 @@ def _reached(dag: CanonicalDag, start: str, searched: Collection[str]) -> set[st
 
 
 # Why the direction of an edge is a guess.
-Guess = Literal["open", "conflict", "circle", "hidden_too", "hidden_instead", "open_or_hidden", "selected"]
+Guess = Literal[
+    "open",
+    "conflict",
+    "circle",
+    "hidden_too",
+    "hidden_instead",
+    "open_or_hidden",
+    "selected",
+    "against_knowledge",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,8 +121,11 @@ class GraphDraft:
         return self.guesses.get((edge.tail, edge.head)) or self.guesses.get((edge.head, edge.tail))
 
 
-def declarable(found: DiscoveredGraph, *, target: str) -> GraphDraft:
-    """The graph to declare. A GraphError when no link touches the target, of which a declared graph has to speak."""
+def declarable(found: DiscoveredGraph, *, target: str, barred: Collection[Pair] = ()) -> GraphDraft:
+    """The graph to declare. A GraphError when no link touches the target, of which a declared graph has to speak.
+
+    barred: arrows that the expert's knowledge rules out; one that is drawn all the same is called a guess.
+    """
     if not found.neighbours(target):
         what = f"the search links nothing to the target {show(target)}, so its graph cannot be declared"
         hint = "raise alpha, tell the search what you know, or write down the arrows that you know yourself"
@@ -127,6 +139,9 @@ def declarable(found: DiscoveredGraph, *, target: str) -> GraphDraft:
         tail, head = (a, b) if order[a] < order[b] else (b, a)
         edges.append(Edge(tail, head))
         guesses[tail, head] = why
+    for tail, head in ((edge.tail, edge.head) for edge in edges if edge.mark == "->"):
+        if (tail, head) in barred:
+            guesses[tail, head] = "against_knowledge"
     graph = CausalGraph.build(edges, columns=found.names, target=target)
     return GraphDraft(graph=graph, guesses=guesses, by_order=by_order)
 
@@ -235,6 +250,7 @@ class Findings:
     stability: Stability | None  # None: the search was not repeated
     often: tuple[tuple[str, str, float], ...]  # pairs that resamples link often and all rows together do not, and how
     comparison: Comparison | None  # None without a declared graph
+    barred: frozenset[Pair] = frozenset()  # arrows, (tail, head), that the expert's knowledge rules out
 
     @property
     def drawn(self) -> DrawnGraph:
@@ -248,4 +264,4 @@ class Findings:
 
     def draft(self) -> GraphDraft:
         """The graph with every link directed, to be checked by an expert and declared."""
-        return declarable(self.graph, target=self.target)
+        return declarable(self.graph, target=self.target, barred=self.barred)

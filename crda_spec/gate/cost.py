@@ -11,7 +11,8 @@ from crda_spec.gate.describe import describe_time
 from crda_spec.gate.ensemble import ensemble_fits
 from crda_spec.gate.tests import Gate
 from crda_spec.records import Basis, FeatureVerdict, Split, TimeOrder
-from crda_spec.regressors.teachers.fold_models import FoldLayout, shared_blocks
+from crda_spec.regressors._protocol import refits
+from crda_spec.regressors.teachers.fold_models import FoldLayout, FoldTeacher, shared_blocks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +69,26 @@ class FitCounts:
             return sum(self.in_folds)
         return len(self.layout.pairs(range(1, self.gate.folds + 1))) + self.gate.folds * self._of_restarts
 
+    @property
+    def refits(self) -> int:
+        """Of a whole run's models, those trained a second time, on all their rows; an upper bound if none is shared."""
+        gate, layout, procedure = self.gate, self.layout, self.procedure
+        student, teacher = refits(procedure.regressor), procedure.teacher
+        if not layout.learners:
+            others = teacher.all_learners if isinstance(teacher, FoldTeacher) else ()
+            return self.unshared if student or any(one.regressor and refits(one.regressor) for one in others) else 0
+        again = [refits(one.regressor or procedure.regressor) for one in layout.learners]
+        again.append(student)  # at the position of STUDENT
+        taught = student and procedure.watch == "real"
+        first = sum(again[key.learner] for key in layout.singles()) + student + taught
+        pairs = sum(again[key.learner] for key in layout.pairs(range(1, gate.folds + 1)))
+        restarts = taught + (gate.restarts - 1) * (student + taught)
+        own = student + sum(one for one, of in zip(again, layout.learners, strict=False) if not of.is_students) * (
+            layout.asks_whole
+        )
+        folds = gate.divisions * (pairs + gate.folds * restarts) + (gate.divisions - 1) * gate.folds * own
+        return first + (folds if gate.enabled else 0)
+
     def stopped(self, run: int, shared: int) -> int:
         """What the folds that were not run would have fitted. run: how many were.  shared: models they share."""
         gate, ahead = self.gate, self.gate.all_folds - run
@@ -102,6 +123,7 @@ class CostEstimate:
     fits_per_fold: int  # models that one gate fold needs
     fits_on_all: int  # models that all training rows need
     fits_at_most: int  # what is fitted, models that serve several of them counted once
+    refits: int  # of these, models trained a second time at most: on all their rows, after early stopping
     fits_unshared: int  # what would be fitted if no model served twice
     tuning_rows: int  # training rows that are spent on searches
     fits_to_tune: int  # models that these searches fit, before anything else
@@ -117,6 +139,8 @@ def estimate_cost(split: Split, procedure: Procedure, gate: Gate, *, seed: int, 
         to_tune, procedure = procedure.fits(gate.folds) - tuned.fits(gate.folds), tuned
     counts = FitCounts(procedure=procedure, gate=gate, in_time=train.times is not None)
     more = ensemble_fits(models, augmented=True)
+    # Where synthetic rows stop the augmented models, only the plain ones are trained again.
+    again = to_tune + (more if procedure.watch == "real" else ensemble_fits(models, augmented=False))
     return CostEstimate(
         train_rows=len(train),
         test_rows=len(split.test),
@@ -127,6 +151,7 @@ def estimate_cost(split: Split, procedure: Procedure, gate: Gate, *, seed: int, 
         fits_per_fold=max(counts.in_folds),
         fits_on_all=counts.on_all_rows,
         fits_at_most=counts.shared + to_tune + more,
+        refits=counts.refits + (again if refits(procedure.regressor) else 0),
         fits_unshared=counts.unshared + to_tune + more,
         tuning_rows=0 if split.tuning is None else len(split.tuning),
         fits_to_tune=to_tune,

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from crda_spec.counterfactual.procedure import Procedure, augment, fit_augmented, refit_with_seed
 from crda_spec.data.folds import Division, folds, scoring_folds
@@ -133,16 +132,15 @@ def run_fold(
     rows = train.take(seen)
     x, y, weights = train.x[held], train.y[held], None if train.weights is None else train.weights[held]
     losses = np.zeros((2, len(held)))
-    with threadpool_limits(limits=1):  # the same bytes on any machine, and no fight between workers
-        first = arms = augment(procedure, rows, context)
-        for start, own in enumerate(restart_seeds(division.seed, restarts)):
-            if start:
-                arms = refit_with_seed(first, rows, own)
-            plain_errors = y - arms.plain.predict(x)
-            augmented = fit_augmented(arms, rows)
-            augmented_errors = plain_errors if augmented is arms.plain else y - augmented.predict(x)
-            with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused below
-                losses += np.stack([metric.row_losses(plain_errors), metric.row_losses(augmented_errors)])
+    first = arms = augment(procedure, rows, context)
+    for start, own in enumerate(restart_seeds(division.seed, restarts)):
+        if start:
+            arms = refit_with_seed(first, rows, own)
+        plain_errors = y - arms.plain.predict(x)
+        augmented = fit_augmented(arms, rows)
+        augmented_errors = plain_errors if augmented is arms.plain else y - augmented.predict(x)
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused below
+            losses += np.stack([metric.row_losses(plain_errors), metric.row_losses(augmented_errors)])
     losses /= restarts
     spread = spread_of(y, weights)
     plain_loss, augmented_loss = (metric.mean(arm, spread=spread, weights=weights) for arm in losses)
@@ -228,7 +226,7 @@ class CrossValidation:
         """
         division, numbers = models.fitting.division, list(models.numbers)
         size = workers if workers == 1 or getattr(gate, "stop", "never") == "certain" else len(numbers)
-        used, spent = list[int](), models.cost.seconds
+        used = list[int]()
         for block in (numbers[start : start + size] for start in range(0, len(numbers), size)):
             if self.is_certain(gate):
                 break
@@ -253,7 +251,7 @@ class CrossValidation:
                 self.outcomes.append(_numbered(outcome, division.number * len(numbers) + number))
                 used.append(number)
             models.release(range(block[-1] + 1, len(numbers) + 1))
-        self.shared += Cost.of_shared(len(models.layout.pairs(used)), models.cost.seconds - spent)
+        self.shared += models.cost_of(models.layout.pairs(used))
 
 
 def cross_validate(

@@ -11,8 +11,10 @@ from crda_spec.counterfactual.procedure import Augmentation
 from crda_spec.data.folds import Division
 from crda_spec.gate.score import Scored
 from crda_spec.records import (
+    Certificate,
     Clock,
     Control,
+    Counterfactuals,
     Diagnostics,
     FoldSpan,
     IntArray,
@@ -61,13 +63,14 @@ def _control(metric: Metric, plain: float, relabelled: float, augmented: float) 
     )
 
 
-def describe_sensitivity(train: Table, augmentation: Augmentation, verdict: Verdict) -> Sensitivity | None:
+def describe_sensitivity(
+    train: Table, made: Counterfactuals | None, certificate: Certificate, verdict: Verdict
+) -> Sensitivity | None:
     """How strong a hidden cause must be to use up the gain that the gate measured; None without such a gain."""
-    made = augmentation.counterfactuals
     if made is None or verdict.metric != "mse" or not verdict.folds:
         return None
     gain = float(np.mean([fold.plain - fold.augmented for fold in verdict.folds]))
-    return sensitivity(train, made, augmentation.certificate, gain=gain) if gain > 0 else None
+    return sensitivity(train, made, certificate, gain=gain) if gain > 0 else None
 
 
 def describe_time(split: Split, division: Division | None) -> TimeOrder | None:

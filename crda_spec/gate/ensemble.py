@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from crda_spec.counterfactual.procedure import Augmentation
 from crda_spec.errors import Complaint, DataError
@@ -52,12 +51,11 @@ class _Fitting:
     watch: Watch
     seed: int
 
-    def fit(self, extra: Counterfactuals | None, number: int) -> tuple[FittedModel, float]:
-        """Member `number` and the seconds that it took. extra: the synthetic rows, for the augmented arm."""
+    def fit(self, extra: Counterfactuals | None, number: int) -> tuple[FittedModel, Cost]:
+        """Member `number` and what it took. extra: the synthetic rows, for the augmented arm."""
         fitter = Fitter(self.regressor, self.fill)
-        with threadpool_limits(limits=1):  # the same bytes on any machine, and no fight between workers
-            model = fitter.fit(self.train, extra, seed=member_seed(self.seed, number), watch=self.watch)
-        return model, fitter.seconds
+        model = fitter.fit(self.train, extra, seed=member_seed(self.seed, number), watch=self.watch)
+        return model, fitter.cost
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +99,7 @@ def fit_ensemble(
         fitted = in_order((partial(fitting.fit, made[arm], number) for arm, number in tasks), workers=workers)
         for (arm, _), (model, spent) in zip(tasks, fitted, strict=True):
             members[arm] = (*members[arm], model)
-            cost += Cost(fits=1, seconds=spent)
+            cost += spent
             step.advance()
         scores = score_ensemble(split.test, members, metric=metric, seed=seed)
     return FittedEnsemble(scores=scores, members=members[scores.arm], cost=cost)

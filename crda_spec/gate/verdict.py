@@ -202,6 +202,7 @@ def conclude(
     planned, level = gate.all_folds, level_of(gate)
     decision, reason = _decide(gate, results, seen, stopped=len(results) < planned)
     wanted = rows_to_decide(gate, rows, seen.effect, seen.interval, level) if decision == "inconclusive" else None
+    about, bounds = (None, None) if wanted is None else (wanted[0], wanted[1:])
     return Verdict(
         decision=decision,
         reason=reason,
@@ -215,7 +216,8 @@ def conclude(
         interval_percent=seen.interval,
         level=level if seen.interval is not None else None,
         min_effect=gate.min_effect,
-        rows_to_decide=wanted,
+        rows_to_decide=about,
+        rows_interval=bounds,
         planned_folds=planned,
         repeats=gate.divisions,
         restarts=gate.restarts,
@@ -305,18 +307,24 @@ def _asked(gate: Gate, paired: Paired) -> Paired:
 
 def rows_to_decide(
     gate: Gate, rows: int, effect: float, interval: tuple[float, float] | None, level: float
-) -> int | None:
-    """About how many training rows would decide, if the effect is what it seems: errors shrink with the root.
+) -> tuple[int, int, int | None] | None:
+    """How many training rows would decide if the effect is what it seems, at least and at most.
 
-    A gain needs enough to be shown, four times in five; what looks like none, enough to rule out one worth having.
-    None when there is no interval, or more rows would not help to tell.
+    Errors shrink with the root of the rows. A gain needs enough to be shown, four times in five; what looks like none,
+    enough to rule out one worth having. The upper end is None where no number of rows is ruled out: the effect may be
+    right on the border. None at all when there is no interval, or more rows would not help to tell.
     """
     if interval is None or not all(map(math.isfinite, interval)):
         return None
-    error = (interval[1] - interval[0]) / (2.0 * float(norm.ppf((1.0 + level) / 2.0)))
+    reach = (interval[1] - interval[0]) / 2.0
+    error = reach / float(norm.ppf((1.0 + level) / 2.0))
     side = float(norm.ppf((1.0 + level) / 2.0)) + float(norm.ppf(_POWER))
     worth = max(gate.min_effect, NEGLIGIBLE)
     distance = -effect - gate.min_effect if -effect > worth else effect + worth
     if distance <= 0.0 or error <= 0.0:
         return None
-    return max(rows + 1, math.ceil(rows * (side * error / distance) ** 2))
+
+    def needed(distance: float) -> int:
+        return max(rows + 1, math.ceil(rows * (side * error / distance) ** 2))
+
+    return needed(distance), needed(distance + reach), needed(distance - reach) if distance > reach else None

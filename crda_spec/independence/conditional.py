@@ -270,12 +270,13 @@ class MixedTest(BatchedTest):
     factorisations, and tests whose blocks have equal widths are made together. The idea of testing mixed data by
     residual blocks is that of Ankan and Textor (AAAI 2023); they fit other regressions.
 
-    The share of a label is rarely linear in a given number: that of a middle label rises and falls. So when an end is a
-    category or a boolean, each given number is held fixed with its curve as well: its normal scores, and their hinges
-    at up to five quantiles. Without them two categories with one cause look dependent given it once there are many
-    rows. What is still assumed: that means are about linear in these columns, one given column's part added to the next
-    one's; and that spreads are about equal. Two booleans that both follow one number steeply still reject about twice
-    too often.
+    The share of a label is rarely linear in a given number (that of a middle label rises and falls), and a number may
+    follow another by a curve. So each given number is held fixed with its curve as well: its square, and a quadratic
+    spline of its normal scores with up to five knots. Without them two effects of c^2 look dependent given c. What is
+    still assumed: that means are about linear in these columns, one given column's part added to the next one's; and
+    that spreads are about equal. Two booleans that both follow one number steeply still reject about twice too often,
+    and so do ends that follow a wave of a number with heavy tails. In a table of numbers alone nothing is curved, and
+    the answers are those of `PartialCorrelation`.
 
     Rules for what cannot be computed: a given column that the others determine counts once; so does a column of an end
     block; an end of which nothing is left, or too few rows, allows no test (p-value 0, so that a link stays).
@@ -285,28 +286,27 @@ class MixedTest(BatchedTest):
     n: int  # the rows without a missing value
     blocks: tuple[tuple[int, ...], ...]  # for each column of the data its columns in r; none for a constant
     curves: tuple[tuple[int, ...], ...]  # for each column those of its curve; none unless it is a number
-    shares: tuple[bool, ...]  # whether the column's means are shares of labels
 
     @classmethod
     def of(cls, x: Array, types: Sequence[ColumnType]) -> MixedTest:
         """x: (n, d), categories as codes.  types: of each column. Rows with a missing value are left out."""
         whole = x[np.isfinite(x).all(axis=1)]
         parts = [_block(whole[:, place], kind) for place, kind in enumerate(types)]
-        parts += [_curve(whole[:, place], kind) for place, kind in enumerate(types)]
+        mixed = "category" in types or "boolean" in types
+        parts += [_curve(whole[:, place], kind if mixed else "boolean") for place, kind in enumerate(types)]
         ends = np.cumsum([0, *(part.shape[1] for part in parts)]).tolist()
         columns = [tuple(range(start, end)) for start, end in pairwise(ends)]
         r, n = correlation_matrix(np.concatenate([np.zeros((len(whole), 0)), *parts], axis=1))
         d = len(types)
-        shares = tuple(kind in ("category", "boolean") for kind in types)
-        return cls(read_only(r), n, tuple(columns[:d]), tuple(columns[d:]), shares)
+        return cls(read_only(r), n, tuple(columns[:d]), tuple(columns[d:]))
 
     def p_values(self, i: IntArray, j: IntArray, given: IntArray) -> tuple[Array, Array]:
         """sqrt(V / s), with s the smaller block's width, and p-values; equally wide blocks go together."""
         size, p = np.zeros(len(i)), np.zeros(len(i))
         groups: dict[tuple[int, int, int], list[tuple[int, list[int]]]] = {}
         for q, (a, b, held) in enumerate(zip(i.tolist(), j.tolist(), given.tolist(), strict=True)):
-            first, second, curved = self.blocks[a], self.blocks[b], self.shares[a] or self.shares[b]
-            fixed = [k for one in held for k in (*self.blocks[one], *(self.curves[one] if curved else ()))]
+            first, second = self.blocks[a], self.blocks[b]
+            fixed = [k for one in held for k in (*self.blocks[one], *self.curves[one])]
             shape = (len(first), len(second), len(fixed))
             groups.setdefault(shape, []).append((q, [*first, *second, *fixed]))
         for (width_a, width_b, _), asked in groups.items():
@@ -330,7 +330,10 @@ def _block(values: Array, kind: ColumnType) -> Array:
 
 
 def _curve(values: Array, kind: ColumnType) -> Array:
-    """How a share may bend along a number: its normal scores and their hinges. None for what has few values."""
+    """How means may bend along a number: its square, its normal scores and their quadratic spline.
+
+    None for what has few values. The square is of the number itself: under heavy tails no spline of scores follows it.
+    """
     from scipy import special, stats
 
     if kind in ("category", "boolean") or len(np.unique(values)) < _FEWEST_VALUES:
@@ -338,7 +341,9 @@ def _curve(values: Array, kind: ColumnType) -> Array:
     score = special.ndtri((stats.rankdata(values) - 0.5) / len(values))
     knots = min(_MOST_KNOTS, len(values) // _ROWS_A_KNOT)
     at = special.ndtri(np.arange(1, knots + 1) / (knots + 1))
-    return np.column_stack([score, np.maximum(score[:, None] - at, 0.0)])
+    away = values - values.mean()
+    square = (away / np.abs(away).max()) ** 2
+    return np.column_stack([square, score, score**2, np.maximum(score[:, None] - at, 0.0) ** 2])
 
 
 def _pillai(r: Array, columns: IntArray, widths: tuple[int, int], n: int) -> tuple[Array, Array]:

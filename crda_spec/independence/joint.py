@@ -40,7 +40,7 @@ class Basis:
         centre, spread = x.mean(axis=0), x.std(axis=0)
         varies = spread > 1e-9 * np.abs(x).max(axis=0, initial=0.0)
         spread = np.where(varies, spread, np.inf)
-        knots = [np.unique(np.quantile(column, quantiles)) for column in ((x - centre) / spread).T]
+        knots = [np.unique(places) for places in np.quantile((x - centre) / spread, quantiles, axis=0).T]
         return cls(centre, spread, tuple(places if len(places) >= 3 else np.empty(0) for places in knots))
 
     def unit(self, x: Array) -> Array:
@@ -70,7 +70,8 @@ def products(first: Array, second: Array) -> Array:
 def _bends(unit: Array, knots: Array) -> Array:
     """Natural cubic splines: lines beyond the outer knots, smooth cubics between.  Returns (m, len(knots) - 2)."""
     last = knots[-1]
-    cubes = np.maximum(unit[:, None] - knots, 0.0) ** 3
+    above = np.maximum(unit[:, None] - knots, 0.0)
+    cubes = above * above * above  # `**` asks for a logarithm of every cell
     rise = (cubes[:, :-1] - cubes[:, -1:]) / (last - knots[:-1])
     bends: Array = rise[:, :-1] - rise[:, -1:]
     return bends
@@ -221,12 +222,11 @@ def _tamed(values: Array) -> Array:
 def _held_out(x_p: Array, x_r: Array, targets: Array, train: IntArray, test: IntArray) -> tuple[Array, Array]:
     """For the test rows: what X_R leaves of the targets, and what X_P adds to the prediction; each (m, 2)."""
     of_r, of_p = Basis.of(x_r[train], FINE), Basis.of(x_p[train], COARSE)
-    rich = [of_r.columns(x_r[rows], np.empty((len(rows), 0))) for rows in (train, test)]
-    plain = [of_p.columns(x_p[rows], of_r.unit(x_r[rows])) for rows in (train, test)]
-    kept = Ridge.of(rich[0])
-    fitted, predicted = kept.predict(targets[train], rich[1])
-    added, added_out = Ridge.of(plain[0]).predict(targets[train] - fitted, plain[1])
-    return targets[test] - predicted, added_out - kept.predict(added, rich[1])[1]
+    rich, plain = of_r.columns(x_r, np.empty((len(x_r), 0))), of_p.columns(x_p, of_r.unit(x_r))
+    kept = Ridge.of(rich[train])
+    fitted, predicted = kept.predict(targets[train], rich[test])
+    added, added_out = Ridge.of(plain[train]).predict(targets[train] - fitted, plain[test])
+    return targets[test] - predicted, added_out - kept.predict(added, rich[test])[1]
 
 
 def _compare(left: Array, added: Array) -> tuple[Array, Array]:

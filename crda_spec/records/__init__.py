@@ -46,6 +46,7 @@ from crda_spec.records.causal import (
     Tied,
     Unmeasured,
     Untested,
+    movable,
 )
 from crda_spec.records.rows import (
     NOBODY,

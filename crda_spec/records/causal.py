@@ -7,7 +7,7 @@ Why a feature moves or stays, what is assumed and what a search noted are codes,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
@@ -34,9 +34,9 @@ class Unmeasured:
 class OpenPath:
     """An open path between what is unmeasured about the target and a feature, given all other features.
 
-    held_fixed: other features, held fixed, open it. effect: the target causes the feature. noise_parent: the feature
-    was declared to drive the noise. acts_through: it acts on the target, or its noise, through `node`. shared_cause: a
-    hidden cause of the two. common_cause: `node` drives both.
+    held_fixed: other features, held fixed, or the choice of the rows open it. effect: the target causes the feature.
+    noise_parent: the feature was declared to drive the noise. acts_through: it acts on the target, or its noise,
+    through `node`. shared_cause: a hidden cause of the two. common_cause: `node` drives both.
     """
 
     kind: Literal["held_fixed", "effect", "noise_parent", "acts_through", "shared_cause", "common_cause"]
@@ -45,8 +45,9 @@ class OpenPath:
     tokens: tuple[str, ...]  # nodes and arrows, from the end at which a reader starts
     from_noise: bool = True  # whether it starts at the noise, not at an unmeasured parent of the target
     node: Unmeasured | None = None
-    openers: tuple[str, ...] = ()  # the features that, held fixed, open it
+    openers: tuple[str, ...] = ()  # the features that, held fixed, open it, and the nodes that rows were chosen by
     effects: tuple[str, ...] = ()  # of these, the ones that the target causes
+    chosen_by: tuple[str, ...] = ()  # of these, the ones that rows were chosen by
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +72,7 @@ class Tied:
 class Obstacle:
     """Why a feature may not move when its effects are to follow."""
 
-    kind: Literal["not_certified", "held_fixed", "not_computable", "noise_tied"]
+    kind: Literal["not_certified", "held_fixed", "not_computable", "rows_chosen", "noise_tied"]
     feature: str
     follower: str  # the effect that cannot follow; the feature itself when it may not move at all
     witness: tuple[str, ...] = ()  # an open path between an unmeasured cause and what would move; or the way of effects
@@ -186,6 +187,9 @@ class Assumption:
         "common_causes_drawn",
         "noise_adds",
         "rows_not_selected",
+        "selection_drawn",
+        "latents_additive",
+        "same_effect",
         "regressor_accurate",
         "undrawn_harmless",
         "followers_add",
@@ -316,6 +320,11 @@ class FeatureVerdict:
         return self.status in ("direct_cause", "irrelevant", "screened")
 
 
+def movable(verdicts: Iterable[FeatureVerdict]) -> tuple[str, ...]:
+    """The features that may move with their row's noise, whichever of them the spec or the ranking then chooses."""
+    return tuple(one.name for one in verdicts if one.status not in ("blocked", "undrawn"))
+
+
 RemedyKind = Literal["leave_out", "add", "measure"]
 
 
@@ -375,6 +384,7 @@ class JointEvidence:
     sentence: str = ""  # the same in a sentence
     features: Annotated[int, UNPUBLISHED] = 0  # that were asked about: none when all were pruned
     folds: Annotated[int, UNPUBLISHED] = 0  # none when there were too few rows
+    in_size: Annotated[bool, UNPUBLISHED] = False  # whether it is rather the residual's size that they help to predict
 
 
 NodeRole = Literal["feature", "target", "latent", "noise", "unused"]

@@ -324,6 +324,11 @@ class Action:
     astray: int = 0  # source rows from elsewhere that lie off the training rows themselves
     partner: IntArray | None = None  # (m,) the second row each was made from, NOBODY where there was none
 
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """The features that moved, then those that followed them."""
+        return tuple(dict.fromkeys((*self.moved, *self.propagated)))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Counterfactuals:

@@ -107,10 +107,14 @@ class Cost:
     fits: int = 0
     reused: int = 0
     seconds: float = 0.0
+    refits: int = 0  # of the models fitted, those trained a second time: on all rows, once early stopping had ended
 
     def __add__(self, other: Cost) -> Cost:
         return Cost(
-            fits=self.fits + other.fits, reused=self.reused + other.reused, seconds=self.seconds + other.seconds
+            fits=self.fits + other.fits,
+            reused=self.reused + other.reused,
+            seconds=self.seconds + other.seconds,
+            refits=self.refits + other.refits,
         )
 
     @property
@@ -119,9 +123,9 @@ class Cost:
         return self.seconds / max(1, self.fits)
 
     @classmethod
-    def of_shared(cls, fits: int, seconds: float = 0.0) -> Cost:
+    def of_shared(cls, fits: int, seconds: float = 0.0, refits: int = 0) -> Cost:
         """Models that others will reuse: their first use saves nothing."""
-        return cls(fits=fits, reused=-fits, seconds=seconds)
+        return cls(fits=fits, reused=-fits, seconds=seconds, refits=refits)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,7 +173,8 @@ class Verdict:
     interval_percent: tuple[float, float] | None = None  # of the effect; None when too few rows were held out
     level: float | None = None  # of the interval: as much is left out on either side as the test may err
     min_effect: float = 0.0  # the gain, in percent, that had to be shown
-    rows_to_decide: int | None = None  # about how many training rows would decide an inconclusive case
+    rows_to_decide: int | None = None  # training rows that would decide an inconclusive case, if the effect is as seen
+    rows_interval: tuple[int, int | None] | None = None  # of that number, at `level`; null at its end: no bound
     planned_folds: int = 0  # over all repeats; fewer were run when the verdict was certain before
     repeats: int = 1
     restarts: int = 1  # how often both models of a fold were trained; its losses are the means
@@ -256,7 +261,7 @@ class RunResult:
     abduction: Abduction
     counterfactuals: Counterfactuals | None
     movements: tuple[Movement, ...]  # of every feature, in the table's order: whether it moves, and on which basis
-    watched: IntArray  # positions of the training rows that early stopping sets aside in the final fits
+    watched: IntArray  # positions of the rows that the final model has not trained on: early stopping set them aside
     gate_fold: IntArray  # (n,) the gate fold that holds each training row out, counted from 1; 0 without a gate
     verdict: Verdict
     score: TestScore

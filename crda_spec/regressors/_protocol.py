@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from pydantic import BaseModel, Field
 
@@ -39,6 +39,14 @@ class EarlyStopping(Strict):
     rounds: int = Field(20, ge=1, description="Stop after this many rounds (or epochs) without improvement.")
     validation: float = Field(
         0.1, gt=0, le=0.5, description="The part of the real training rows that training does not see."
+    )
+    refit: bool = Field(
+        True,  # noqa: FBT003 - a default
+        description=(
+            "Train once more on all rows, those set aside included, for as many rounds (or epochs) as were best. "
+            "A model that is stopped by synthetic rows has trained on all real rows already and is not trained again. "
+            "Left out: false in recipe paper, true in the others."
+        ),
     )
 
 
@@ -95,6 +103,15 @@ class Regressor(Protocol):
         ...
 
 
+@runtime_checkable
+class Refits(Protocol):
+    """A regressor that stops early and can train again for as long as it did."""
+
+    def refit(self, stopped: Any, design: Design, *, seed: int) -> Estimator:  # noqa: ANN401 - what its `train` returned
+        """Trains on all rows, for as many rounds as `stopped` has; nothing is watched."""
+        ...
+
+
 class BaseRegressor(Strict):
     """A regressor of the spec: its fields are the settings, its class variables say what kind of model it is."""
 
@@ -126,11 +143,20 @@ class BaseRegressor(Strict):
         raise NotImplementedError
 
 
+def refits(regressor: Regressor) -> bool:
+    """Whether a model that real rows have stopped is trained again on all rows: asked for, and it can."""
+    return regressor.stopping is not None and regressor.stopping.refit and isinstance(regressor, Refits)
+
+
 def recorded_settings(regressor: Regressor) -> dict[str, Any]:
     """Kind and settings, as a run records them."""
     # A plugin that is no pydantic model is a dataclass.
     settings = regressor.model_dump() if isinstance(regressor, BaseModel) else asdict(regressor)  # type: ignore[call-overload]
     if "early_stopping" in settings or "stopping" in settings:
         settings.pop("early_stopping", None)
-        settings["stopping"] = None if regressor.stopping is None else regressor.stopping.model_dump()
+        rule = regressor.stopping
+        # In the order of canonical JSON, so that a page drawn from the record is the same.
+        settings["stopping"] = (
+            None if rule is None else {"refit": refits(regressor), **rule.model_dump(exclude={"refit"})}
+        )
     return {"kind": regressor.kind, **settings}

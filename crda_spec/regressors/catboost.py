@@ -56,6 +56,11 @@ class Catboost(BaseRegressor):
             design.x, design.y, sample_weight=design.weight, eval_set=watch, early_stopping_rounds=rounds, verbose=False
         )
 
+    def refit(self, stopped: Any, design: Design, *, seed: int) -> Any:  # noqa: ANN401 - CatBoost has no types
+        """As many rounds as `stopped` kept; one where its rows told nothing apart."""
+        rounds = 1 if isinstance(stopped, Network) else stopped.tree_count_
+        return self.model_copy(update={"iterations": rounds, "early_stopping": None}).train(design, seed=seed)
+
 
 def _watched(design: Design) -> Any:  # noqa: ANN401 - CatBoost has no types
     """The rows set aside, as CatBoost takes them; a pair of arrays has no place for weights."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Self, cast
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from crda_spec.records import (
     mean_prediction,
     relative,
 )
-from crda_spec.regressors._protocol import Design, EarlyStopping, Estimator, Regressor
+from crda_spec.regressors._protocol import Design, EarlyStopping, Estimator, Refits, Regressor, refits
 from crda_spec.seeds import integer_seed, stream
 
 Fill = Literal["median", "mean"]
@@ -127,6 +127,7 @@ class Fitter:
     regressor: Regressor
     fill: Fill = "median"
     fits: int = 0
+    refits: int = 0  # of these models, those that were trained a second time, on all rows
     seconds: float = 0.0
     reused: int = 0  # models that were needed and had been fitted elsewhere
     # Models of real rows alone, kept for whoever asks again: a fit is a function of rows, regressor and seed.
@@ -135,7 +136,12 @@ class Fitter:
     @property
     def cost(self) -> Cost:
         """What it fitted so far."""
-        return Cost(fits=self.fits, reused=self.reused, seconds=self.seconds)
+        return Cost(fits=self.fits, refits=self.refits, reused=self.reused, seconds=self.seconds)
+
+    def spent(self, cost: Cost) -> Self:
+        """Counts on from there."""
+        self.fits, self.refits, self.seconds = cost.fits, cost.refits, cost.seconds
+        return self
 
     def fit(
         self,
@@ -159,11 +165,16 @@ class Fitter:
             self.reused += 1
             return self.memo[key]
         encoder = fit_encoder(train, fill=self.fill)
-        design = _design(train, extra, encoder, chosen.stopping, seed=seed, watch=watch)
+        held = watched_rows(train, chosen.stopping, seed=seed)
+        synthetic = extra is not None and watches_synthetic(extra, held, watch)
         started = time.perf_counter()
-        estimator = chosen.train(design, seed=seed)
-        self.seconds += time.perf_counter() - started
+        estimator = chosen.train(_design(train, extra, encoder, held, synthetic=synthetic), seed=seed)
         self.fits += 1
+        if len(held) and not synthetic and refits(chosen):
+            whole = _design(train, extra, encoder, held[:0], synthetic=False)
+            estimator = cast("Refits", chosen).refit(estimator, whole, seed=seed)
+            self.refits += 1
+        self.seconds += time.perf_counter() - started
         model = FittedModel(chosen.kind, encoder, estimator)
         if self.memo is not None and extra is None:
             self.memo[key] = model
@@ -179,21 +190,21 @@ def _design(
     train: Table,
     extra: Counterfactuals | None,
     encoder: Encoder,
-    stopping: EarlyStopping | None,
+    held: IntArray,
     *,
-    seed: int,
-    watch: Watch,
+    synthetic: bool,
 ) -> Design:
     """No row is trained on that stems from one that is watched, or (watching synthetic rows) the other way round.
 
     A real row weighs what its table says, relative to the mean of all real rows of this fit, so that only proportions
     count and penalties mean the same in both arms. A synthetic row weighs as much as its source, times its own weight.
+
+    held: positions of the real rows to set aside.  synthetic: the rows made from them are watched instead.
     """
-    held = watched_rows(train, stopping, seed=seed)
     aside = np.isin(np.arange(len(train)), held)
     seen, real_weight = ~aside, relative(train.weights)
     watched_x, watched_y, watched_from, looks = train.x[held], train.y[held], held, 1
-    if extra is not None and watches_synthetic(extra, held, watch):
+    if extra is not None and synthetic:
         stems = extra.stems_from(aside)
         # Without noise: a label with the noise of its source, which is trained on, would praise a model that has learnt
         # this noise by heart.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Annotated, ClassVar, Literal
 
@@ -30,6 +30,7 @@ class Network:
 
     weights: tuple[Array, ...]
     biases: tuple[Array, ...]
+    epochs: int = 0  # after which these were the weights; a network that was read back does not know
 
     def predict(self, x: Array) -> Array:
         """x: (m, p). Returns (m,)."""
@@ -194,7 +195,7 @@ class Mlp(BaseRegressor):
         weight = None if design.weight is None else design.weight / design.weight.mean()
         rounds = self.early_stopping.rounds if self.early_stopping is not None else _PATIENCE
         best, best_loss, waited = start, np.inf, 0
-        for _ in range(self.max_iter):
+        for epoch in range(1, self.max_iter + 1):
             parts = _parts(rng.permutation(len(design.y)), design.looks, self.batch_size)
             for part in parts:
                 loss = trainer.epoch(design.x, design.y, weight, part, self.batch_size)
@@ -205,10 +206,21 @@ class Mlp(BaseRegressor):
                 # What is gained in a pass counts, however often it is looked at: each look may bring a part of it.
                 waited = 0 if loss < best_loss - self.tol / len(parts) else waited + 1
                 if loss < best_loss:
-                    best, best_loss = trainer.snapshot(), loss
+                    best, best_loss = replace(trainer.snapshot(), epochs=epoch), loss
                 if waited >= rounds * len(parts):
                     return best
         return best
+
+    def refit(self, stopped: Network, design: Design, *, seed: int) -> Network:
+        """As many epochs as `stopped` had; of the weights after each, those that err least on the rows trained on.
+
+        Not the last: weights wander from epoch to epoch, and early stopping had chosen among them (docs/teachers.md).
+        """
+        watched = replace(
+            design, validation_x=design.x, validation_y=design.y, validation_weight=design.weight, looks=1
+        )
+        patient = {"max_iter": stopped.epochs, "early_stopping": EarlyStopping(rounds=stopped.epochs + 1)}
+        return self.model_copy(update=patient).train(watched, seed=seed)
 
 
 def _parts(order: IntArray, looks: int, batch: int) -> list[IntArray]:

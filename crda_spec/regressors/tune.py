@@ -11,7 +11,7 @@ from pydantic import Field
 from crda_spec.data.folds import scoring_folds
 from crda_spec.data.raw import counted
 from crda_spec.errors import Complaint, DataError
-from crda_spec.records import IntArray, Study, Table, Trial, weighted_mean
+from crda_spec.records import Cost, IntArray, Study, Table, Trial, weighted_mean
 from crda_spec.regressors._protocol import BaseRegressor, Regressor
 from crda_spec.regressors.fit import Fill, Fitter
 from crda_spec.seeds import integer_seed, stream
@@ -38,8 +38,7 @@ class Tuned:
     """The best settings found, the whole search, and what it cost."""
 
     regressor: Regressor
-    fits: int
-    seconds: float
+    cost: Cost
     study: Study
 
 
@@ -54,7 +53,7 @@ def tune(
     space = regressor.open_space()
     draws = stream(seed, "tune", *index).random((search.trials, len(space)))
     parts = scoring_folds(train, search.folds, rng=stream(seed, "tune-folds", *index))
-    fits, seconds = 0, 0.0
+    cost = Cost()
     trials: list[Trial] = []
     for number, quantiles in enumerate(draws, start=1):
         chosen = {name: prior.at(float(u)) for (name, prior), u in zip(space.items(), quantiles, strict=True)}
@@ -63,7 +62,7 @@ def tune(
             _loss(fitter, train, seen, held, seed=integer_seed(seed, "tune-fit", *index, fold))
             for fold, (seen, held) in enumerate(parts)
         )
-        fits, seconds = fits + fitter.fits, seconds + fitter.seconds
+        cost += fitter.cost
         failed = not np.isfinite(losses).all()  # a trial that ran away never wins
         trials.append(Trial(number=number, values=chosen, losses=losses, state="failed" if failed else "complete"))
     complete = [trial for trial in trials if trial.state == "complete"]
@@ -84,10 +83,10 @@ def tune(
         plain=(),
         trials=tuple(trials),
         best=best.number,
-        fits=fits,
+        fits=cost.fits,
     )
     tuned = regressor.model_copy(update=dict(best.values))
-    return Tuned(regressor=tuned, fits=fits, seconds=seconds, study=study)
+    return Tuned(regressor=tuned, cost=cost, study=study)
 
 
 def _loss(fitter: Fitter, train: Table, seen: IntArray, held: IntArray, *, seed: int) -> float:

@@ -78,3 +78,8 @@ class Xgboost(BaseRegressor):
             verbose_eval=False,
         )
         return Booster(trees[: trees.best_iteration + 1])
+
+    def refit(self, stopped: Booster, design: Design, *, seed: int) -> Booster:
+        """As many rounds as `stopped` kept."""
+        rounds = stopped.trees.num_boosted_rounds()
+        return self.model_copy(update={"n_estimators": rounds, "early_stopping": None}).train(design, seed=seed)

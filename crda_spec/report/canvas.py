@@ -159,7 +159,7 @@ class SvgRenderer(RendererBase):
             radius = shape.transform_path(marker).get_extents().width / 2
             r, w = coordinate(radius), coordinate(2 * radius)
             around = f"a{r} {r} 0 1 0 {w} 0a{r} {r} 0 1 0-{w} 0"  # six times shorter than the curves of the path
-            ways = [f"M{_pairs(self._flip.transform((x - radius, y)))}{around}" for x, y in places]
+            ways = [f"M{_pairs(start)}{around}" for start in self._flip.transform(places - (radius, 0.0))]
         else:
             ways = [_way(marker, shape + Affine2D().translate(x, y) + self._flip) for x, y in places]
         self._add(gc, "".join(ways), face)

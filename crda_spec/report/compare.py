@@ -5,6 +5,7 @@ Numbers are only set side by side where that is fair; what stands against it is 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 from crda_spec.records import RunResult
 from crda_spec.report.figures import Change, changes_figure
 from crda_spec.report.page import rendered
+from crda_spec.report.words.causal import badge, graph_words, is_contradicted
 from crda_spec.report.words.gate import verdict_sentence
 from crda_spec.report.words.numbers import count, number, p_value, percent, setting, shorten, shown
 from crda_spec.report.words.run import fits_words, score_change
@@ -85,7 +87,8 @@ def _facts(runs: Sequence[ComparedRun]) -> Iterator[_Row]:
     def row(title: str, value: Callable[[RunResult], object]) -> _Row:
         return title, tuple(shown(str(value(run.result))) for run in runs)
 
-    yield row("verdict", lambda result: result.verdict.decision)
+    doubt = ", graph contradicted"
+    yield row("verdict", lambda result: f"{result.verdict.decision}{doubt if is_contradicted(result) else ''}")
     yield row("in one sentence", lambda result: verdict_sentence(result.verdict))
     yield "data", tuple(shown(f"{run.result.data.source} ({run.record['data']['sha256'][:12]})") for run in runs)
     yield row("training + test rows", lambda result: f"{len(result.split.train)} + {len(result.split.test)}")
@@ -126,7 +129,7 @@ def _moved(result: RunResult) -> str:
     made = result.counterfactuals
     if made is None:
         return "none"
-    names = [*made.action.moved, *(name for name in made.action.propagated if name not in made.action.moved)]
+    names = made.action.changed
     return ", ".join(shorten(shown(name), 40) for name in names[:12]) + (
         f" and {len(names) - 12} more" if len(names) > 12 else ""
     )
@@ -152,11 +155,16 @@ def _augmented(result: RunResult) -> str:
 
 
 def _differences(runs: Sequence[ComparedRun]) -> Iterator[_Row]:
-    """Every value of the resolved specs that is not the same in all runs."""
-    flat = [dict(_flat(run.record["spec"]["resolved"])) for run in runs]
+    """Every value of the resolved specs, and every edge of the graphs, that is not the same in all runs."""
+    flat = [
+        {**dict(_flat(run.record["spec"]["resolved"])), **graph_words(run.record["certificate"]["graph"])}
+        for run in runs
+    ]
     for key in sorted({key for one in flat for key in one}):
         if len({_NOTHING.get(value := one.get(key, ""), value) for one in flat}) > 1:
-            yield key, tuple(shorten(shown(one.get(key, "-")), _LONGEST_VALUE) for one in flat)
+            whole = [shown(one.get(key, "-")) for one in flat]
+            cut = [shorten(one, _LONGEST_VALUE) for one in whole]
+            yield shown(key), tuple(cut if len(set(cut)) == len(set(whole)) else whole)  # cut to look equal: not cut
 
 
 def _flat(value: object, path: str = "") -> Iterator[tuple[str, str]]:
@@ -166,12 +174,18 @@ def _flat(value: object, path: str = "") -> Iterator[tuple[str, str]]:
     elif isinstance(value, list) and any(isinstance(one, Mapping) for one in value):
         for index, inner in enumerate(value, start=1):
             yield from _flat(inner, f"{path}.{index}")
+    elif isinstance(value, list) and value and all(isinstance(one, str) for one in value):
+        for inner, times in Counter(value).items():
+            yield f"{path}: {inner}", "listed" if times == 1 else f"listed {times} times"
     else:
         yield path, str(value)
 
 
 def _features(runs: Sequence[ComparedRun]) -> Iterator[tuple[str, list[str]]]:
     """Each feature with its status in every run, "" where it has none; in the order of the first run that has it."""
-    verdicts = [{one.name: one.status for one in run.result.certificate.features} for run in runs]
+    verdicts = [
+        {one.name: badge(one.status, contradicted=is_contradicted(result)) for one in result.certificate.features}
+        for result in (run.result for run in runs)
+    ]
     for name in dict.fromkeys(name for one in verdicts for name in one):
         yield shown(name), [one.get(name, "") for one in verdicts]

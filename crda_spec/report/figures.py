@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_EFFECTS = 12
-MOST_FEATURES = 12  # in the file of all features; the page shows more
+MOST_FEATURES = 24  # moved ones that are drawn; the others keep their sentence
 _HALF, _WHOLE = 460.0, 736.0  # widths: half of the page, and as wide as its text
 _SIZE = 12.0  # of letters
 _MOST_BINS = 28
@@ -185,33 +185,12 @@ def feature_figure(before: Array, after: Array, column: Column) -> Picture:
     before: (n,) and after: (m,), in the column's unit; values that are missing, not finite, or far beyond what a table
     may hold are left out. Both are drawn as a share of their own rows, so that the two shapes can be compared.
     """
-    figure, ax = _panel(_HALF, _feature_height(column))
+    height = 220.0 if column.is_numeric else 84.0 + 30.0 * min(_MOST_BARS, len(_labels(column)))
+    figure, ax = _panel(_HALF, height)
     description = _draw_feature(ax, before, after, column)
     _fit(ax)
     _legend(figure, ax)
     return Picture(figure, f"{in_unit(column.name, column.unit)} before and after", description)
-
-
-@_in_style()
-def features_figure(result: RunResult) -> Picture:
-    """The moved features side by side, for a file."""
-    made, train = result.counterfactuals, result.split.train
-    if made is None:
-        raise ValueError("a run without synthetic rows has no such figure")
-    names = tuple(dict.fromkeys((*made.action.moved, *made.action.propagated)))[:MOST_FEATURES]
-    places = [train.names.index(name) for name in names]
-    height = max(_feature_height(train.features[at]) for at in places)
-    figure, cells = _cells(len(names), min(3, len(names)), (340.0, height), 20.0)
-    for at, cell in zip(places, cells, strict=True):
-        ax = _axes(figure)
-        _draw_feature(ax, train.x[:, at], made.action.x[:, at], train.features[at])
-        _fit(ax, cell=cell, top=22.0)
-    _legend(figure, figure.axes[0])
-    return Picture(figure, "The moved features before and after", ", ".join(shown(name) for name in names))
-
-
-def _feature_height(column: Column) -> float:
-    return 220.0 if column.is_numeric else 84.0 + 30.0 * min(_MOST_BARS, len(_labels(column)))
 
 
 def _labels(column: Column) -> tuple[str, ...]:
@@ -620,14 +599,19 @@ def run_figures(result: RunResult) -> dict[str, Picture]:
 
 
 def _named_figures(result: RunResult) -> Iterator[tuple[str, Picture]]:
-    target, found, verdict = result.split.train.target, result.diagnostics, result.verdict
+    train, made = result.split.train, result.counterfactuals
+    if made is not None:
+        for place, name in enumerate(made.action.changed[:MOST_FEATURES], start=1):
+            at = train.names.index(name)
+            yield f"feature_{place}", feature_figure(train.x[:, at], made.action.x[:, at], train.features[at])
+    target, found, verdict = train.target, result.diagnostics, result.verdict
     if verdict.folds:
         yield "gate", gate_figure(verdict.folds, verdict.metric, target)
     if result.score.change_percent is not None:
         yield "test", score_figure(result.score)
     if found is None:
         return
-    places, columns = found.places, {column.name: column for column in result.split.train.features}
+    places, columns = found.places, {column.name: column for column in train.features}
     (first, second), plane = places.shares, places.plane
     axes = f"{plane.first} ({share(first)})", f"{plane.second} ({share(second)})"
     yield "rows_plane", cloud_figure(plane, axes, "Real and new rows in the plane of their largest variation")
@@ -647,12 +631,6 @@ def _named_figures(result: RunResult) -> Iterator[tuple[str, Picture]]:
         yield "gain_parts", gain_figure(found.control, target)
 
 
-def figure_files(result: RunResult, figures: Mapping[str, Picture]) -> dict[str, bytes]:
-    """Each figure as SVG and PNG, by path in the run's folder; all moved features on one sheet."""
-    if result.counterfactuals is not None:
-        figures = {"features": features_figure(result), **figures}
-    return {
-        f"figures/{name}.{kind}": data
-        for name, picture in figures.items()
-        for kind, data in (("svg", picture.svg.encode()), ("png", picture.png))
-    }
+def figure_files(figures: Mapping[str, Picture]) -> dict[str, bytes]:
+    """Each figure as SVG, by path in the run's folder. PNG only on request: drawing twice is a twentieth of a run."""
+    return {f"figures/{name}.svg": picture.svg.encode() for name, picture in figures.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from crda_spec.records import DrawnGraph, FeatureVerdict
+from crda_spec.records import DrawnGraph, FeatureVerdict, RunResult
 from crda_spec.report.graph_scene import (
     BOX_HEIGHT,
     HEAD,
@@ -22,7 +22,7 @@ from crda_spec.report.graph_scene import (
     witness_edges,
 )
 from crda_spec.report.svg import coordinate, drawing, element, paint, words
-from crda_spec.report.words.causal import reason_sentence, warning_sentence
+from crda_spec.report.words.causal import is_contradicted, reason_sentence, warning_sentence
 from crda_spec.report.words.numbers import count, listed, shown
 
 _STRESSED = {"noisy": "purple", "witness": "orange"}
@@ -131,13 +131,16 @@ def _entry(entry: Entry) -> str:
     return element("g", _sign(mark, entry.x + 7, entry.y) + text, class_=colour)
 
 
-def graph_svg(graph: DrawnGraph, verdicts: Sequence[FeatureVerdict], *, linked: bool = False) -> str:
+def graph_svg(
+    graph: DrawnGraph, verdicts: Sequence[FeatureVerdict], *, linked: bool = False, contradicted: bool = False
+) -> str:
     """A self-contained drawing of the graph; equal arguments give equal bytes.
 
     Roles and verdicts have their colours and marks; the paths that tie a fixed feature to the noise are thick.
-    linked: as it stands in the page, with boxes that can be asked and lead to their feature's row.
+    linked: as it stands in the page, with boxes that can be asked and lead to their feature's row.  contradicted: by
+    the data, so that nothing is shown as certified.
     """
-    placed = scene(graph, verdicts)
+    placed = scene(graph, verdicts, contradicted=contradicted)
     parts = [
         element("rect", class_="ground", width=placed.width, height=placed.height),
         *(_linked_parts(placed, verdicts) if linked else _plain_parts(placed, verdicts)),
@@ -154,6 +157,12 @@ def graph_svg(graph: DrawnGraph, verdicts: Sequence[FeatureVerdict], *, linked: 
         rules=RULES + (RING_RULES if any(line.route.rings for line in placed.lines) else "") + floor,
         role="group" if linked else "img",
     )
+
+
+def run_graph_svg(result: RunResult, *, linked: bool = False) -> str:
+    """The graph of a run."""
+    found = result.certificate
+    return graph_svg(found.graph, found.features, linked=linked, contradicted=is_contradicted(result))
 
 
 def _description(graph: DrawnGraph, verdicts: Sequence[FeatureVerdict], hidden: int) -> str:

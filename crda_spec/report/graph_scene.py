@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from crda_spec.records import DrawnGraph, FeatureVerdict
 from crda_spec.report.layout import Layout, arrange
 from crda_spec.report.svg import text_width
+from crda_spec.report.words.causal import badge
 from crda_spec.report.words.numbers import STATUS_WORDS, count, shorten, shown
 
 BOX_HEIGHT = 30.0
@@ -191,6 +192,7 @@ LOOKS: Mapping[str, tuple[str, str]] = {
     "irrelevant": ("sky", "ring"),
     "screened": ("sky", "dot"),
     "follows": ("green", "ring"),
+    "doubted": ("grey", "dot"),
     "blocked": ("orange", "cross"),
     WITNESS: ("orange", "path"),
     "undrawn": ("grey", "cross"),
@@ -257,8 +259,8 @@ class Scene:
     hidden: int  # nodes that are not drawn
 
 
-def scene(graph: DrawnGraph, verdicts: Sequence[FeatureVerdict]) -> Scene:
-    """Puts a graph on the paper.
+def scene(graph: DrawnGraph, verdicts: Sequence[FeatureVerdict], *, contradicted: bool = False) -> Scene:
+    """Puts a graph on the paper. contradicted: by the data, so that nothing is shown as certified.
 
     Causes stand left of their effects and the target right of all it does not cause; the noise and what nobody
     measured stand on top. Nodes that no edge touches are listed below the rest.
@@ -267,7 +269,10 @@ def scene(graph: DrawnGraph, verdicts: Sequence[FeatureVerdict]) -> Scene:
     roles = _visible_roles(graph)
     edges = tuple(edge for edge in graph.edges if edge[0] in roles and edge[1] in roles and edge[0] != edge[1])
     linked = {name for edge in edges for name in edge[:2]}
-    looks = {name: _look(role, known.get(name), judged=bool(known)) for name, role in roles.items()}
+    looks = {
+        name: badge(_look(role, known.get(name), judged=bool(known)), contradicted=contradicted)
+        for name, role in roles.items()
+    }
     placed = [name for name in roles if name in linked or roles[name] in ("target", "noise")]
     layout = _laid_out(placed, roles, edges)
     boxes, width, bottom = _placed_boxes(placed, layout, looks)

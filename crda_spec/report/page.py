@@ -16,19 +16,17 @@ from crda_spec.records import Column, FeatureVerdict, Movement, RunResult, Study
 from crda_spec.report.figures import (
     Picture,
     ensemble_figure,
-    feature_figure,
     run_figures,
     sensitivity_figure,
     trials_figure,
 )
-from crda_spec.report.graph_draw import anchors, graph_svg
+from crda_spec.report.graph_draw import anchors, run_graph_svg
 from crda_spec.report.svg import FONT, palette
 from crda_spec.report.words import causal, gate, numbers, run
 from crda_spec.report.words.numbers import in_unit, number, percent, setting, share, shown
 
 MOST_STATEMENTS = 12
 MOST_MAPS = 12
-MOST_FIGURES = 24  # of moved features; the others keep their sentence
 _CONTENTS = "<!-- contents -->"
 _HEADING = re.compile(r'<h2 id="(\w+)">([^<]+)</h2>')
 
@@ -109,11 +107,12 @@ def render_html(
         spec_yaml=spec_yaml,
         result=result,
         figures=figures,
-        svg=graph_svg(result.certificate.graph, result.certificate.features, linked=True),
+        svg=run_graph_svg(result, linked=True),
+        contradicted=causal.is_contradicted(result),
         tiles=tuple(_tiles(result)),
         features=tuple(_features(result)),
         most_statements=MOST_STATEMENTS,
-        moves=tuple(_moves(result)),
+        moves=tuple(_moves(result, figures)),
         moved_rows=tuple(_moved_rows(result)),
         captioned=tuple(
             (picture.svg, CAPTIONS[kind])
@@ -160,7 +159,7 @@ def _features(result: RunResult) -> Iterator[tuple[str, FeatureVerdict, Movement
         yield places[verdict.name], verdict, movements[verdict.name], units.get(verdict.name, "")
 
 
-def _moves(result: RunResult) -> Iterator[tuple[str, str, str]]:
+def _moves(result: RunResult, figures: Mapping[str, Picture]) -> Iterator[tuple[str, str, str]]:
     """The moved features, then those that followed them: name, what was done, and a picture ("" past the limit)."""
     made = result.counterfactuals
     if made is None:
@@ -168,12 +167,10 @@ def _moves(result: RunResult) -> Iterator[tuple[str, str, str]]:
     train, action = result.split.train, made.action
     sentences = {name: run.policy_sentence(made, name) for name in action.moved}
     sentences |= {name: run.propagation_sentence(made, name) for name in action.propagated if name not in sentences}
-    for index, (name, sentence) in enumerate(sentences.items()):
-        position = train.names.index(name)
-        column = train.features[position]
-        drawn = index < MOST_FIGURES
-        figure = feature_figure(train.x[:, position], action.x[:, position], column).svg if drawn else ""
-        yield in_unit(name, column.unit), sentence[:1].upper() + sentence[1:], figure
+    for place, (name, sentence) in enumerate(sentences.items(), start=1):
+        drawn = figures.get(f"feature_{place}")
+        unit = train.features[train.names.index(name)].unit
+        yield in_unit(name, unit), sentence[:1].upper() + sentence[1:], "" if drawn is None else drawn.svg
 
 
 def _moved_rows(result: RunResult) -> Iterator[tuple[str, ...]]:

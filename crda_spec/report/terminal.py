@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rich import box
 from rich.cells import cell_len, chop_cells
@@ -89,14 +89,26 @@ def sections(result: RunResult) -> tuple[Section, ...]:
         "Test": _lines(test),
         "Ensemble": _ensemble(result),
     }
-    made = (Section(title, tuple(blocks)) for title, blocks in parts.items())
+    calm = _without_green if causal.is_contradicted(result) else tuple
+    made = (Section(title, calm(blocks)) for title, blocks in parts.items())
     return tuple(section for section in made if section.blocks)
+
+
+def _without_green(blocks: Iterable[Line | Grid]) -> tuple[Line | Grid, ...]:
+    """The data contradict the graph: nothing that rests on it looks fine."""
+    return tuple(
+        replace(one, tone="" if one.tone == "good" else one.tone)
+        if isinstance(one, Line)
+        else replace(one, tones=tuple("" if tone == "good" else tone for tone in one.tones))
+        for one in blocks
+    )
 
 
 def closing(result: RunResult, files: str | None) -> tuple[Line, ...]:
     """The decision, what it cost, and where the files are."""
     decision = result.verdict.decision
-    tone = {"accepted": "good", "rejected": "bad", "ungated": "bad"}.get(decision, "strong")
+    accepted = "bad" if causal.is_contradicted(result) else "good"
+    tone = {"accepted": accepted, "rejected": "bad", "ungated": "bad"}.get(decision, "strong")
     decided = " ".join(text for text in (run.DECISIONS[decision], gate.handed_over(result)) if text)
     cost = f"{run.fits_words(result.cost)}, {sum(result.timings.values()):.1f} s"
     return (Line(f"{decided} ({cost})", tone), *(() if files is None else (Line(f"Files: {shown(files)}"),)))
@@ -139,7 +151,7 @@ def _partition_grid(result: RunResult) -> Grid:
             (
                 shown(verdict.name),
                 shown(units.get(verdict.name) or "-"),
-                STATUS_WORDS[verdict.status],
+                STATUS_WORDS[causal.badge(verdict.status, contradicted=causal.is_contradicted(result))],
                 movements[verdict.name],
                 _reason(verdict),
             )

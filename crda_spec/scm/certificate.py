@@ -2,9 +2,9 @@
 
 Let L be the noise of the target and every unmeasured parent of the target in the canonical DAG (latent nodes, hidden
 common causes, columns that are no features), and X the features. A partition X = X_P + X_R is valid when
-L _||_ X_P | X_R. The largest valid X_P is unique:
+L _||_ X_P | X_R; where rows were chosen by nodes S, given X_R and S. The largest valid X_P is unique:
 
-    X_P* = { x in X : L _||_ x | X - x },
+    X_P* = { x in X : L _||_ x | X - x (and S) },
 
 the complement of L's Markov boundary among the features; exactly its subsets are valid. One sweep finds it: walks that
 are open given *all* of X arrive at x if and only if some walk is open given X - x. (If x alone opens a collider on the
@@ -94,7 +94,7 @@ def graph_certificate(graph: CausalGraph, features: Sequence[str]) -> Certificat
         basis="declared",
         graph=drawn(graph, features),
         features=verdicts,
-        assumes=(*assumptions(graph.target), *undrawn_assumption(verdicts, graph.target)),
+        assumes=(*assumptions(graph), *undrawn_assumption(verdicts, graph.target)),
         noise_side=noise_side(graph, features),
         largest=free,
         lemma_holds=lemma_holds(graph, features, free),
@@ -107,13 +107,16 @@ def lemma_holds(graph: CausalGraph, features: Sequence[str], moved: Sequence[str
     return lemma_reasons(graph, features, moved).keys() == set(moved)
 
 
-def assumptions(target: str) -> tuple[Assumption, ...]:
+def assumptions(graph: CausalGraph) -> tuple[Assumption, ...]:
     """What has to hold, beside the mathematics, for a declared graph's certificate to mean anything."""
+    chosen, passing = graph.selected, graph.additive
     return (
         Assumption(code="graph_is_right"),
         Assumption(code="common_causes_drawn"),
-        Assumption(code="noise_adds", target=target),
-        Assumption(code="rows_not_selected"),
+        Assumption(code="noise_adds", target=graph.target),
+        Assumption(code="same_effect"),
+        *((Assumption(code="latents_additive", target=graph.target, names=passing),) if passing else ()),
+        Assumption(code="selection_drawn", names=chosen) if chosen else Assumption(code="rows_not_selected"),
         Assumption(code="regressor_accurate"),
     )
 
@@ -245,7 +248,8 @@ def open_path_of(tie: Tie) -> OpenPath:
             tokens=(tie.path if tie.from_noise else tie.path.turned()).tokens,
             node=None if tie.from_noise else unmeasured(graph, names[tie.walk[0]]),
             openers=openers,
-            effects=tuple(name for name in openers if below[graph.dag.index[name]]),
+            effects=tuple(name for name in openers if below[graph.dag.index[name]] and name != graph.target),
+            chosen_by=tuple(name for name in openers if name in graph.selected),
         )
     if tie.is_effect:
         return fact(kind="effect", tokens=tie.path.tokens)

@@ -119,6 +119,8 @@ class Declared(TypedDict, total=False):
     features: Sequence[str] | None  # those the model sees; all but the target when left out
     latents: Sequence[str]
     noise_parents: Sequence[str]
+    selected: Sequence[str]  # nodes by which rows were chosen; one that is no column is latent
+    additive: Sequence[str]  # latent nodes that pass on what they get and add noise of their own
     path: str  # the graph's place inside the spec, for complaints that no single edge causes
 
 
@@ -136,6 +138,8 @@ class GraphDeclaration:
     edges: tuple[Edge, ...]
     latents: tuple[str, ...] = ()
     noise_parents: tuple[str, ...] = ()
+    selected: tuple[str, ...] = ()
+    additive: tuple[str, ...] = ()
     path: str = "causal.graph"
     place: Place | None = field(default=None, compare=False)
     declared: Mapping[str, Place | None] = field(default_factory=dict, compare=False)
@@ -145,13 +149,17 @@ class GraphDeclaration:
     def of(cls, edges: Iterable[Edge], **declared: Unpack[Declared]) -> GraphDeclaration:
         """The pieces from any sequences; the features are all columns but the target when left out."""
         columns, target, features = declared["columns"], declared["target"], declared.get("features")
+        latents, selected = tuple(declared.get("latents", ())), tuple(declared.get("selected", ()))
+        unsaid = dict.fromkeys(name for name in selected if name not in {*columns, *latents})
         return cls(
             columns=tuple(columns),
             target=target,
             features=tuple(name for name in columns if name != target) if features is None else tuple(features),
             edges=tuple(edges),
-            latents=tuple(declared.get("latents", ())),
+            latents=(*latents, *unsaid),
             noise_parents=tuple(declared.get("noise_parents", ())),
+            selected=selected,
+            additive=tuple(declared.get("additive", ())),
             path=declared.get("path", "causal.graph"),
         )
 
@@ -185,7 +193,8 @@ def complaints_about(pieces: GraphDeclaration, *, complete: bool = True) -> tupl
     if not found:
         clean, wrong = _clean_edges(pieces)
         found = [*_columns(pieces), *_latents(pieces), *_unknown_nodes(pieces), *wrong]
-        found += [*_noise(pieces), *_cycles(pieces, clean), *(_absent(pieces) if complete else ())]
+        found += [*_noise(pieces), *_cycles(pieces, clean), *_selected(pieces, complete)]
+        found += _absent(pieces) if complete else ()
     # What stands in a graph file stands nowhere in the spec.
     return tuple(replace(one, path="") if one.place is not None else one for one in found)
 
@@ -325,6 +334,19 @@ def _noise(pieces: GraphDeclaration) -> Iterator[Complaint]:
         seen.add(name)
 
 
+def _selected(pieces: GraphDeclaration, complete: bool) -> Iterator[Complaint]:  # noqa: FBT001
+    """A node that chose rows says nothing as long as nobody draws what decides it."""
+    names = edge_names(pieces.edges)
+    for position, name in enumerate(pieces.selected):
+        path = f"{pieces.path}.selected.{position}"
+        if name in pieces.selected[:position]:
+            yield _complaint("duplicate-selected", f"{show(name)} is listed twice", "remove one", path)
+        elif complete and name not in names:
+            what = f"rows were selected by {show(name)}, but no edge names it"
+            hint = f"draw what decides it, such as {next(iter(pieces.features), 'x')} -> {name}"
+            yield _complaint("selected-without-edges", what, hint, path, pieces.declared.get(name))
+
+
 def _cycles(pieces: GraphDeclaration, clean: list[Edge]) -> Iterator[Complaint]:
     """The noise node belongs to the search: a feature that the target causes cannot drive the target's noise."""
     noise = pieces.noise_name()
@@ -345,7 +367,7 @@ def _absent(pieces: GraphDeclaration) -> Iterator[Complaint]:
         what = f"no edge names the target {show(pieces.target)}"
         yield _complaint("target-missing", what, hint, f"{pieces.path}.edges", pieces.place)
     for position, name in enumerate(pieces.latents):
-        if name not in names:
+        if name not in names and name not in pieces.selected:
             hint = did_you_mean(name, sorted(names), otherwise="the edges name") or "write what it causes"
             path = f"{pieces.path}.latent.{position}"
             what = f"no edge names the latent {show(name)}"
@@ -360,9 +382,10 @@ class CanonicalDag:
     index: Mapping[str, int]
     parents: tuple[tuple[int, ...], ...]
     children: tuple[tuple[int, ...], ...]
+    selected: tuple[int, ...] = ()  # rows were chosen by these: a collider above one is open in every row that is left
 
     @classmethod
-    def of(cls, names: Iterable[str], edges: Iterable[tuple[str, str]]) -> CanonicalDag:
+    def of(cls, names: Iterable[str], edges: Iterable[tuple[str, str]], selected: Iterable[str] = ()) -> CanonicalDag:
         """The DAG with these nodes and edges; the caller vouches that there is no cycle."""
         ordered = tuple(sorted(names))
         index = {name: position for position, name in enumerate(ordered)}
@@ -376,6 +399,7 @@ class CanonicalDag:
             index=MappingProxyType(index),
             parents=tuple(tuple(sorted(found)) for found in parents),
             children=tuple(tuple(sorted(found)) for found in children),
+            selected=tuple(sorted(index[name] for name in selected)),
         )
 
     def ancestors(self, nodes: Iterable[int]) -> bytearray:
@@ -400,6 +424,16 @@ def _closure(neighbours: Sequence[Sequence[int]], nodes: Iterable[int]) -> bytea
     return mask
 
 
+def _passed_on(arrows: list[Pair], name: str) -> list[Pair]:
+    """The arrows after the causes of a node became causes of its effects; what is left of the node is its own noise.
+
+    The measured nodes keep every independence that they had (Evans 2016, "Graphs for margins of Bayesian networks").
+    """
+    into, out = ([pair for pair in arrows if pair[end] == name] for end in (1, 0))
+    passed = [(cause, effect) for cause, _ in into for _, effect in out]
+    return list(dict.fromkeys([*(pair for pair in arrows if pair[1] != name), *passed]))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CausalGraph:
     """A checked causal graph. Make one with `CausalGraph.build`; equal when nodes, roles and edges are."""
@@ -410,6 +444,8 @@ class CausalGraph:
     edges: tuple[Edge, ...]  # directed and bidirected, sorted; each remembers where it was written
     noise_parents: tuple[str, ...]
     noise: str  # the name of the noise node
+    selected: tuple[str, ...] = ()
+    additive: tuple[str, ...] = ()
     confounders: Mapping[str, tuple[str, str]] = field(compare=False, repr=False)  # `(a <-> b)` -> (a, b)
     dag: CanonicalDag = field(compare=False, repr=False)
 
@@ -435,6 +471,8 @@ class CausalGraph:
                 confounders[name] = (edge.tail, edge.head)
         arrows = [(edge.tail, edge.head) for edge in (*edges, *pieces.noise_edges(noise)) if edge.mark == "->"]
         arrows += [(name, end) for name, ends in confounders.items() for end in ends]
+        for name in pieces.additive:
+            arrows = _passed_on(arrows, name)
         return cls(
             observed=tuple(sorted(pieces.columns)),
             latents=tuple(sorted(pieces.latents)),
@@ -442,8 +480,10 @@ class CausalGraph:
             edges=edges,
             noise_parents=tuple(sorted(pieces.noise_parents)),
             noise=noise,
+            selected=tuple(sorted(pieces.selected)),
+            additive=tuple(sorted(pieces.additive)),
             confounders=MappingProxyType(confounders),
-            dag=CanonicalDag.of(taken, arrows),
+            dag=CanonicalDag.of(taken, arrows, pieces.selected),
         )
 
     @property

@@ -21,9 +21,9 @@ sets in ancestral graphs". If any set of measured nodes separates two nodes, the
 With them, the edges that would excuse what the data contradict: the smallest corrections to show an expert. Of the
 edges that could join two nodes which should be independent and are not, the one that excuses most of what is violated
 is suggested. Among equals, data alone do not tell which way an arrow points, so the suggestion follows what the expert
-has already drawn: from the cause side to the effect side where the graph orders the two nodes, into the target where it
-is one of them, into the node that has causes where the other has none, and a hidden common cause where nothing speaks
-for either way.
+has already drawn: from the cause side to the effect side where the graph orders the two nodes, into the target (never
+out of it) where it is one of them, into the node that has causes where the other has none, and a hidden common cause
+where nothing speaks for either way.
 """
 
 from __future__ import annotations
@@ -150,11 +150,13 @@ def causal_ranks(dag: CanonicalDag) -> list[int]:
 
 
 def _direct(dag: CanonicalDag, node: int, measured: frozenset[int]) -> frozenset[int] | None:
-    """The node's measured parents, or None when an unmeasured one may tie it to something else.
+    """The node's measured parents, or None when an unmeasured one, or how rows were chosen, may tie it to more.
 
     An unmeasured parent with no other child, such as the noise, ties the node to nothing but that parent's own
     parents, and those count as the node's when they are measured.
     """
+    if dag.selected:
+        return None
     found: set[int] = set()
     for parent in dag.parents[node]:
         if parent in measured:
@@ -182,7 +184,7 @@ def minimal_separator(dag: CanonicalDag, early: int, late: int, measured: frozen
 
 def _ancestral_separator(dag: CanonicalDag, a: int, b: int, measured: frozenset[int]) -> frozenset[int] | None:
     """All measured ancestors of the two, when they separate them: if these do not, nothing measured does."""
-    above = dag.ancestors([a, b])
+    above = dag.ancestors([a, b, *dag.selected])
     whole = frozenset(node for node in measured if above[node]) - {a, b}
     return whole if shortest_walk(dag, [a], [b], whole) is None else None
 
@@ -229,6 +231,8 @@ def with_edges(graph: CausalGraph, edges: Sequence[Edge]) -> CausalGraph:
         target=graph.target,
         latents=graph.latents,
         noise_parents=graph.noise_parents,
+        selected=graph.selected,
+        additive=graph.additive,
     )
 
 
@@ -244,7 +248,14 @@ def is_implied(dag: CanonicalDag, statement: Statement) -> bool:
 
 
 def _repairs(graph: CausalGraph, dag: CanonicalDag, statement: Statement) -> list[Edge]:
-    """The edges between the two ends that close no cycle, the likeliest first. Each makes the statement untenable."""
+    """The edges between the two ends that close no cycle, the likeliest first. Each makes the statement untenable.
+
+    None leaves the target: an effect of the target would freeze what the graph lets move, and is for an expert to draw.
+    """
+    return [edge for edge in _candidates(graph, dag, statement) if edge.mark == "<->" or edge.tail != graph.target]
+
+
+def _candidates(graph: CausalGraph, dag: CanonicalDag, statement: Statement) -> list[Edge]:
     first, second = statement.first, statement.second
     a, b = dag.index[first], dag.index[second]
     forward, backward, hidden = Edge(first, second), Edge(second, first), Edge(first, second, "<->")
@@ -263,7 +274,8 @@ def _repairs(graph: CausalGraph, dag: CanonicalDag, statement: Statement) -> lis
 def _with(dag: CanonicalDag, edge: Edge) -> CanonicalDag:
     """The DAG and one more edge, which closes no cycle."""
     arrows = [(dag.names[tail], dag.names[head]) for head, tails in enumerate(dag.parents) for tail in tails]
+    selected = [dag.names[node] for node in dag.selected]
     if edge.mark == "->":
-        return CanonicalDag.of(dag.names, [*arrows, (edge.tail, edge.head)])
+        return CanonicalDag.of(dag.names, [*arrows, (edge.tail, edge.head)], selected)
     hidden = free_name(f"({edge})", set(dag.names))
-    return CanonicalDag.of([*dag.names, hidden], [*arrows, (hidden, edge.tail), (hidden, edge.head)])
+    return CanonicalDag.of([*dag.names, hidden], [*arrows, (hidden, edge.tail), (hidden, edge.head)], selected)

@@ -15,7 +15,8 @@ where A are its parents in C(M), S features that stay, and m_f is fitted. Four t
    unknown amount. (An effect through the target is refused too: already by 1, since it carries the target's noise.)
 4. f's own noise may be carried: with L the unmeasured parents of f (which do not change, by 3), there is a set S of
    unchanged features, f's unchanged parents among them, with L _||_ A | S. It is the certificate with f as its target.
-   Only unmeasured *parents* matter: what else moves f is its own, independent of all that is not caused by f.
+   Only unmeasured *parents* matter: what else moves f is its own, independent of all that is not caused by f; unless
+   rows were chosen by f or by something that f causes, which ties f's own noise to all its causes.
 
 If any S will do, then the unchanged features among f's ancestors will: of all separators that contain given nodes and
 lie within given candidates, the candidates among the ancestors of everything named are one (van der Zander, Liskiewicz
@@ -51,7 +52,7 @@ from crda_spec.scm.certificate import noise_side, open_path_of, perturbable
 from crda_spec.scm.graph import CausalGraph, shortest_route
 from crda_spec.scm.separation import Tie, path_along, shortest_walk, unmeasured
 
-ObstacleKind = Literal["not_certified", "held_fixed", "not_computable", "noise_tied"]
+ObstacleKind = Literal["not_certified", "held_fixed", "not_computable", "rows_chosen", "noise_tied"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,7 +171,7 @@ class _Effects:
         return tuple(
             node
             for node in self.order
-            if dag.names[node] not in sure or not self.measured.issuperset(dag.parents[node])
+            if dag.names[node] not in sure or not self.measured.issuperset(dag.parents[node]) or dag.selected
         )
 
     def failing(self, name: str) -> tuple[str, ...]:
@@ -234,6 +235,8 @@ class _Effects:
             return "held_fixed"
         if self._unknown_parents(node, changed):
             return "not_computable"
+        if self.graph.dag.ancestors(self.graph.dag.selected)[node]:
+            return "rows_chosen"
         return "noise_tied" if self._tied(node, changed, self._kept_ancestors(node, changed)) else None
 
     def _unknown_parents(self, node: int, changed: bytearray) -> list[int]:

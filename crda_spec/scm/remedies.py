@@ -6,7 +6,7 @@ subset of its names frees. An exact search finds them. Let W be a walk that is s
 - leave_out. Leaving out more never closes W at a node that is no collider, so every larger set that frees x closes a
   collider c of W, and for that it contains *all* features among c and its descendants (never x itself: if c leads to
   x, closing c opens the way down). The next sets are S plus these features, one for each collider of W. A declared
-  parent of the noise has to stay a feature, so no set contains one.
+  parent of the noise has to stay a feature, so no set contains one; a collider that chosen rows keep open is no choice.
 - add, measure. Measuring more never closes a collider, so every larger set that frees x contains a node of W that is
   no collider, or the unmeasured cause at which W starts. The next sets are S plus one such node.
 
@@ -118,6 +118,7 @@ class _Search:
     _options: int = 0  # of one walk that are looked at: not many more than there may be questions
     _first: dict[int, list[Names]] = field(default_factory=dict)
     _columns: Names = frozenset()
+    _open: bytearray = field(default_factory=bytearray)  # colliders that nothing closes, since rows were chosen
     _free: dict[Names, Names] = field(default_factory=dict)
     _below: dict[int, Names] = field(default_factory=dict)
 
@@ -126,6 +127,7 @@ class _Search:
         size = len(self.graph.dag.names) + sum(map(len, self.graph.dag.parents))
         self.left = min(max(_WORK // size, _QUESTIONS[0]), _QUESTIONS[1])
         self._columns = frozenset(self.graph.dag.index[name] for name in self.graph.observed)
+        self._open = self.graph.dag.ancestors(self.graph.dag.selected)
         self._options = self.left + _FORCED**2
         self._first = {x: self._next(frozenset(), x, tie) for x, tie in self.ties.items()}
         minimal = {x: _Minimal() for x in self.ties}
@@ -179,7 +181,7 @@ class _Search:
     def _next(self, chosen: Names, x: int, tie: Tie) -> list[Names]:
         """The sets of which each larger set that frees x contains one; empty when nothing of this kind can."""
         if self.kind == "leave_out":
-            blocks = map(self._features_below, tie.colliders)
+            blocks = (self._features_below(node) for node in tie.colliders if not self._open[node])
             stay = {x, *self.graph.positions(self.graph.noise_parents)}
             larger = (chosen | block if chosen else block for block in blocks if stay.isdisjoint(block))  # no vain copy
         else:

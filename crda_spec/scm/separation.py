@@ -2,9 +2,12 @@
 
 A path is open given a set S when every collider on it (`-> c <-`) is in S or has a descendant in S, and no other
 inner node is in S. Reachability over (node, direction of arrival) finds the open walks in time linear in the graph
-(Shachter's Bayes ball; Geiger, Verma and Pearl 1990). A shortest open walk never meets a node twice: cutting out the
-loop leaves an open walk, since a node that the cut turns into a collider had, on the loop, a collider below it.
-So the walk that a breadth-first search finds first is a shortest open *path*.
+(Shachter's Bayes ball; Geiger, Verma and Pearl 1990). Where rows were chosen by a node, each row that is left is one
+in which something below that node is known: such a node opens the colliders above it, and blocks nothing itself.
+
+A shortest open walk never meets a node twice: cutting out the loop leaves an open walk, since a node that the cut turns
+into a collider had, on the loop, a collider below it. So the walk that a breadth-first search finds first is a shortest
+open *path*.
 """
 
 from __future__ import annotations
@@ -78,7 +81,8 @@ def path_along(graph: CausalGraph, walk: Sequence[int]) -> Path:
     arrows: list[Arrow] = []
     for before, after in pairwise(walk):
         arrow: Arrow = "->" if after in dag.children[before] else "<-"
-        if len(nodes) > 1 and nodes[-1] in graph.confounders and arrow == "->" and arrows[-1] == "<-":
+        ends = set(graph.confounders.get(nodes[-1], ()))
+        if len(nodes) > 1 and ends == {nodes[-2], dag.names[after]}:
             nodes.pop()
             arrows[-1] = "<->"
         else:
@@ -132,7 +136,7 @@ class Tie:
         return [node for before, node, after in triples if node in children[before] and node in children[after]]
 
     def openers(self) -> list[int]:
-        """For each collider the nearest feature that, held fixed, opens it: itself or a descendant."""
+        """For each collider what opens it: a node below it that rows were chosen by, or the nearest feature."""
         return list(dict.fromkeys(self._opener(node) for node in self.colliders))
 
     def blockers(self) -> list[int]:
@@ -145,6 +149,10 @@ class Tie:
         return [node for node in self.walk[:-1] if node not in never]
 
     def _opener(self, collider: int) -> int:
+        below = self.graph.dag.descendants([collider])
+        for node in self.graph.dag.selected:
+            if below[node]:
+                return node
         queue = [collider]
         for node in queue:
             if node in self.measured:
@@ -228,7 +236,7 @@ def _explore(
     blocked = bytearray(len(dag.names))
     for node in observed:
         blocked[node] = 1
-    opened = dag.ancestors(observed)  # a collider lets a walk through if it is one of these
+    opened = dag.ancestors([*observed, *dag.selected])  # a collider lets a walk through if it is one of these
     came_from = [-1] * (2 * len(dag.names))
     queue = [2 * source for source in sources]  # a start behaves like a node left along its tail: all ways are open
     for state in queue:

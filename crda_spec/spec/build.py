@@ -183,16 +183,13 @@ def _fold_complaints(spec: RunSpec, train: Table, tuning: Table | None) -> list[
             code="too-many-folds",
             path=path,
             what=f"{folds} folds cannot be made: {where} {counted(available, noun)}",
-            hint=_fold_hint(available, noun, *fewest.get(path, (2, ""))),
+            # Fewer folds, unless so few would be of no use.
+            hint=f"use at most {available} folds" if available >= least else f"more {noun}s are needed{why}",
         )
         for path, folds, available, where in wanted
+        for least, why in (fewest.get(path, (2, "")),)
         if folds > available
     ]
-
-
-def _fold_hint(available: int, noun: str, fewest: int, why: str) -> str:
-    """What to try: fewer folds, unless so few would be of no use."""
-    return f"use at most {available} folds" if available >= fewest else f"more {noun}s are needed{why}"
 
 
 def build_plan(spec: RunSpec, draft: Draft) -> Plan:

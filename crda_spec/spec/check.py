@@ -213,8 +213,10 @@ def declared_graph(causal: Causal, dataset: Dataset, header: Sequence[str], fold
         "columns": tuple(header),
         "target": dataset.target,
         "features": dataset.feature_names(header),
-        "latents": graph.latent,
+        "latents": tuple(graph.latent),
         "noise_parents": graph.noise,
+        "selected": graph.selected,
+        "additive": tuple(name for name in graph.latent if isinstance(graph.latent, dict) and graph.latent[name]),
     }
     if isinstance(graph, EdgesGraph):
         return from_edges(graph.edges, **about)

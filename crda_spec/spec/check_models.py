@@ -292,7 +292,8 @@ def _several(name: str, values: tuple[Any, ...]) -> Iterator[Complaint]:
         yield _bad(name, what, f"list at least two, or write the one as {where}")
     for position, value in enumerate(values):
         if value in values[:position]:
-            yield _bad(f"{name}.{position}", f"{_said(value)} is listed twice", "list it once")
+            shown = f"{value:g}" if isinstance(value, int | float) else f"this {getattr(value, 'kind', 'value')}"
+            yield _bad(f"{name}.{position}", f"{shown} is listed twice", "list it once")
 
 
 def _range(name: str, values: Any, bounds: tuple[float, bool, float]) -> Iterator[Complaint]:  # noqa: ANN401
@@ -368,10 +369,6 @@ def _by_user(draft: Draft, path: str) -> bool:
 
 def _fields(knobs: Knobs) -> Iterator[tuple[str, Any]]:
     return ((name, value) for name in Knobs.model_fields if (value := getattr(knobs, name)) is not None)
-
-
-def _said(value: object) -> str:
-    return f"{value:g}" if isinstance(value, int | float) else f"this {getattr(value, 'kind', 'value')}"
 
 
 def _bad(path: str, what: str, hint: str) -> Complaint:

@@ -14,7 +14,7 @@ from pydantic_core import ErrorDetails
 
 from crda_spec.errors import Complaint, did_you_mean, show
 from crda_spec.spec.yaml_tree import SpecPath, Tree, dotted, resolve_scalar, value_at
-from crda_spec.strict import LIST, RANGE
+from crda_spec.strict import LIST, MAPPING, RANGE
 
 _EXPECTED = {
     "int_type": "a whole number",
@@ -78,7 +78,7 @@ def _path_of(error: ErrorDetails, value: Any) -> SpecPath:  # noqa: ANN401
             path.append(part)
         elif last and error["type"] == "missing":
             path.append(part)
-        elif part not in (LIST, RANGE):
+        elif part not in (LIST, RANGE, MAPPING):
             break
     return tuple(path)
 
@@ -152,7 +152,8 @@ def _bad_value(errors: list[ErrorDetails]) -> tuple[str, str, str]:
         expected = (_EXPECTED.get(one["type"]) or str(one.get("ctx", {}).get("expected", "")) for one in errors)
         wanted = " or ".join(dict.fromkeys(expected))
         hint = "remove the key to use the default" if value is None else _type_hint(kind, value)
-        return "wrong-type", f"expected {wanted}, got {_typed(value)}", hint
+        told = "nothing" if value is None else f"{show(value)} ({_NAMES.get(type(value), type(value).__name__)})"
+        return "wrong-type", f"expected {wanted}, got {told}", hint
     if kind in _BOUNDS:
         words_, key = _BOUNDS[kind]
         limit = f"{ctx[key]:g}" if isinstance(ctx[key], float) else ctx[key]
@@ -177,10 +178,6 @@ def _type_hint(kind: str, value: object) -> str:
     if kind == "string_type" and isinstance(value, int | float):
         return f"quote it: '{value}'"
     return ""
-
-
-def _typed(value: object) -> str:
-    return "nothing" if value is None else f"{show(value)} ({_NAMES.get(type(value), type(value).__name__)})"
 
 
 def _fields_at(model: type[BaseModel], path: SpecPath, value: Any) -> dict[str, Any]:  # noqa: ANN401

@@ -8,9 +8,10 @@ file. An override may reach into a section that the file leaves out; that sectio
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,7 +19,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from crda_spec.counterfactual.partition import Partition
 from crda_spec.data.dataset import Dataset
-from crda_spec.errors import Complaint, Place, did_you_mean, inconsistent, repeated, show
+from crda_spec.errors import Complaint, Place, did_you_mean, inconsistent, printable, redact_url, repeated, show
 from crda_spec.gate.tests import FiveByTwo
 from crda_spec.spec.explain import explain
 from crda_spec.spec.recipes import preset_of
@@ -52,6 +53,10 @@ def expand_shorthands(tree: Tree) -> None:
 
 
 SPEC_VERSION = 1
+_SHORT = 4  # letters
+_LONGEST_SHOWN = 200  # letters of an override
+_POSITION = re.compile(r"[0-9]{1,9}")
+_SOURCE_KEYS = ("dataset.source.", "dataset.split.source.")
 Origin = Literal["user", "recipe", "environment", "--set"]
 
 
@@ -71,10 +76,44 @@ class Draft:
         self.complaints.append(self.placed(complaint))
 
     def placed(self, complaint: Complaint) -> Complaint:
-        """The complaint at the place where its path was written, unless it has a place of its own."""
+        """The complaint at the place where its path was written, unless it has a place of its own.
+
+        What a key of a source causes is shown at that key, after the name of the source.
+        """
+        if complaint.place is not None and not complaint.place.line and complaint.path.startswith(_SOURCE_KEYS):
+            complaint = replace(complaint, place=None, what=f"{complaint.place}: {complaint.what}")
         key = complaint.code == "unknown-column" and complaint.path.startswith(("dataset.columns.", "perturbation."))
         path = _path_in(self.tree, complaint.path)
-        return complaint.at(self.tree.place(path, key=key) or Place(self.file.name))
+        return self.without_secrets(complaint.at(self.tree.place(path, key=key) or Place(self.file.name)))
+
+    def without_secrets(self, complaint: Complaint) -> Complaint:
+        """The complaint with ${NAME} in place of what the environment filled in.
+
+        A value of a few letters is a part of many words, so it is hidden only where it was filled in.
+        """
+        near = _path_in(self.tree, complaint.path) in self.tree.environment
+        hidden = [one for one in self.tree.secrets.items() if near or len(one[0]) >= _SHORT]
+        for value, name in sorted(hidden, key=lambda one: -len(one[0])):
+            place = complaint.place
+            complaint = replace(
+                complaint,
+                what=_hide(complaint.what, value, name),
+                hint=_hide(complaint.hint, value, name),
+                path=_hide(complaint.path, value, name),
+                place=None if place is None else replace(place, file=_hide(place.file, value, name)),
+            )
+        return complaint
+
+
+def _hide(text: str, value: str, name: str) -> str:
+    """The text without the value, also where a message quotes it or breaks it off."""
+    for written in dict.fromkeys((value, repr(value)[1:-1], printable(value))):
+        whole = rf"(?<!\w){re.escape(written)}(?!\w)" if len(value) < _SHORT else re.escape(written)
+        text = re.sub(rf"(?<!\$\{{){whole}", lambda _: name, text)
+        if "…" in text:
+            cut = next((size for size in range(len(written) - 1, _SHORT - 1, -1) if f"{written[:size]}…" in text), 0)
+            text = text.replace(f"{written[:cut]}…", f"{name}…") if cut else text
+    return text
 
 
 def read_draft(file: Path, *, overrides: Sequence[str] = (), environ: Mapping[str, str]) -> Draft:
@@ -108,6 +147,7 @@ def read_draft(file: Path, *, overrides: Sequence[str] = (), environ: Mapping[st
     _drop_unreadable(draft)
     for complaint in check_parts(draft.parts):
         draft.complain(complaint)
+    draft.complaints = [draft.without_secrets(complaint) for complaint in draft.complaints]
     return draft
 
 
@@ -115,8 +155,10 @@ def _read_text(file: Path) -> tuple[str, Complaint | None]:
     place = Place(file.name)
     try:
         size = file.stat().st_size
+        if not file.is_file() and not file.is_dir():  # a device or a pipe may never end
+            return "", _unreadable(file, OSError(0, "it is no file of text")).at(place)
         raw = file.read_bytes() if size <= MAX_BYTES else b""
-    except OSError as error:
+    except (OSError, ValueError) as error:
         return "", _unreadable(file, error).at(place)
     if size > MAX_BYTES:
         what = f"the file has {size} bytes, a spec may have {MAX_BYTES}"
@@ -133,15 +175,17 @@ def _read_text(file: Path) -> tuple[str, Complaint | None]:
         return "", Complaint(code="not-utf8", what=what, hint="save the spec as UTF-8", place=where)
 
 
-def _unreadable(file: Path, error: OSError) -> Complaint:
-    folder = file if file.is_dir() else file.parent
+def _unreadable(file: Path, error: OSError | ValueError) -> Complaint:
+    is_folder = isinstance(error, IsADirectoryError)
+    folder = file if is_folder else file.parent
     near = sorted(path.name for path in folder.glob("*.y*ml") if path.is_file()) if folder.is_dir() else []
-    if file.is_dir():
+    if is_folder:
         what, hint = f"'{file}' is a folder", did_you_mean("", near, otherwise="specs in it")
     elif isinstance(error, FileNotFoundError):
         what, hint = f"there is no such file: '{file}'", did_you_mean(file.name, near, otherwise="specs in that folder")
     else:
-        what, hint = f"'{file}' cannot be read: {(error.strerror or str(error)).lower()}", "check its permissions"
+        why = (getattr(error, "strerror", None) or str(error)).lower()
+        what, hint = f"{show(str(file))} cannot be read: {why}", "name a file that can be read"
     return Complaint(code="unreadable-spec", what=what, hint=hint)
 
 
@@ -168,6 +212,10 @@ def _fill_recipe(draft: Draft) -> None:
     preset = preset_of(str(value.get("recipe", "paper")), str(kind or _USUAL_REGRESSOR))
     if preset is None:
         return  # the models will complain about the name
+    if "regressor" not in value:
+        value["regressor"] = {"kind": _USUAL_REGRESSOR}
+    elif kind is None:
+        preset.pop("regressor", None)  # nobody knows which regressor is meant
 
     def fill(value: Any, default: Any, path: SpecPath) -> Any:  # noqa: ANN401
         if not isinstance(value, dict) or not isinstance(default, dict):
@@ -216,7 +264,7 @@ def _validate(draft: Draft) -> None:
 def _without(value: Any, paths: Sequence[SpecPath]) -> Any:  # noqa: ANN401
     """A copy without the values that were complained about, so that the rest of their sections can be checked too."""
     copy = json.loads(json.dumps(value))
-    for path in paths:
+    for path in filter(None, paths):  # an empty key has no path to it
         inside = copy
         for part in path[:-1]:
             inside = inside.get(part) if isinstance(inside, dict) else None
@@ -255,10 +303,11 @@ def _path_in(tree: Tree, name: str) -> SpecPath:
 
 def apply_override(tree: Tree, override: str) -> list[Complaint]:
     """Writes one `key=value` into the tree, or says why that cannot be done."""
-    place = Place(f"--set {override}")
     name, equals, text = override.partition("=")
-    path: SpecPath = tuple(int(part) if part.isdigit() else part for part in name.split("."))
-    if not equals or not all(str(part) for part in path):
+    written = f"{name}{equals}{redact_url(text, users=True) if name.endswith('.url') else text}"
+    place = Place(f"--set {written if len(written) <= _LONGEST_SHOWN else written[: _LONGEST_SHOWN - 1] + '…'}")
+    path: SpecPath = tuple(int(part) if _POSITION.fullmatch(part) else part for part in name.split("."))
+    if not equals or not all(str(part) for part in path) or any("\ud800" <= sign <= "\udfff" for sign in name):
         hint = "e.g. --set gate.folds=12"
         return [Complaint(code="bad-override", what="expected key=value", hint=hint, place=place)]
     sub = read_tree(text or "null", place.file, {})

@@ -76,16 +76,19 @@ _UNSET: Preset = {
 }
 
 TREES = frozenset(kind for kind, member in REGRESSORS.items() if member.grows_trees)
+STOPS = frozenset(kind for kind, member in REGRESSORS.items() if "early_stopping" in member.model_fields)
 
 
 def preset_of(recipe: str, regressor: str) -> Preset | None:
     """What the recipe fills in for a regressor of this kind; None when there is no such recipe."""
-    if recipe == "paper":
-        return _PAPER
-    if recipe != "distilled":
+    if recipe not in ("paper", "distilled"):
         return None
+    # In `distilled` synthetic rows stop the augmented model, which trains on all real rows; so does the plain one.
+    stopping: Preset = {"regressor": {"early_stopping": {"refit": recipe == "distilled"}}} if regressor in STOPS else {}
+    if recipe == "paper":
+        return _joined(_PAPER, stopping)
     students_own = _FOR_TREES if regressor in TREES else _FOR_NETWORKS if regressor == "mlp" else _FOR_OTHERS
-    return _joined(_DISTILLED, students_own)
+    return _joined(_joined(_DISTILLED, students_own), stopping)
 
 
 def whole_preset_of(recipe: RecipeName, regressor: str) -> Preset:

@@ -11,37 +11,16 @@ from typing import Any
 
 import yaml
 
+from crda_spec.errors import redact_url
 from crda_spec.spec.load import Draft, leaves
 from crda_spec.spec.run import Execution, Output, RunSpec
 from crda_spec.spec.yaml_tree import SpecPath, dotted, resolve_scalar, value_at
 
-# What stands for a secret in a URL: user:SECRET@host, and options such as ?password=SECRET. A password may hold any
-# character, so all up to the last @ counts as one: rather a host too little than a secret too much.
-_SECRET = re.compile(
-    r"(?P<head>[\w.+-]+://[^:/@]*:)(?P<password>.*)(?=@)"
-    r"|(?P<key>[?&]\w*(?:pass|pwd|secret|token|key|credential|odbc_connect)\w*=)(?P<option>[^&]*)",
-    re.IGNORECASE | re.DOTALL,
-)
-_VARIABLE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}")
-_USER = re.compile(r"(?<=://)[^:/@${}]+(?=[:@].*@|@)|(?<=[?&]user=)[^&]*|(?<=[?&]username=)[^&]*", re.DOTALL)
 _SOURCES: tuple[SpecPath, ...] = (("dataset", "source"), ("dataset", "split", "source"))
 
 
-def redact_url(url: str) -> str:
-    """A database URL without its secrets. A whole `${NAME}` in a secret's place stays: it tells nothing."""
-
-    def mask(match: re.Match[str]) -> str:
-        secret = match["password"] if match["head"] else match["option"]
-        return match.group() if _VARIABLE.fullmatch(secret) else f"{match['head'] or match['key']}***"
-
-    return _SECRET.sub(mask, url)
-
-
-def portable(spec: RunSpec) -> RunSpec:
-    """The spec without what changes no number (workers, output folder) and without folders of this machine.
-
-    Of an absolute path only the file's name stays, and of a database's user nothing: neither helps anybody elsewhere.
-    """
+def _portable(spec: RunSpec) -> RunSpec:
+    """The spec without what changes no number (workers, output folder) and without folders of this machine."""
     dataset, split, graph = spec.dataset, spec.dataset.split, spec.causal.graph
     changed: dict[str, Any] = {"source": _anonymous(dataset.source)}
     if split.kind == "source":
@@ -58,7 +37,7 @@ def portable(spec: RunSpec) -> RunSpec:
 
 
 def _anonymous(part: Any) -> Any:  # noqa: ANN401 - a source or a graph
-    """A source or a graph that names no folder of this machine and no user."""
+    """A source or a graph that names no folder of this machine: of an absolute path only the file's name stays."""
     changed = {}
     path, url = getattr(part, "path", None), getattr(part, "url", None)
     if path is not None and _is_absolute(path):
@@ -67,8 +46,6 @@ def _anonymous(part: Any) -> Any:  # noqa: ANN401 - a source or a graph
         head, slashes, file = url.partition(":///")
         if head.startswith("sqlite") and slashes and _is_absolute(file):
             changed["url"] = f"{head}:///{PureWindowsPath(file).name}"
-        elif not head.startswith("sqlite"):
-            changed["url"] = _USER.sub("***", url)
     return part.model_copy(update=changed) if changed else part
 
 
@@ -76,20 +53,20 @@ def _is_absolute(path: str) -> bool:
     return PurePosixPath(path).is_absolute() or PureWindowsPath(path).is_absolute() or path.startswith("~")
 
 
-def resolved(spec: RunSpec, draft: Draft | None = None) -> dict[str, Any]:
-    """The spec as plain values, all defaults filled in.
+def resolved(spec: RunSpec, draft: Draft | None = None, *, shared: bool = False) -> dict[str, Any]:
+    """The spec as plain values, all defaults filled in. shared: for a record, which names no folder and no user.
 
     Text that came from the environment may be a secret or a path of this machine, so it is written as it stands in the
     file, `${NAME}` and all; numbers from there are filled in. Secrets in a database URL are masked.
     """
-    plain: dict[str, Any] = spec.model_dump(mode="json")
+    plain: dict[str, Any] = (_portable(spec) if shared else spec).model_dump(mode="json")
     if spec.dataset.time is None:  # so that a run whose rows have no order leaves the bytes that it always left
         del plain["dataset"]["time"]
     for path, written in _from_environment(plain, draft):
         value_at(plain, path[:-1])[path[-1]] = written
     for source in map(partial(value_at, plain), _SOURCES):
         if isinstance(source, dict) and source.get("kind") == "sql":
-            source["url"] = redact_url(source["url"])
+            source["url"] = redact_url(source["url"], users=shared)
     return plain
 
 
@@ -106,13 +83,13 @@ def value_origins(plain: dict[str, Any], draft: Draft) -> dict[str, str]:
     }
 
 
-def render(spec: RunSpec, draft: Draft | None = None, *, without: Sequence[SpecPath] = ()) -> str:
-    """The resolved spec as YAML that loads to the same spec, but for masked secrets.
+def render(spec: RunSpec, draft: Draft | None = None, *, without: Sequence[SpecPath] = (), shared: bool = False) -> str:
+    """The resolved spec as YAML that loads to the same spec, but for masked secrets. shared: as in `resolved`.
 
     without: values that a search varies. Written, they would be the user's and no longer searched; left out, the
     recipe fills them in again.
     """
-    plain = resolved(spec, draft)
+    plain = resolved(spec, draft, shared=shared)
     escaped = _escape(plain)
     for path in without:
         section = value_at(escaped, path[:-1])

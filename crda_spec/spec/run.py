@@ -5,32 +5,41 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints, WithJsonSchema
+from pydantic import Discriminator, Field, StringConstraints, Tag, WithJsonSchema
 
 from crda_spec.counterfactual.abduct import Additive, LocationScale, NoiseModel
 from crda_spec.counterfactual.partition import Partition
 from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.data.dataset import Dataset
 from crda_spec.discovery import Discovery, Pc
-from crda_spec.errors import Complaint, inconsistent, show
+from crda_spec.errors import Complaint, inconsistent
 from crda_spec.gate.tests import AnyGate, Wilcoxon
 from crda_spec.regressors import AnyRegressor, Xgboost
 from crda_spec.regressors.teachers import AnyTeacher, SingleTeacher
 from crda_spec.scm.falsify import Falsify
 from crda_spec.spec.recipes import RecipeName
 from crda_spec.spec.tune import NoTuning, Tune
-from crda_spec.strict import ColumnName, EdgeText, FilePath, Positive, Strict
+from crda_spec.strict import LIST, MAPPING, ColumnName, EdgeText, FilePath, Positive, Strict
+
+_Latent = Annotated[
+    Annotated[tuple[ColumnName, ...], Tag(LIST)]
+    | Annotated[dict[ColumnName, Literal["additive"] | None], Tag(MAPPING)],
+    Discriminator(lambda value: MAPPING if isinstance(value, dict) else LIST),
+]
 
 
 class _AnyGraph(Strict):
     """What every way to write a graph shares."""
 
-    latent: tuple[ColumnName, ...] = Field(
-        (), description="Nodes of the graph that are not columns: nobody measured them."
+    latent: _Latent = Field(
+        (),
+        description=(
+            "Nodes of the graph that are not columns: nobody measured them. {blood_level: additive}: a function of "
+            "its causes plus noise that adds to it, and the target is linear in it; {severity: null}: any other."
+        ),
     )
     selected: tuple[ColumnName, ...] = Field(
-        (),
-        description="Nodes by which rows were chosen into the data: no certificate can be given then.",
+        (), description="Nodes by which rows were chosen into the data; draw what decides them."
     )
     noise: tuple[ColumnName, ...] = Field(
         (), description="Features that the size of the target's noise depends on (heteroscedastic noise)."
@@ -102,10 +111,6 @@ class Causal(Strict):
             if self.graph is None:
                 what, hint = "neither graph nor discovery is given", "write one, or remove `causal` to discover with PC"
             yield inconsistent("causal", what, hint)
-        for position, name in enumerate(self.graph.selected if self.graph is not None else ()):
-            what = f"the graph says that rows were selected by {show(name)}, and a certificate knows no selection"
-            hint = "remove it if the rows were not chosen by it; if they were, no certificate can be given"
-            yield inconsistent(f"causal.graph.selected.{position}", what, hint)
         if self.graph is not None and not isinstance(self.graph, EdgesGraph):
             path, text = self.graph.path, self.graph.text
             if (path is None) == (text is None):

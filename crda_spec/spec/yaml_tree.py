@@ -47,6 +47,7 @@ class Tree:
     value_places: dict[SpecPath, Place] = field(default_factory=dict)
     key_places: dict[SpecPath, Place] = field(default_factory=dict)
     environment: dict[SpecPath, str] = field(default_factory=dict)  # as written, where ${NAME} was filled in
+    secrets: dict[str, str] = field(default_factory=dict)  # what was filled in -> ${NAME}
     complaints: list[Complaint] = field(default_factory=list)
 
     def place(self, path: SpecPath, *, key: bool = False) -> Place | None:
@@ -123,8 +124,7 @@ class _Reader:
         except yaml.reader.ReaderError as error:
             line = self.text.count("\n", 0, error.position)
             start = self.text.rfind("\n", 0, error.position) + 1
-            shown = "".join(one if one.isprintable() else "?" for one in self.text[start:].split("\n", 1)[0])
-            place = Place(self.file, line + 1, error.position - start + 1, shown)
+            place = Place(self.file, line + 1, error.position - start + 1, self.text[start:].split("\n", 1)[0])
             self.complain("yaml-syntax", "a control character that YAML does not allow", "remove it", place)
             return
         except yaml.MarkedYAMLError as error:
@@ -161,7 +161,6 @@ class _Reader:
     def _value(self, node: yaml.Node, path: SpecPath) -> Any:  # noqa: ANN401
         place = self.at(node.start_mark)
         self.tree.value_places[path] = place
-        self.tree.environment.pop(path, None)  # of a merged value that this one replaces
         if isinstance(node, yaml.ScalarNode):
             return self._scalar(node, path, place) if self._affordable(place, path) else None
         if node.tag not in (_TAG + "seq", _TAG + "map"):
@@ -204,7 +203,7 @@ class _Reader:
 
     def _mapping(self, node: yaml.MappingNode, path: SpecPath) -> dict[str, Any]:
         found: dict[str, Any] = {}
-        merged: dict[str, Any] = {}
+        bases: list[yaml.Node] = []
         for key_node, value_node in node.value:
             place = self.at(key_node.start_mark)
             if not isinstance(key_node, yaml.ScalarNode):
@@ -214,7 +213,7 @@ class _Reader:
             if not self._readable(key, path, place):
                 continue
             if key == "<<" and key_node.style is None:
-                self._merge(value_node, path, merged)
+                bases += value_node.value if isinstance(value_node, yaml.SequenceNode) else [value_node]
                 continue
             if key in found:
                 first = self.tree.key_places[(*path, key)].line
@@ -223,28 +222,31 @@ class _Reader:
                 continue
             self.tree.key_places[(*path, key)] = place
             found[key] = self._value(value_node, (*path, key))
-        return {**{key: value for key, value in merged.items() if key not in found}, **found}
+        merged: dict[str, Any] = {}
+        for base in bases:
+            self._merge(base, path, found, merged)
+        return {**merged, **found}
 
-    def _merge(self, node: yaml.Node, path: SpecPath, merged: dict[str, Any]) -> None:
-        """`<<: *base`: the base's keys, where the mapping itself does not write them."""
-        for base in node.value if isinstance(node, yaml.SequenceNode) else [node]:
-            if not isinstance(base, yaml.MappingNode):
-                place = self.at(base.start_mark)
-                self.complain(
-                    "bad-merge", "<< needs a mapping", "point it at an anchor of key: value lines", place, path
-                )
-                continue
-            before = dict(self.tree.value_places), dict(self.tree.key_places), dict(self.tree.environment)
-            with self._entered(base, self.at(base.start_mark), path) as open_:
-                found = self._mapping(base, path) if open_ else {}
-            for key, value in found.items():
-                merged.setdefault(key, value)
-            # What the mapping writes itself keeps its own place and wording, whichever comes first in the text.
-            self.tree.value_places.update(before[0])
-            self.tree.key_places.update(before[1])
-            for written in before[0]:
-                self.tree.environment.pop(written, None)
-            self.tree.environment.update(before[2])
+    def _merge(self, base: yaml.Node, path: SpecPath, found: dict[str, Any], merged: dict[str, Any]) -> None:
+        """`<<: *base`: the base's keys, but for those of the mapping itself (found) and of earlier bases."""
+        place = self.at(base.start_mark)
+        if not isinstance(base, yaml.MappingNode):
+            hint = "point it at an anchor of key: value lines"
+            self.complain("bad-merge", "<< needs a mapping", hint, place, path)
+            return
+        with self._entered(base, place, path) as open_:
+            below: list[yaml.Node] = []
+            for key_node, value_node in base.value if open_ else ():
+                key = str(key_node.value)
+                if not isinstance(key_node, yaml.ScalarNode) or not self._affordable(place, path):
+                    continue
+                if key == "<<" and key_node.style is None:
+                    below += value_node.value if isinstance(value_node, yaml.SequenceNode) else [value_node]
+                elif key not in found and key not in merged:
+                    self.tree.key_places[(*path, key)] = self.at(key_node.start_mark)
+                    merged[key] = self._value(value_node, (*path, key))
+            for one in below:
+                self._merge(one, path, found, merged)
 
     def _scalar(self, node: yaml.ScalarNode, path: SpecPath, place: Place) -> Any:  # noqa: ANN401
         if node.tag not in _PLAIN_TAGS:
@@ -281,8 +283,9 @@ class _Reader:
                 hint = "write ${NAME} or ${NAME:-default}; a literal ${ is $${"
                 self.complain("bad-variable", f"an unfinished ${{ in {show(text)}", hint, place, path)
                 return ""
-            if self.environ.get(name):
-                return self.environ[name]
+            if value := self.environ.get(name):
+                self.tree.secrets[value] = f"${{{name}}}"
+                return value
             if default is not None:
                 return default
             what = f"the environment variable {name} is {'empty' if name in self.environ else 'not set'}"

@@ -72,7 +72,7 @@ def test_the_schema_is_closed_and_every_property_is_required_and_described():
 @pytest.mark.parametrize(
     ("record", "where", "more"),
     [
-        pytest.param(Certificate, None, {"certificate_version", "perturbed", "kept"}, id="certificate"),
+        pytest.param(Certificate, None, {"certificate_version", "may_move", "perturbed", "kept"}, id="certificate"),
         pytest.param(DrawnGraph, "DrawnGraph", set(), id="graph"),
         pytest.param(FeatureVerdict, "FeatureVerdict", set(), id="feature"),
         pytest.param(SourceLine, "SourceLine", set(), id="line"),

@@ -12,7 +12,7 @@ from audit_runs import ran, record_of
 from test_ledger_recomputed import houses
 
 from crda_spec.audit.models import load_model
-from crda_spec.audit.open_run import reopen
+from crda_spec.audit.open_run import open_run, reopen
 
 # Ungated, so that the augmented arm is used without the fits of a gate.
 SPEC = """
@@ -133,7 +133,7 @@ def test_the_folder_is_verified_and_its_page_made_again(finished, start):
     assert code == 0, out
     assert "ok       ensemble: " in out
     assert "ok       ensemble's models: " in out
-    assert reopen(finished.folder).result.ensemble == finished.result.ensemble
+    assert reopen(open_run(finished.folder)).result.ensemble == finished.result.ensemble
     code, _, err = start("report", finished.folder)
     assert (code, err) == (0, "")
 
@@ -204,9 +204,9 @@ def test_predict_refuses_models_that_are_not_the_runs(finished, start, tmp_path)
     houses(5).to_csv(tmp_path / "new.csv", index=False)
     code, _, err = start("predict", copy, tmp_path / "new.csv")
     assert code == 4
-    assert "ensemble/4/model.json was not written by the run" in err
-    assert "ensemble/2/model.json is not as the run wrote it" in err
-    assert start("predict", copy, tmp_path / "new.csv", "--single")[0] == 0
+    assert "ensemble/4/model.json: was not written by the run" in err
+    assert "ensemble/2/model.json: was changed after it was written" in err
+    assert start("predict", copy, tmp_path / "new.csv", "--single")[0] == 4  # nothing is loaded from such a folder
 
 
 @pytest.fixture(scope="module")

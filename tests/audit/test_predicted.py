@@ -138,10 +138,11 @@ def test_a_model_that_was_changed_is_not_used(finished, start, tmp_path):
     houses(5).to_csv(tmp_path / "new.csv", index=False)
     code, out, err = start("predict", run, tmp_path / "new.csv")
     assert (code, out) == (4, "")
-    assert (
-        err
-        == f"{run}: model/estimator.skops is not as the run wrote it; see what else differs: crda-spec verify {run}\n"
-    )
+    what = "model/estimator.skops: was changed after it was written: its hash differs"
+    assert err == f"{run}: {what}; see what else differs: crda-spec verify {run}\n"
+
+
+STRAYS = ("model/model.pkl", "model.joblib", "record.pkl", "augmented.pkl")
 
 
 @pytest.fixture
@@ -151,7 +152,7 @@ def bombed(finished, tmp_path):
     bomb = by.planted_pickle(tmp_path / "marker")
     for name in ("model/estimator.skops", "teacher/1/estimator.skops"):
         (run / name).write_bytes(bomb)
-    for name in ("model/model.pkl", "model.joblib", "record.pkl", "augmented.pkl"):
+    for name in STRAYS:
         (run / name).write_bytes(bomb)
     by.reseal(run)
     return run
@@ -160,11 +161,19 @@ def bombed(finished, tmp_path):
 def test_no_pickle_in_a_run_is_ever_read(bombed, start, tmp_path):
     """All commands that read a run folder; the marker would tell."""
     houses(5).to_csv(tmp_path / "new.csv", index=False)
-    code, _, err = start("predict", bombed, tmp_path / "new.csv")
-    assert code == 2
-    assert err == "model/estimator.skops is not the archive that a run writes; do not load this model\n"
+    predict, generate = ("predict", bombed, tmp_path / "new.csv"), ("generate", bombed, tmp_path / "new.csv")
+    generate = (*generate, "--out", tmp_path / "new.parquet")
+    code, _, err = start(*predict)
+    assert code == 4
+    assert "model/model.pkl: was not written by the run" in err
+    assert start(*generate)[0] == 4
     assert start("verify", bombed)[0] == 4
-    assert start("generate", bombed, tmp_path / "new.csv", "--out", tmp_path / "new.parquet")[0] == 2
+    for name in STRAYS:
+        (bombed / name).unlink()
+    code, _, err = start(*predict)
+    assert (code, err) == (2, "model/estimator.skops is not the archive that a run writes; do not load this model\n")
+    assert start(*generate)[0] == 2
+    assert start("verify", bombed)[0] == 4
     assert not (tmp_path / "marker").exists()
 
 

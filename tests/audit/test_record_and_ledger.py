@@ -169,6 +169,7 @@ def test_the_record_says_all_that_was_found(finished):
         "diagnostics",
         "final_model",
         "fits",
+        "refits",
         "reused_fits",
         "teacher",
         "watch",

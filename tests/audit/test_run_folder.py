@@ -65,8 +65,9 @@ def test_a_failure_while_writing_leaves_nothing_and_says_why(tmp_path):
 
 def test_what_a_killed_run_left_behind_does_not_get_into_the_next(tmp_path):
     """In a container every run may have the same process number."""
-    leftover = tmp_path / f".partial-run-{os.getpid()}"
+    leftover = tmp_path / f".partial-run-{os.getpid()}-0a1b2c"
     leftover.mkdir()
+    (leftover / ".crda-partial").touch()
     (leftover / "stale").write_bytes(b"old")
     write_run(tmp_path / "run", {"fresh": b"new"})
     assert [path.name for path in (tmp_path / "run").iterdir()] == ["fresh"]

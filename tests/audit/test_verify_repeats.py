@@ -13,8 +13,8 @@ from test_verify_tampering import tampered
 GATES = {
     "clustered": "{kind: clustered, folds: 4}",
     "clustered, one division": "{kind: clustered, folds: 6, repeats: 1}",
-    "wilcoxon": "{kind: wilcoxon, folds: 5, repeats: 3}",
-    "wilcoxon, r2": "{kind: wilcoxon, folds: 5, repeats: 2, metric: r2}",
+    "wilcoxon": "{kind: wilcoxon, folds: 6, repeats: 3}",
+    "wilcoxon, r2": "{kind: wilcoxon, folds: 6, repeats: 2, metric: r2}",
     "corrected_t, mae": "{kind: corrected_t, folds: 4, repeats: 2, metric: mae}",
     "five_by_two": "{kind: five_by_two}",
     "restarts": "{kind: wilcoxon, folds: 5, restarts: 2}",

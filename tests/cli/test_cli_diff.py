@@ -65,7 +65,6 @@ def test_two_runs_and_how_the_verdict_changed(command):
         "  dataset.source.rows: 60 -> 50",
         "  rows_read: 60 -> 50",
         "certificate",
-        "  perturbed: ['x1', 'x2'] -> []",
         f"  decision: '{before}' -> 'abstained'",
     ):
         assert line in lines

@@ -83,6 +83,7 @@ def test_a_table_that_needs_rules_gets_them_with_a_comment(command):
     runs(command)
 
 
+@pytest.mark.slow
 def test_rows_without_an_outcome_are_dropped_not_filled(command):
     frame = houses()
     frame.loc[[3, 9], "price"] = None
@@ -138,6 +139,7 @@ def test_with_a_graph_the_certificate_stands_in_the_spec(command):
     runs(command)
 
 
+@pytest.mark.slow
 def test_a_graph_as_a_list_of_edges(command):
     houses().to_csv("houses.csv", index=False)
     Path("graph.txt").write_text("# what I know\n{area age} -> price\n\narea <- mood -> price\n")

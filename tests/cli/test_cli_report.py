@@ -45,13 +45,28 @@ def test_one_page_and_a_comparison(place, command):
     assert "<code>counterfactual.factor</code></th><td>2.0</td><td>3.0</td>" in compared
 
 
+def test_figures_as_png(place, command):
+    told = command("crda-spec", "report", "first", "--png", "slides")
+    assert (told.code, told.out, told.err) == (0, "slides\n", "")
+    files = {file.stem: file.read_bytes() for file in (place / "slides").iterdir()}
+    assert set(files) == {file.stem for file in (place / "first" / "figures").iterdir()} > {"feature_1", "gate", "test"}
+    assert all(data.startswith(b"\x89PNG") for data in files.values())
+    told = command("crda-spec", "report", "first", "--png", "more", "--json")
+    size = sum(map(len, files.values()))
+    assert json.loads(told.out) == {"folder": "more", "bytes": size, "runs": ["first"]}
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (["nowhere"], "'nowhere' is not the folder of a finished run; name the folder that crda-run wrote"),
-        (["first", "--out", "spec.yaml"], "--out: 'spec.yaml' already exists; choose another file with --out"),
-        (["first", "--out", "no/page.html"], "--out: there is no folder 'no'; choose another file with --out"),
+        (["first", "--out", "spec.yaml"], "--out: 'spec.yaml' already exists; choose another place with --out"),
+        (["first", "--out", "no/page.html"], "--out: there is no folder 'no'; choose another place with --out"),
         (["first", "second", "--out", "spec.yaml"], "--out: 'spec.yaml' already exists"),
+        (["first", "--png", "second"], "--png: 'second' already exists; choose another place with --png"),
+        (["first", "--png", "no/pictures"], "--png: there is no folder 'no'; choose"),
+        (["first", "second", "--png", "new"], "--png: the figures are those of one run, without a page; write"),
+        (["first", "--out", "new.html", "--png", "new"], "--png: the figures are those of one run, without a page"),
     ],
 )
 def test_what_cannot_be_done_is_said(place, command, arguments, said):
@@ -66,6 +81,6 @@ def test_a_page_that_the_record_does_not_know_may_not_take_its_place(place, comm
     (place / "first" / "record.json").write_text(json.dumps(record))
     before = (place / "first" / "report.html").read_bytes()
     told = command("crda-spec", "report", "first")
-    assert told.code == 2
-    assert told.err.startswith("first: this crda-spec makes another page than the one whose hash the record holds;")
+    assert told.code == 4
+    assert told.err.startswith("first: record.json: was changed after it was written: its seal is broken;")
     assert (place / "first" / "report.html").read_bytes() == before

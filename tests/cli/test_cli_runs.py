@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from crda_spec.audit.canonical import seal
+
 SPEC = """version: 1
 name: {name}
 dataset:
@@ -63,19 +65,21 @@ def test_what_cannot_be_read_is_said_and_hides_nothing_else(command, place):
         Path("runs", name).mkdir()
         Path("runs", name, "record.json").write_text(text)
     Path("runs", ".partial-x").mkdir()
+    Path("runs", ".partial-x", ".crda-partial").touch()
     shutil.copy(next(Path("runs/stuck").iterdir()) / "record.json", Path("runs", ".partial-x"))
     outcome = command("crda-spec", "runs")
     assert outcome.code == 0
     lines = outcome.out.splitlines()
     assert len(lines) == 6
     assert [line.split()[2] for line in lines[-2:]] == ["unreadable"] * 2
-    assert lines[-1].endswith("runs/other: KeyError: 'name'")
+    assert lines[-1].endswith("runs/other: the file is no run's record")
 
 
 def test_a_name_cannot_write_on_the_terminal(command, tmp_path, place):
     run = next(Path("runs/stuck").iterdir())
     record = json.loads((run / "record.json").read_text())
     record["name"] = "\x1b[31mred\u202e"
+    record["sha256"] = seal(record, "volatile")
     (run / "record.json").write_text(json.dumps(record))
     out = command("crda-spec", "runs", "runs/stuck").out
     assert "\\x1b[31mred\\u202e" in out

@@ -33,6 +33,12 @@ SORTS = {
     + RIDGE,
     "stopped": SPEC.replace("folds: 5", "folds: 8, metric: rmse, stop: certain") + GRAPH + RIDGE,
     "ungated": SPEC.replace("folds: 5", "folds: 5, enabled: false") + GRAPH + RIDGE,
+    # Sections whose kind only the recipe names.
+    "recipes": SPEC.replace("kind: wilcoxon, ", "") + GRAPH + RIDGE + "perturbation: {default: {reach: 0.5}}\n",
+    "recipes_teacher": SPEC.replace("kind: wilcoxon, folds", "folds")
+    + GRAPH
+    + RIDGE
+    + "recipe: distilled\ncounterfactual: {teacher: {folds: 2}}\nperturbation: {default: {weights: uniform}}\n",
     "candidates": SPEC
     + "tune: {kind: none, augmentation: {kind: candidates, candidates: {one: {partition: {max_features: 1}}}}}\n"
     + GRAPH
@@ -41,7 +47,7 @@ SORTS = {
 }
 
 
-LONG = ("discovered", "grouped", "network")
+LONG = ("discovered", "grouped", "network", "recipes_teacher")
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,7 @@ def test_a_declared_graph_decides(four):
             "y is a function of its causes plus noise that adds to it, "
             "and the noise depends on no feature but those declared to drive it"
         ),
+        "nothing unmeasured changes the effect of a feature that moves",
         "the rows were not chosen by anything that these nodes cause",
         "the regressor is accurate where features move: its own error travels with the noise",
         (
@@ -152,6 +153,7 @@ def test_without_a_graph_the_two_filters_decide(four):
     assert tuple(map(assumption_sentence, certificate.assumes)) == (
         "no link found means no link: the tests need enough rows, and see only the dependence they look for",
         "there is no hidden common cause that these tests cannot see",
+        "nothing unmeasured changes the effect of a feature that moves",
         "the regressor is accurate where features move: its own error travels with the noise",
     )
 

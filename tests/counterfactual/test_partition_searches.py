@@ -153,8 +153,8 @@ def test_the_joint_check_prunes_until_the_rest_passes():
 
 def test_the_joint_check_may_only_warn():
     train, z = bent()
-    found = discovered(joint=WARN).partition(train, z, seed=0, index=INDEX)
-    assert found.perturbed == discovered().partition(train, z, seed=0, index=INDEX).perturbed
+    found = discovered(joint=WARN).partition(train, z, seed=0, index=(0,))
+    assert found.perturbed == discovered().partition(train, z, seed=0, index=(0,)).perturbed
     assert found.joint.failed
     assert joint_sentence(found.joint) == (
         "Together, the 3 features that move help to predict the residual or its size in rows that were not fitted "
@@ -165,7 +165,7 @@ def test_the_joint_check_may_only_warn():
 def test_with_a_declared_graph_the_joint_check_never_decides():
     train, z = bent()
     graph = declared(["{a b c} -> y"], ("a", "b", "c"), joint=PRUNE)
-    found = graph.partition(train, z, seed=0, index=INDEX)
+    found = graph.partition(train, z, seed=0, index=(0,))
     assert found.perturbed == ("a", "b", "c")
     assert (found.joint.failed, found.joint.pruned) == (True, ())
 
@@ -180,9 +180,9 @@ def test_on_the_satellite_table_few_features_are_left_for_a_regressor_that_sees_
     train = rows.take(np.arange(1500))
     slope = np.polyfit(train.x[:, 0], train.y, 1)
     z = train.y - np.polyval(slope, train.x[:, 0])
-    found = discovered(joint=PRUNE).partition(train, z, seed=0, index=INDEX)
+    found = discovered(joint=PRUNE).partition(train, z, seed=0, index=(0,))
     # What is left says nothing more about the residual once the other, collinear features are held fixed.
     assert len(found.perturbed) < 18
     assert not found.joint.failed
     only_pc = discovered(screen=Pearson(threshold=None, alpha=1e-300), joint=WARN)
-    assert only_pc.partition(train, z, seed=0, index=INDEX).joint.failed  # PC alone would have let them all go
+    assert only_pc.partition(train, z, seed=0, index=(0,)).joint.failed  # PC alone would have let them all go

@@ -289,13 +289,13 @@ def test_broken_queries(query, expected, tmp_path):
         ),
         pytest.param(
             "nosuch://ann:secret@db/x",
-            "nosuch://ann:***@db/x: dataset.source.url: this is no database URL that SQLAlchemy understands; "
+            "nosuch://***:***@db/x: dataset.source.url: this is no database URL that SQLAlchemy understands; "
             "write dialect://user:password@host/database, or sqlite:///file.db",
             id="no-dialect",
         ),
         pytest.param(
             "oracle+cx_oracle://ann:secret@db/x",
-            "oracle+cx_oracle://ann:***@db/x: dataset.source.url: the driver 'cx_Oracle' is not installed; "
+            "oracle+cx_oracle://***:***@db/x: dataset.source.url: the driver 'cx_Oracle' is not installed; "
             "pip install cx_Oracle",
             id="no-driver",
         ),

@@ -230,7 +230,7 @@ def test_diabetes_is_in_its_own_units():
 
 def test_a_password_is_never_described():
     source = Sql(url="postgresql://ann:secret@db.example/houses?sslpassword=hidden", query="SELECT 1")
-    assert source.describe() == "postgresql://ann:***@db.example/houses"
+    assert source.describe() == "postgresql://***:***@db.example/houses"
 
 
 def test_a_broken_url_is_not_described():

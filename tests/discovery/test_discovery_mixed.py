@@ -58,12 +58,12 @@ def test_the_trace_and_its_p_value_are_those_of_a_multivariate_regression(ends, 
 
 
 def with_curve(values: np.ndarray) -> np.ndarray:
-    """A boolean alone; a number with its normal scores and, for 150 rows, their hinges at the thirds."""
+    """A boolean alone; a number with its square and, for 150 rows, a spline of its normal scores bent at the thirds."""
     if len(np.unique(values)) == 2:
         return values[:, None]
     score = stats.norm.ppf((stats.rankdata(values) - 0.5) / len(values))
-    hinges = [np.maximum(score - knot, 0.0) for knot in stats.norm.ppf([1 / 3, 2 / 3])]
-    return np.column_stack([values, score, *hinges])
+    bends = [np.maximum(score - knot, 0.0) ** 2 for knot in stats.norm.ppf([1 / 3, 2 / 3])]
+    return np.column_stack([values, values**2, score, score**2, *bends])
 
 
 def indicators(values: np.ndarray, kind: str) -> np.ndarray:

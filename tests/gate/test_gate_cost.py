@@ -1,12 +1,15 @@
 """What the default gate costs, recipe by recipe: every fit of a whole run is counted where it happens."""
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import pytest
 from gate_parts import Squares, committee
 
+from crda_spec.gate.cost import FitCounts
 from crda_spec.pipeline import run
+from crda_spec.regressors import Xgboost
 from crda_spec.regressors.teachers import Student
 from crda_spec.report.progress import Silent
 from crda_spec.spec.build import build_plan
@@ -76,3 +79,34 @@ def test_the_default_gate_costs_no_more_than_promised(tmp_path, recipe, regresso
     shared = folds[0] if plan.procedure.shared_learners else 0
     assert verdicts[True].fits == done[True] - done[False] + shared == fits
     assert fits <= most * 10
+
+
+class Stopping(Xgboost):
+    """Trees that count how often they are trained, and how often again."""
+
+    counts: ClassVar[Counter] = Counter()
+
+    def train(self, design, *, seed):
+        self.counts["all"] += 1
+        return super().train(design, seed=seed)
+
+    def refit(self, stopped, design, *, seed):
+        self.counts["again"] += 1
+        return super().refit(stopped, design, seed=seed)
+
+
+@pytest.mark.parametrize(("recipe", "fits", "again"), [("paper", 22, 0), ("distilled", 72, 31)])
+def test_models_trained_twice_are_counted_and_the_plan_knew(tmp_path, recipe, fits, again):
+    """A model trained again is one model; how many there are is told beside it."""
+    file = tmp_path / "spec.yaml"
+    file.write_text(SPEC.format(recipe=recipe, regressor="xgboost"))
+    plan = replace(build_plan(*load_spec(file)), jobs=1, inspect=False)
+    Stopping.counts.clear()
+    rule = plan.procedure.regressor.early_stopping
+    student = Stopping(n_estimators=5, early_stopping=rule)
+    teacher = plan.procedure.teacher if recipe == "paper" else committee(None, Squares(), folds="blocks")
+    procedure = replace(plan.procedure, regressor=student, teacher=teacher)
+    result = run(replace(plan, procedure=procedure), progress=Silent())
+    assert (result.cost.fits, result.cost.refits) == (fits, again)
+    assert Stopping.counts["again"] == again
+    assert FitCounts(procedure=procedure, gate=plan.gate).refits == again

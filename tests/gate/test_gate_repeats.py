@@ -78,7 +78,7 @@ def test_repeating_the_very_same_folds_proves_nothing_new():
     copies = [replace(one, result=replace(one.result, fold=one.result.fold + 10)) for one in once]
     alone, twice = (paired_losses(outcomes, train) for outcomes in (once, [*once, *copies]))
     rng = np.random.default_rng(0)
-    assert Wilcoxon().p_value(twice, rng=rng) == Wilcoxon().p_value(alone, rng=rng)
+    assert Wilcoxon().p_value(twice, rng=rng) == min(1.0, 2.0 * Wilcoxon().p_value(alone, rng=rng))
     assert wilcoxon_p_value(twice.difference, "less") < 0.6 * wilcoxon_p_value(alone.difference, "less")
 
 
@@ -87,7 +87,33 @@ def test_every_division_has_its_say():
     paired = paired_losses(outcomes, train)
     each = [wilcoxon_p_value(one, "less") for one in paired.block_difference]
     assert len(set(each)) > 1
-    assert Wilcoxon().p_value(paired, rng=np.random.default_rng(0)) == pytest.approx(np.mean(each))
+    found = Wilcoxon().p_value(paired, rng=np.random.default_rng(0))
+    assert found == pytest.approx(min(1.0, 2.0 * np.mean(each)))
+
+
+def test_divisions_that_agree_are_no_evidence_that_the_mean_of_p_values_is_one():
+    """The worst case of Vovk and Wang: below 2 alpha all p-values mirror each other, and their mean never moves.
+
+    Whatever the dependence, twice the mean keeps the level, and the mean alone accepts twice as often as it may.
+    """
+    alpha, grid = 0.05, (np.arange(20_000) + 0.5) / 20_000  # p-values of a true null are uniform
+    mirrored = np.where(grid < 2 * alpha, 2 * alpha - grid, grid)
+    mean = (grid + mirrored) / 2
+    assert np.mean(mean <= alpha) == pytest.approx(2 * alpha)
+    assert np.mean(2 * mean <= alpha) <= alpha
+    difference = np.array([[-9.0, -8, -7, -6, -5, 4, 3, 2], [-1.0, -2, -3, -4, -5, -6, 7, 8]])
+    each = [wilcoxon_p_value(one, "less") for one in difference]
+    paired = replace(paired_losses(*drawn(80, 8, 1, 4)[::-1]), block_plain=np.zeros((2, 8)), block_augmented=difference)
+    assert Wilcoxon().p_value(paired, rng=np.random.default_rng(0)) == pytest.approx(min(1.0, sum(each)))
+
+
+def test_a_gate_whose_doubled_mean_can_never_fall_below_its_level_is_refused():
+    (complaint,) = Wilcoxon(folds=5, repeats=2).complaints()
+    assert complaint.headline() == (
+        "gate.folds: this gate can never accept: with 5 folds and 2 repeats the smallest one-sided p-value is "
+        "2/2^5 = 0.0625, which is not below alpha = 0.05; use at least 6 folds"
+    )
+    assert list(Wilcoxon(folds=5).complaints()) == list(Wilcoxon(folds=6, repeats=2).complaints()) == []
 
 
 @pytest.mark.parametrize("model", [0.0, 0.2])

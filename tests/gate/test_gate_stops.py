@@ -60,6 +60,7 @@ def test_ties_ahead_are_reckoned_with():
     assert not certain(stopping(), [one.result for one in outcomes([(1.0, 2.0)] * 3)])
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(
     past=st.lists(st.integers(-4, 4), max_size=4).map(lambda values: np.array(values, dtype=float)),

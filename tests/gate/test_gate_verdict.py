@@ -1,5 +1,7 @@
 """The verdict: each reason, each sentence, word for word."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from gate_parts import MAE
@@ -223,9 +225,37 @@ def test_the_rows_that_would_decide_are_counted_from_the_gain_that_is_asked_for(
 
     def wanted(effect, min_effect):
         gate = Wilcoxon(min_effect=min_effect)
-        return rows_to_decide(gate, 10_000, effect, (effect - 9.0, effect + 9.0), 0.9)
+        found = rows_to_decide(gate, 10_000, effect, (effect - 9.0, effect + 9.0), 0.9)
+        return None if found is None else found[0]
 
     assert wanted(-6.0, 5.0) == pytest.approx(4 * wanted(-7.0, 5.0), rel=1e-3)  # to show more than 5 %
     assert wanted(-4.0, 5.0) == pytest.approx(4 * wanted(-3.0, 5.0), rel=1e-3)  # to rule out 5 %
     assert wanted(-6.0, 0.0) == pytest.approx(wanted(-6.0, 5.0) / 36, rel=1e-3)
     assert wanted(-5.0, 5.0) is None  # right on the border no number of rows tells
+
+
+def test_the_rows_that_would_decide_come_with_the_interval_that_the_effects_error_leaves():
+    """The effect may be as near to the border, or as far from it, as its interval says."""
+    gate, level = Wilcoxon(), 0.9
+    about, low, high = rows_to_decide(gate, 1000, -10.0, (-12.0, -8.0), level)
+    needed = [rows_to_decide(gate, 1000, effect, (effect - 2.0, effect + 2.0), level)[0] for effect in (-12.0, -8.0)]
+    assert [low, high] == needed
+    assert low <= about <= high
+    assert rows_to_decide(gate, 1000, -4.0, (-9.0, 1.0), level)[2] is None  # it may be nothing: no number is enough
+
+
+@pytest.mark.parametrize(
+    ("interval", "said"),
+    [
+        ((1010, 2990), "About 2000 training rows (1100 to 3000) instead of 800 would decide."),
+        ((990, 2990), "More training rows could decide; how many cannot be told from these."),
+        ((990, None), "More training rows could decide; how many cannot be told from these."),
+    ],
+    ids=["narrow", "wide", "open"],
+)
+def test_a_number_of_rows_is_told_only_where_its_interval_is_no_wider_than_a_factor_of_three(interval, said):
+    pairs = [(1.0, 0.9)] * 5 + [(1.0, 1.05)] * 5
+    verdict = judge(Wilcoxon(), outcomes(pairs))
+    assert verdict.reason == "not_significant"
+    known = replace(verdict, rows_to_decide=1950, rows_interval=interval, train_rows=800)
+    assert verdict_sentence(known).endswith(f": keep the plain model. {said}")

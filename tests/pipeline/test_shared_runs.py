@@ -176,7 +176,7 @@ def test_a_student_takes_the_seat_of_the_member_with_its_settings(tmp_path):
 
 
 def test_watching_synthetic_rows_is_told_and_changes_the_augmented_model_alone(run):
-    regressor = "xgboost, n_estimators: 40, early_stopping: {rounds: 2}"
+    regressor = "xgboost, n_estimators: 40, early_stopping: {rounds: 2, refit: false}"
     real, made = (run(f"counterfactual.watch={watch}", regressor=regressor) for watch in ("real", "synthetic"))
     assert (real.watch, made.watch) == ("real", "synthetic")
     assert real.watched.tolist() == made.watched.tolist()

@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from regressor_parts import Spy, line, numbered, row_numbers, synthetic
+from regressor_parts import Mean, Spy, line, numbered, row_numbers, synthetic
 
 from crda_spec.regressors import Catboost, Design, EarlyStopping, Fitter, Mlp, Xgboost
+from crda_spec.regressors._protocol import recorded_settings
+from crda_spec.regressors.fit import fit_encoder
+from crda_spec.regressors.mlp import Network
 
 
 def designs_of_both_arms(train, extra, *, validation, seed):
@@ -174,3 +177,95 @@ def test_without_early_stopping_there_is_nothing_to_watch():
     spy = Spy()
     Fitter(spy).fit(train, synthetic(train, range(12)), seed=3, watch="synthetic")
     assert (len(spy.designs[0].x), spy.designs[0].validation_x) == (24, None)
+
+
+class Refitting(Spy):
+    """The same, and it trains again when it is asked to."""
+
+    def refit(self, stopped, design, *, seed):
+        assert isinstance(stopped, Mean)
+        return self.train(design, seed=seed)
+
+
+def fits_of_both_arms(train, extra, rule, *, watch):
+    spy = Refitting(early_stopping=rule)
+    fitter = Fitter(spy)
+    encoder = fitter.fit(train, seed=5).encoder
+    plain, spy.designs[:] = list(spy.designs), []
+    fitter.fit(train, extra, seed=5, watch=watch)
+    return fitter, encoder, plain, spy.designs
+
+
+@pytest.mark.parametrize("watch", ["real", "synthetic"])
+def test_by_default_the_last_fit_of_either_arm_has_every_real_row(watch):
+    """Equal footing: no arm may train on rows that the other only watches."""
+    train, extra = numbered(40), synthetic(numbered(40), range(40))
+    fitter, encoder, plain, augmented = fits_of_both_arms(train, extra, EarlyStopping(), watch=watch)
+    for designs in (plain, augmented):
+        assert row_numbers(encoder, designs[-1].x[:40]).tolist() == list(range(40))
+    assert (len(plain), plain[-1].validation_x, len(plain[-1].x)) == (2, None, 40)
+    # Real rows have stopped the augmented model: it is trained again, on all that was made from them too.
+    assert [len(one.x) for one in augmented] == ([72, 80] if watch == "real" else [76])
+    assert (fitter.fits, fitter.refits) == (2, 2 if watch == "real" else 1)
+
+
+@pytest.mark.parametrize(
+    ("rows", "rule"), [(40, EarlyStopping(refit=False)), (40, None), (3, EarlyStopping())], ids=["off", "none", "few"]
+)
+def test_nothing_is_trained_twice_where_no_row_was_set_aside_or_nobody_asks(rows, rule):
+    train = numbered(rows)
+    fitter, _, plain, augmented = fits_of_both_arms(train, synthetic(train, range(rows)), rule, watch="real")
+    assert (len(plain), len(augmented), fitter.fits, fitter.refits) == (1, 1, 2, 0)
+
+
+def test_a_regressor_that_cannot_train_again_is_left_as_early_stopping_left_it():
+    spy = Spy(early_stopping=EarlyStopping())
+    fitter = Fitter(spy)
+    fitter.fit(numbered(40), seed=5)
+    assert (len(spy.designs), fitter.fits, fitter.refits) == (1, 1, 0)
+    assert recorded_settings(spy)["stopping"]["refit"] is False
+
+
+@pytest.mark.parametrize("kind", [Xgboost, Catboost])
+def test_trees_are_grown_again_on_all_rows_for_the_rounds_that_were_best(kind):
+    if kind is Catboost:
+        pytest.importorskip("catboost")
+    train = line(80, noise=1.0)
+    rounds = "n_estimators" if kind is Xgboost else "iterations"
+    settings = {"learning_rate": 0.3, rounds: 60}
+    stopped = Fitter(kind(early_stopping=EarlyStopping(rounds=5, refit=False), **settings)).fit(train, seed=3)
+    trees = stopped.estimator
+    best = trees.trees.num_boosted_rounds() if kind is Xgboost else trees.tree_count_
+    assert 1 <= best < 60
+    again = Fitter(kind(early_stopping=EarlyStopping(rounds=5), **settings)).fit(train, seed=3)
+    whole = Fitter(kind(early_stopping=None, **{**settings, rounds: best})).fit(train, seed=3)
+    assert again.predict(train.x).tobytes() == whole.predict(train.x).tobytes()
+    assert again.predict(train.x).tobytes() != stopped.predict(train.x).tobytes()
+
+
+def test_a_network_is_trained_again_on_all_rows_for_no_more_epochs_than_were_best():
+    """Of the weights after each epoch it keeps those that err least on the rows it trains on."""
+    train = line(80, noise=1.0)
+    first = Fitter(Mlp(early_stopping=EarlyStopping(rounds=5, refit=False))).fit(train, seed=3)
+    again = Fitter(Mlp(early_stopping=EarlyStopping(rounds=5))).fit(train, seed=3)
+    assert 1 <= again.estimator.epochs <= first.estimator.epochs
+    errors = []
+    for epochs in range(1, first.estimator.epochs + 1):
+        longer = Mlp(max_iter=epochs, early_stopping=EarlyStopping(rounds=1000)).refit(
+            Network((), (), epochs=epochs), whole_design(train), seed=3
+        )
+        errors.append(float(np.mean((longer.predict(whole_design(train).x) - whole_design(train).y) ** 2)))
+    encoder = again.encoder
+    error = float(np.mean((encoder.encode_target(again.predict(train.x)) - encoder.encode_target(train.y)) ** 2))
+    assert error == pytest.approx(min(errors))
+
+
+def whole_design(train):
+    encoder = fit_encoder(train, fill="median")
+    return Design(
+        x=encoder.encode(train.x),
+        y=encoder.encode_target(train.y),
+        weight=None,
+        validation_x=None,
+        validation_y=None,
+    )

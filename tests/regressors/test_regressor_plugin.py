@@ -30,7 +30,7 @@ def test_a_plugin_is_recorded_under_its_own_kind_with_its_own_settings():
     assert recorded_settings(layered) == {
         "kind": "layered",
         "layers": (3, 2),
-        "stopping": {"rounds": 7, "validation": 0.1},
+        "stopping": {"rounds": 7, "validation": 0.1, "refit": False},  # it cannot
     }
 
 

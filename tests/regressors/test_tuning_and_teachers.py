@@ -48,7 +48,7 @@ def test_the_better_of_two_obviously_different_settings_wins():
         found = tune(member(), SEARCH, line(60), fill="median", seed=seed, index=(0,))
         assert found.regressor == member(alpha=1e-6)
         assert found.study.chosen.values == {"alpha": 1e-6}
-        assert found.fits == 18
+        assert found.cost.fits == 18
         assert found.study.mean_loss(found.study.chosen.losses) < 0.1 * line(60).y.var()
 
 

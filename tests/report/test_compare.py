@@ -17,6 +17,7 @@ def compared(result, name="clinic", **changes):
         "versions": {"numpy": "2"},
         "data": {"sha256": "a" * 64, "test_row_ids_sha256": "t"},
         "spec": {"resolved": {"counterfactual": {"factor": 2, "retention": 1.0}, "meta": {}}},
+        "certificate": {"graph": None},
     }
     return ComparedRun(name=name, folder=f"runs/{name}", result=result, record=record | changes)
 

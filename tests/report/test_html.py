@@ -106,7 +106,7 @@ def test_hostile_text_is_shown_not_obeyed(build):
             [
                 "Accepted: the augmented model is the one to use. The augmented model erred less in 10 of 10 folds;",
                 "One model vs one model on 80 test rows: MSE 9.876 -> 8.829, -10.6 % (95 % interval -18.1 to -2.9).",
-                "3 of 5 features may move, certified by the declared graph.",
+                "4 of 5 features may move, certified by the declared graph.",
                 "In this run it moves : the certificate lets a row carry its noise to the new place",
                 "In this run it stays : its rows would carry noise, and it is not certified",
                 "features move 3 of 5",
@@ -138,7 +138,7 @@ def test_hostile_text_is_shown_not_obeyed(build):
         (
             "supported",
             [
-                "3 of 5 features may move with their noise, certified by the declared graph.",
+                "4 of 5 features may move with their noise, certified by the declared graph.",
                 "In this run 2 features move. The new rows carry no noise, so any feature may move, and only the",
                 "data's support is claimed. Not certified, and moved all the same: dose.",
                 "In this run it moves : carries no noise, so only the data's support is claimed",
@@ -190,7 +190,7 @@ def test_hostile_text_is_shown_not_obeyed(build):
         (
             "discovered",
             [
-                "2 of 26 features may move, found by discovery, not certified.",
+                "24 of 26 features may move, found by discovery, not certified. The spec and the ranking chose 2",
                 "A line without a head has no known direction. A circle stands where the data leave open whether",
                 "What the data were asked FCI (alpha 0.05, given up to 3 columns) and a screen by correlation",
                 "Joint check: Together, the 2 features that move do not help to predict the residual or its size",

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from crda_spec.records import FoldResult
 from crda_spec.report.terminal import print_summary
-from crda_spec.report.words.causal import assumption_sentence
+from crda_spec.report.words.causal import assumption_sentence, badge, is_contradicted
 from crda_spec.report.words.numbers import STATUS_WORDS, wrapped
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -75,8 +75,9 @@ def test_a_terminal_gets_colours_and_the_same_facts(any_run):
     text = console.export_text()
     assert FILES in text
     assert any_run.verdict.decision.capitalize() + ":" in text
-    words = {verdict.status: STATUS_WORDS[verdict.status] for verdict in any_run.certificate.features}
-    assert [word for word in words.values() if word not in text] == []
+    doubt = is_contradicted(any_run)
+    words = {STATUS_WORDS[badge(verdict.status, contradicted=doubt)] for verdict in any_run.certificate.features}
+    assert [word for word in words if word not in text] == []
 
 
 def test_without_files_none_are_named(build):

@@ -364,6 +364,7 @@ def test_the_cost_is_bounded(features, seconds):
     assert result.as_good == 0.0
 
 
+@pytest.mark.slow
 def test_the_cost_of_a_wrong_graph_is_bounded_since_few_permutations_are_looked_at():
     """Fifty features and 1130 statements of a wrong graph. Measured: 5 s of processor time on a busy machine."""
     rng = np.random.default_rng(0)

@@ -151,6 +151,7 @@ def test_the_whole_certificate_of_a_graph():
             "recovery is a function of its causes plus noise that adds to it, "
             "and the noise depends on no feature but those declared to drive it"
         ),
+        "nothing unmeasured changes the effect of a feature that moves",
         "the rows were not chosen by anything that these nodes cause",
         "the regressor is accurate where features move: its own error travels with the noise",
         (

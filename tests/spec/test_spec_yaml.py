@@ -181,7 +181,7 @@ def test_a_list_cannot_be_a_key():
 
 def test_a_control_character_is_shown_in_its_line():
     assert message("a: 1\nb: x\x00y\n") == (
-        "spec.yaml:2:5: a control character that YAML does not allow; remove it\n    2 | b: x?y\n      |     ^"
+        "spec.yaml:2:5: a control character that YAML does not allow; remove it\n    2 | b: x\\x00y\n      |     ^"
     )
 
 

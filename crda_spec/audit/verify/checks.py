@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import json
-import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,44 +10,18 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
-from crda_spec.audit.canonical import canonical_json, plain, seal, sha256_of
+from crda_spec.audit.canonical import canonical_json, plain
 from crda_spec.audit.compare import ABSENT, changes
 from crda_spec.audit.export import CRATE, crate_json
-from crda_spec.audit.open_run import record_file
-from crda_spec.audit.record import RECORD_VERSION, certificate_record
+from crda_spec.audit.open_run import UNREADABLE, Finding, file_findings, present_files, seal_findings
+from crda_spec.audit.record import certificate_record
 from crda_spec.counterfactual.basis import restated
-from crda_spec.errors import Complaint, CrdaError, OutputError, Place, show
+from crda_spec.errors import CrdaError, show
 from crda_spec.pipeline import Plan
 from crda_spec.records import Array, Table
 
 _MOST_NAMED = 5  # findings of one kind that are spelt out; the rest is counted
-# What a file that was tampered with can make a reader raise. Nothing in it is executed, so all of these are findings.
-_UNREADABLE = (
-    OSError,
-    ValueError,
-    KeyError,
-    IndexError,
-    TypeError,
-    AttributeError,
-    EOFError,
-    ArithmeticError,
-    csv.Error,
-    pa.ArrowException,
-    zipfile.BadZipFile,
-)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """One thing that is not as it should be: where, and what."""
-
-    where: str
-    what: str
-
-    def __str__(self) -> str:
-        return f"{self.where}: {self.what}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +69,7 @@ def checked(name: str, sentence: str, look: Callable[[], Iterable[Finding]]) -> 
         found = tuple(look())
     except CrdaError as error:
         found = tuple(Finding(where=str(one.place or name), what=one.what) for one in error.complaints)
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         found = (Finding(where=name, what=f"cannot be read ({type(error).__name__}: {reason})"),)
     return Check(name=name, state="failed" if found else "ok", sentence=sentence, findings=found)
@@ -137,75 +109,33 @@ def compared(where: str, found: Any, expected: Any, *, tolerance: Tolerance = EX
     ]
 
 
-_LARGEST = 256 * 2**20  # a record has a few hundred kilobytes; nobody should have to read a bomb
-
-
-def read_record(folder: Path) -> dict[str, Any]:
-    """The record of a run; an OutputError when the folder is no run's, or its record is no record."""
-    file = record_file(folder)
-
-    def refused(what: str, code: str = "bad-record", hint: str = "") -> OutputError:
-        hint = hint or "it was not written by crda-run, or it was changed since"
-        return OutputError(Complaint(code=code, place=Place(file=str(file)), what=what, hint=hint))
-
-    if file.stat().st_size > _LARGEST:
-        raise refused("the record is too large to be one")
-    try:
-        record = json.loads(file.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise refused(f"the record is not JSON: {error}") from None
-    if not isinstance(record, dict) or "record_version" not in record:
-        raise refused("the file is no run's record")
-    if record["record_version"] != RECORD_VERSION:
-        what = f"the record has version {show(record['record_version'])}, but this crda-spec reads {RECORD_VERSION}"
-        raise refused(what, "record-version", "use the crda-spec that wrote it")
-    return record
-
-
 def check_record(folder: Path, record: Mapping[str, Any], *, noted: str | None = None) -> Check:
     """The record against its seals; `noted` is a seal, or its beginning, that somebody wrote down at the time."""
 
     def look() -> Iterator[Finding]:
-        if seal(record, "volatile") != record.get("sha256"):
-            yield Finding(where="record.json", what="was changed after it was written: its seal is broken")
-        volatile = record.get("volatile")
-        if not isinstance(volatile, dict) or seal(volatile) != volatile.get("sha256"):
-            what = "its volatile part (time, seconds, workers) was changed: its seal is broken"
-            yield Finding(where="record.json", what=what)
+        yield from seal_findings(record)
         if (folder / "record.json").read_text(encoding="utf-8") != canonical_json(record):
             yield Finding(where="record.json", what="is not in the form in which a run writes it")
-        if noted is not None and not str(record.get("sha256")).startswith(noted):
-            yield Finding(where="record.json", what=f"has the seal {record.get('sha256')}, not the one you noted")
+        if noted is not None and not record["sha256"].startswith(noted):
+            yield Finding(where="record.json", what=f"has the seal {record['sha256']}, not the one you noted")
 
-    return checked("record", "the record's seal and form", look)
+    return checked("record", "the record's schema, seal and form", look)
 
 
 def check_files(folder: Path, record: Mapping[str, Any]) -> Check:
-    """Every file against the hash that the record names."""
+    """Every file against the hash that the record names, and no file more."""
 
     def look() -> Iterator[Finding]:
-        listed: dict[str, str] = record["files"]
-        present = _present(folder)
+        yield from file_findings(folder, record, others=True)
         # The crate tells the day, so the record holds no hash of it; but it follows from the record and the files.
-        for name in (*sorted({*listed, *present} - {"record.json", CRATE}), CRATE):
-            file = folder / name
-            if name not in listed and name != CRATE:
-                yield Finding(where=name, what="was not written by the run")
-            elif file.is_symlink() or not file.is_file():
-                yield Finding(where=name, what="is missing" if not file.is_symlink() else "is a link, not a file")
-            elif name != CRATE and sha256_of(file.read_bytes()) != listed[name]:
-                yield Finding(where=name, what="was changed after it was written: its hash differs")
-            elif name == CRATE:
-                others = {one: folder / one for one in present - {CRATE}}
-                files = {one: path.read_bytes() for one, path in others.items() if not path.is_symlink()}
-                if file.read_bytes() != crate_json(record, files).encode():
-                    yield Finding(where=CRATE, what="does not tell what the record and the files do")
+        crate, others = folder / CRATE, present_files(folder) - {CRATE}
+        files = {name: (folder / name).read_bytes() for name in others if not (folder / name).is_symlink()}
+        if crate.is_symlink() or not crate.is_file():
+            yield Finding(where=CRATE, what="is a link, not a file" if crate.is_symlink() else "is missing")
+        elif crate.read_bytes() != crate_json(record, files).encode():
+            yield Finding(where=CRATE, what="does not tell what the record and the files do")
 
-    return checked("files", f"{len(record.get('files', ()))} files by their hashes", look)
-
-
-def _present(folder: Path) -> set[str]:
-    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_symlink() or path.is_file()}
+    return checked("files", f"{len(record['files'])} files by their hashes", look)
 
 
 _MOVES = ("direct_cause", "irrelevant", "screened")
@@ -247,6 +177,8 @@ def _moved(record: Mapping[str, Any]) -> Iterator[Finding]:
     certificate, made = record["certificate"], record["counterfactuals"]
     free = [one["name"] for one in certificate["features"] if one["status"] in _MOVES]
     yield from compared("record.json, certificate.perturbed", certificate["perturbed"], free)
+    allowed = [one["name"] for one in certificate["features"] if one["status"] not in ("blocked", "undrawn")]
+    yield from compared("record.json, certificate.may_move", certificate["may_move"], allowed)
     if certificate["basis"] == "declared":
         for name in free:
             if name not in certificate["largest"]:

@@ -18,10 +18,10 @@ from crda_spec.audit.canonical import plain
 from crda_spec.audit.export import CRATE
 from crda_spec.audit.models import load_model
 from crda_spec.audit.open_run import ROWS_FILE as FILE
-from crda_spec.audit.open_run import Ledger, made_rows
+from crda_spec.audit.open_run import Finding, Ledger, made_rows
 from crda_spec.audit.record import data_record
 from crda_spec.audit.tables import TIME, ledger_table, moments_of
-from crda_spec.audit.verify.checks import EXACT, Check, Finding, Tolerance, checked, compared, named
+from crda_spec.audit.verify.checks import EXACT, Check, Tolerance, checked, compared, named
 from crda_spec.audit.verify.verdict import read_scored
 from crda_spec.counterfactual.predict import label
 from crda_spec.errors import show
@@ -222,9 +222,12 @@ def _column_findings(
 
 
 def _trained(ledger: Ledger, record: Mapping[str, Any], train: Table) -> Iterator[Finding]:
-    """`_crda_trained`: early stopping sets rows aside, and with them all that was made from them."""
+    """`_crda_trained`: early stopping sets rows aside and all that was made from them; a refit trains on all."""
     recorded = record["regressor"].get("stopping")
-    stopping = None if recorded is None else EarlyStopping(**recorded)
+    # Older records know no refit.
+    stopping = None if recorded is None else EarlyStopping(**{"refit": False, **recorded})
+    if stopping is not None and stopping.refit and record["watch"] == "real":
+        stopping = None  # trained again, on all rows
     watched = np.zeros(len(train), dtype=bool)
     watched[watched_rows(train, stopping, seed=student_seed(record["seed"], (0,)))] = True
     stems = [(rows != NOBODY) & watched[rows] for rows in (ledger.source, ledger.partner, ledger.noise_row)]

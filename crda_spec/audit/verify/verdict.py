@@ -13,8 +13,9 @@ import numpy as np
 from crda_spec import records
 from crda_spec.audit.canonical import plain, read_as
 from crda_spec.audit.models import load_models
+from crda_spec.audit.open_run import Finding
 from crda_spec.audit.tables import TIME, folds_csv
-from crda_spec.audit.verify.checks import EXACT, Check, Finding, Tolerance, checked, compared, named
+from crda_spec.audit.verify.checks import EXACT, Check, Tolerance, checked, compared, named
 from crda_spec.data.folds import folds, forward_folds
 from crda_spec.data.timestamps import time_codes
 from crda_spec.errors import show
@@ -132,7 +133,11 @@ def _division(record: Mapping[str, Any], train: ScoredRows) -> Sequence[tuple[In
     recorded, rows = record["verdict"], len(train.fold)
     if not recorded["planned_folds"]:
         return ()
-    count, rng = recorded["planned_folds"] // recorded["repeats"], stream(record["seed"], "gate-folds")
+    count, rest = divmod(recorded["planned_folds"], max(1, recorded["repeats"]))
+    if not (2 <= count <= rows and 1 <= recorded["repeats"] <= rows and rest == 0):  # no gate divides rows like this
+        message = f"{recorded['planned_folds']} folds in {recorded['repeats']} repeats of {rows} rows"
+        raise ValueError(message)
+    rng = stream(record["seed"], "gate-folds")
     if train.times is not None:
         return forward_folds(train.times, count, train.groups)
     held = folds(rows, count, rng=rng, groups=train.groups)
@@ -234,6 +239,9 @@ def _fold_losses(
         for at in np.flatnonzero(np.isnan(train.losses.plain) == np.isin(train.fold, sorted(ran))).tolist():
             yield Finding(where=f"{_ROWS}, line {at + 2}", what="has a loss that no fold measured, or lacks one")
     for fold, rows in zip(recorded["folds"], scored, strict=True):
+        if not len(rows.plain):
+            yield Finding(where=_ROWS, what=f"has no row of fold {fold['fold']}")
+            continue
         weights = None if train.weights is None else train.weights[rows.held]
         spread = records.spread_of(y[rows.held], weights) if y is not None else 1.0
         for arm in _ARMS:

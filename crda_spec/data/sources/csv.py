@@ -14,10 +14,21 @@ import numpy as np
 from pydantic import Field
 
 from crda_spec.data.cells import all_numbers
-from crda_spec.data.raw import FileSource, RawTable, check_names, read_bytes, require_file, sha256_of
+from crda_spec.data.raw import (
+    MAX_CELLS,
+    FileSource,
+    RawTable,
+    check_names,
+    read_bytes,
+    require_file,
+    sha256_of,
+    too_large,
+)
 from crda_spec.errors import did_you_mean, show
 
 MISSING = frozenset({"", "NA", "N/A", "NaN", "nan", "null", "NULL", "Null"})  # not None: a garage may be "None"
+
+_LONGEST_ROW = 10_000_000  # characters
 
 _ENCODINGS = ("utf-8", "utf-16", "latin-1", "cp1252", "cp1250", "iso-8859-15", "shift_jis", "gb18030", "ascii")
 _LIKELY_DELIMITERS = {";": "';'", "\t": r"'\t'", "|": "'|'", ",": "','"}
@@ -99,8 +110,13 @@ class Csv(FileSource):
         """
         records = self._records(io.StringIO(text, newline=""))
         line, header = self._header(records)
-        below = list(records)
-        lines, rows = [start for start, _ in below], [cells for _, cells in below]
+        lines, rows, count = list[int](), list[list[str]](), 0
+        for start, cells in records:
+            lines.append(start)
+            rows.append(cells)
+            count += len(cells)
+            if count > MAX_CELLS:
+                raise too_large(self.describe(), len(rows), len(header), MAX_CELLS, "keep the rows and columns needed")
         if not rows:
             hint = "add rows below the header"
             raise self._error("no-rows", "the file has a header but no row", hint, line=line)
@@ -112,13 +128,24 @@ class Csv(FileSource):
         if self.delimiter in '"\r\n':
             what = f"{show(self.delimiter)} cannot separate cells"
             raise self._error("bad-delimiter", what, "use ',', ';', '|' or a tab")
-        reader = csv.reader(file, delimiter=self.delimiter, strict=True)
+        length = 0
+
+        def pieces() -> Iterator[str]:
+            nonlocal length
+            while piece := file.readline(_LONGEST_ROW + 1):
+                length += len(piece)
+                if length > _LONGEST_ROW:
+                    what, hint = f"the row has more than {_LONGEST_ROW:,} characters", "is this a text table of rows?"
+                    raise self._error("too-large", what, hint, line=line)
+                yield piece
+
+        reader = csv.reader(pieces(), delimiter=self.delimiter, strict=True)
         line = 1
         try:
             for cells in reader:
                 if cells:
                     yield line, cells
-                line = reader.line_num + 1
+                line, length = reader.line_num + 1, 0
         except csv.Error as error:
             hint = "check the quotes on this line; a quote inside a quoted cell is written twice"
             raise self._error("bad-csv", f"the row cannot be read: {error}", hint, line=line) from error

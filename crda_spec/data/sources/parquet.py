@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from crda_spec.data.raw import FileSource, RawTable, check_names, read_bytes, reason_of, require_file, sha256_of
+from crda_spec.data.raw import (
+    MAX_CELLS,
+    FileSource,
+    RawTable,
+    check_names,
+    read_bytes,
+    reason_of,
+    require_file,
+    sha256_of,
+    too_large,
+)
 from crda_spec.errors import DataError
 
 if TYPE_CHECKING:
@@ -42,7 +52,12 @@ class Parquet(FileSource):
         data = read_bytes(base / self.path, self.path)
         try:
             # From the bytes, not from the path: pyarrow would add columns out of folder names such as `year=2020`.
-            table = pq.ParquetFile(pa.BufferReader(data)).read()
+            file = pq.ParquetFile(pa.BufferReader(data))
+            rows, columns = file.metadata.num_rows, file.metadata.num_columns
+            if rows * columns > MAX_CELLS:
+                hint = "write the rows and columns that the run needs to a file of their own"
+                raise too_large(self.describe(), rows, columns, MAX_CELLS, hint)
+            table = file.read()
         except (pa.ArrowException, OSError) as error:
             raise self._corrupt(error) from error
         check_names(tuple(str(name) for name in table.schema.names), self.describe())

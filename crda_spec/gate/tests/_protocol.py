@@ -196,7 +196,7 @@ class Curtailed(Gate):
     @property
     def fewest_folds(self) -> int:
         """With fewer, winning every fold would not be enough."""
-        return folds_needed(self.alpha, self.alternative) if self.enabled else 2
+        return folds_needed(self.alpha, self.alternative, repeated=self.divisions > 1) if self.enabled else 2
 
     def is_certain(self, difference: Array, ahead: int) -> bool:
         """Exact: it asks for the smallest p-value that any losses of the folds ahead could lead to.
@@ -213,29 +213,34 @@ class Curtailed(Gate):
             repeats = f"with {self.divisions} repeats"
             what = f"{repeats} nothing is certain before the last one: it changes every row's mean loss"
             yield Complaint(code="inconsistent", path="gate.stop", what=what, hint="use stop: never, or repeats: 1")
-        least = smallest_p_value(self.folds, self.alternative)
+        repeated = self.divisions > 1
+        least = smallest_p_value(self.folds, self.alternative, repeated=repeated)
         if least < self.alpha:
             return
-        patterns, sides = ("2", "two-sided") if self.alternative == "two-sided" else ("1", "one-sided")
+        sides = "two-sided" if self.alternative == "two-sided" else "one-sided"
+        with_repeats = f" and {self.divisions} repeats" if repeated else ""
         what = (
-            f"this gate can never accept: with {self.folds} folds the smallest {sides} p-value is "
-            f"{patterns}/2^{self.folds} = {least:g}, which is not below alpha = {self.alpha:g}"
+            f"this gate can never accept: with {self.folds} folds{with_repeats} the smallest {sides} p-value is "
+            f"{least * 2**self.folds:.0f}/2^{self.folds} = {least:g}, which is not below alpha = {self.alpha:g}"
         )
-        hint = f"use at least {folds_needed(self.alpha, self.alternative)} folds"
-        if self.alternative == "two-sided" and smallest_p_value(self.folds, "less") < self.alpha:
+        hint = f"use at least {self.fewest_folds} folds"
+        if self.alternative == "two-sided" and smallest_p_value(self.folds, "less", repeated=repeated) < self.alpha:
             hint += " or alternative: less"
         yield Complaint(code="gate-cannot-accept", path="gate.folds", what=what, hint=hint)
 
 
-def smallest_p_value(folds: int, alternative: Alternative) -> float:
-    """The p-value when augmentation wins every fold: one sign pattern of 2^folds, two of them when two-sided."""
-    return (2.0 if alternative == "two-sided" else 1.0) / 2.0**folds
+def smallest_p_value(folds: int, alternative: Alternative, *, repeated: bool = False) -> float:
+    """The p-value when augmentation wins every fold: one sign pattern of 2^folds; twice that when two-sided.
+
+    repeated: over several divisions of the rows twice the mean p-value counts.
+    """
+    return (2.0 if alternative == "two-sided" else 1.0) * (2.0 if repeated else 1.0) / 2.0**folds
 
 
-def folds_needed(alpha: float, alternative: Alternative) -> int:
+def folds_needed(alpha: float, alternative: Alternative, *, repeated: bool = False) -> int:
     """The fewest folds with which a test on folds can accept at all."""
     folds = 2
-    while smallest_p_value(folds, alternative) >= alpha:
+    while smallest_p_value(folds, alternative, repeated=repeated) >= alpha:
         folds += 1
     return folds
 

@@ -301,21 +301,19 @@ class FoldFitting:
     train: Table
     division: Division
 
-    def fit(self, key: ModelKey) -> tuple[FittedModel, float]:
-        """The model and the seconds it took."""
-        from threadpoolctl import threadpool_limits
-
+    def fit(self, key: ModelKey) -> tuple[FittedModel, Cost]:
+        """The model and what it took."""
         learner = Learner() if key.learner == STUDENT else self.layout.learners[key.learner]
         seed = self.division.seed
         seed = fold_model_seed(seed, learner, key.learner, key.left_out) if key.left_out else student_seed(seed, (0,))
         unseen = [self.division.held[number - 1] for number in key.left_out]
         rows = np.setdiff1d(np.arange(len(self.train)), np.concatenate(unseen) if unseen else [])
         fitter = Fitter(self.regressor, self.fill)
-        with threadpool_limits(limits=1):  # the same bytes on any machine, and no fight between workers
-            model = fitter.fit(self.train.take(rows), seed=seed, regressor=learner.regressor)
+        model = fitter.fit(self.train.take(rows), seed=seed, regressor=learner.regressor)
         # Equal numbers inside an estimator may be one object or two, and saved models tell the difference. Sending
         # pulls them apart, so a model that stays in its process is taken through the same door.
-        return pickle.loads(pickle.dumps(model)), fitter.seconds  # noqa: S301 - our own object, a moment old
+        cost = Cost.of_shared(1, fitter.seconds, fitter.refits)
+        return pickle.loads(pickle.dumps(model)), cost  # noqa: S301 - our own object, a moment old
 
 
 @dataclass(slots=True, eq=False)
@@ -324,7 +322,16 @@ class FoldModelCache:
 
     fitting: FoldFitting
     models: dict[ModelKey, FittedModel] = field(default_factory=dict)
-    cost: Cost = field(default_factory=Cost)  # of all that was fitted here
+    costs: dict[ModelKey, Cost] = field(default_factory=dict)  # of each that was fitted here, kept or not
+
+    @property
+    def cost(self) -> Cost:
+        """Of all that was fitted here."""
+        return self.cost_of(self.costs)
+
+    def cost_of(self, keys: Iterable[ModelKey]) -> Cost:
+        """Of these models, fitted here."""
+        return sum((self.costs[key] for key in keys), Cost())
 
     @property
     def layout(self) -> FoldLayout:
@@ -344,7 +351,7 @@ class FoldModelCache:
     @property
     def plain_models(self) -> Cost:
         """Of those that are the gate's plain models: its part of what is fitted first."""
-        return Cost.of_shared(self.layout.folds if self.shares else 0)
+        return self.cost_of(ModelKey(self.layout.student, (number,)) for number in self.numbers if self.shares)
 
     @property
     def first(self) -> list[ModelKey]:
@@ -358,9 +365,8 @@ class FoldModelCache:
     def fit(self, keys: Sequence[ModelKey], *, workers: int = 1, advance: Callable[[], None] = lambda: None) -> None:
         """Fits these models and keeps them."""
         done = in_order((partial(self.fitting.fit, key) for key in keys), workers=workers)
-        for key, (model, seconds) in zip(keys, done, strict=True):
-            self.models[key] = model
-            self.cost += Cost.of_shared(1, seconds)
+        for key, (model, cost) in zip(keys, done, strict=True):
+            self.models[key], self.costs[key] = model, cost
             advance()
 
     def on_all_rows(self) -> FoldContext:

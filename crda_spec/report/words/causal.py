@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from crda_spec.errors import show
 from crda_spec.records import (
@@ -33,6 +34,7 @@ from crda_spec.records import (
     Tied,
     Unmeasured,
     Untested,
+    movable,
 )
 from crda_spec.report.words.discovery import inquiry_sentence, note_sentence, screen_numbers, screened_words
 from crda_spec.report.words.numbers import count, listed, named, number, setting, share, shorten, shown
@@ -71,6 +73,21 @@ _STATED = {
     "kept": "partition.keep holds it fixed",
     "not_named": "partition.perturb does not name it",
 }
+
+
+def movable_words(verdicts: Sequence[FeatureVerdict]) -> str:
+    """`3 of 5 features may move`: the one count of plan, terminal, page and record."""
+    return f"{len(movable(verdicts))} of {count(len(verdicts), 'feature')} may move"
+
+
+def is_contradicted(result: RunResult) -> bool:
+    """Whether the data contradict the declared graph: then nothing in the run is shown as certified."""
+    return result.falsification is not None and result.falsification.outcome == "falsified"
+
+
+def badge(status: str, *, contradicted: bool) -> str:
+    """The status as it is shown; what a contradicted graph certifies is `doubted`."""
+    return "doubted" if contradicted and status in ("direct_cause", "irrelevant", "follows") else status
 
 
 def reason_sentence(reason: Reason, *, subject: bool = True) -> str:
@@ -138,8 +155,12 @@ def _held_fixed(path: OpenPath) -> str:
     caused = path.effects
     verb = "is" if len(caused) == 1 else "are"
     why = f"{named(caused)} {verb} caused by {path.target}, and " if caused else ""
-    them = ("it" if len(caused) == 1 else "them") if caused == path.openers else named(path.openers)
-    return f"{why}holding {them} fixed ties {path.feature} to {source}{drives}"
+    it = "it" if len(caused) == 1 else "them"
+    held = tuple(name for name in path.openers if name not in path.chosen_by)
+    does = [f"holding {it if held == caused else named(held)} fixed"] if held else []
+    does += [f"choosing rows by {it if path.chosen_by == caused else named(path.chosen_by)}"] if path.chosen_by else []
+    verb = "ties" if len(does) == 1 else "tie"
+    return f"{why}{' and '.join(does)} {verb} {path.feature} to {source}{drives}"
 
 
 def _node(node: Unmeasured | None) -> str:
@@ -183,6 +204,8 @@ def obstacle_sentence(obstacle: Obstacle) -> str:
                 latent = node.kind == "latent"
                 what = f"the unmeasured {node.name}" if latent else f"{node.name}, which is no feature,"
             why = f"but how far cannot be computed: {what} changes on the way"
+        case "rows_chosen":
+            why = f"but {follower} cannot keep its own noise: rows were chosen by it, or by something that it causes"
         case "noise_tied":
             ties = f"something unmeasured ties it to {obstacle.loop[0]} ({' '.join(obstacle.loop)})"
             why = f"but {follower} cannot keep its own noise: {ties}"
@@ -216,7 +239,15 @@ _ASSUMPTIONS = {
         "{target} is a function of its causes plus noise that adds to it, and the noise depends on no feature but "
         "those declared to drive it"
     ),
+    "same_effect": "nothing unmeasured changes the effect of a feature that moves",
+    "latents_additive": (
+        "{names} {are} a function of {its} causes plus noise of {its} own, and {target} is linear in {it}, with the "
+        "same slope in every row: so it was declared (latent: additive)"
+    ),
     "rows_not_selected": "the rows were not chosen by anything that these nodes cause",
+    "selection_drawn": (
+        "the rows were chosen by {names} and by nothing else that these nodes cause, and what decides {it} is drawn"
+    ),
     "regressor_accurate": "the regressor is accurate where features move: its own error travels with the noise",
     "undrawn_harmless": (
         "{names}, which the graph does not draw, {are} not caused by {target} or by anything unmeasured that drives "
@@ -242,7 +273,9 @@ def assumption_sentence(assumption: Assumption | Quoted) -> str:
         return assumption.text
     are, one = ("is", "it is") if len(assumption.names) == 1 else ("are", "one of them is")
     names = named(assumption.names) if assumption.names else ""
-    return _ASSUMPTIONS[assumption.code].format(target=assumption.target, names=names, are=are, one=one)
+    its, it = ("its", "it") if len(assumption.names) == 1 else ("their", "them")
+    about = {"target": assumption.target, "names": names, "are": are, "one": one, "its": its, "it": it}
+    return _ASSUMPTIONS[assumption.code].format(**about)
 
 
 def remedy_sentence(remedy: Remedy) -> str:
@@ -274,7 +307,11 @@ def joint_sentence(joint: JointEvidence) -> str:
     them = "The feature that moves" if one else f"Together, the {joint.features} features that move"
     helps = ("helps" if one else "help") if joint.failed else f"{'does' if one else 'do'} not help"
     said = f"{them} {helps} to predict the residual or its size in rows that were not fitted (p = {joint.p_value:.2g})"
-    return f"{said}: carrying the noise over is doubtful." if joint.failed else f"{said}."
+    if not joint.failed:
+        return f"{said}."
+    effect = "its effect" if one else "their effect"
+    why = f": something unmeasured may change {effect}, or the noise may depend on {'it' if one else 'them'}"
+    return f"{said}: carrying the noise over is doubtful{why if joint.in_size else ''}."
 
 
 _MOVES = {
@@ -562,3 +599,15 @@ def yardstick_words(feature: FeatureSensitivity, target: str) -> str:
         f"{_name(feature.observed)}: {share(feature.observed_with_feature)} of {_name(feature.name)}, "
         f"{share(feature.observed_with_target)} of {_name(target)}"
     )
+
+
+def graph_words(graph: Mapping[str, Any] | None) -> dict[str, str]:
+    """A recorded graph pair by pair, so that two graphs can be compared edge by edge."""
+    found: dict[str, str] = {}
+    for name, role in (graph or {"nodes": ()})["nodes"]:
+        found[f"node {name}"] = role
+    for one, other, mark in (graph or {"edges": ()})["edges"]:
+        first, second = sorted((one, other))
+        key, edge = f"edge {first}, {second}", f"{one} {mark} {other}"
+        found[key] = f"{found[key]}; {edge}" if key in found else edge
+    return found

@@ -21,6 +21,7 @@ GUESSES: Mapping[Guess, str] = {
     "hidden_too": "a hidden common cause may tie the two as well",
     "hidden_instead": "a hidden common cause may tie the two instead, or as well",
     "open_or_hidden": "the data leave its direction open, and a hidden common cause may tie the two instead",
+    "against_knowledge": "it contradicts what you told the search (tiers, required or forbidden edges, roots, leaves)",
     "selected": "its marks make sense only if rows were selected by an effect; the direction is a guess",
 }
 # By screen: what it measures, what its statistic is called, and whether the statistic's sign means something.
@@ -82,10 +83,15 @@ def search_notes(found: Findings) -> tuple[str, ...]:
 
 
 def guess_notes(draft: GraphDraft) -> tuple[str, ...]:
-    """Every guess as a line: `dose -> recovery is a guess: the data leave its direction open`."""
+    """Every guess, and every arrow out of the target: `a -> y is a guess: the data leave its direction open`."""
     guesses = [(edge, draft.guess(edge)) for edge in draft.graph.edges]
     each = (f"{edge} is a guess: {GUESSES[guess]}" for edge, guess in guesses if guess)
-    return (*((BY_ORDER,) if draft.by_order else ()), *each)
+    leaving = (
+        f"{edge} leaves the target, so that nothing that causes the target may move: is {edge.head} known beforehand?"
+        for edge in draft.graph.edges
+        if edge.tail == draft.graph.target and edge.mark == "->"
+    )
+    return (*((BY_ORDER,) if draft.by_order else ()), *each, *leaving)
 
 
 def inquiry_sentence(inquiry: Inquiry | Quoted | None) -> str:

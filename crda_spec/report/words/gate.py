@@ -81,13 +81,26 @@ def _asides(verdict: Verdict) -> Iterator[str]:
     if ahead > 0:
         saved = count(verdict.stopped_fits, "fit")
         yield f"Stopped there: {count(ahead, 'more fold')} could not have made it pass ({saved} saved)."
-    wanted, rows = verdict.rows_to_decide, verdict.train_rows
-    if verdict.reason == "not_significant" and wanted is not None:
-        if wanted / rows > 100.0:
-            yield "More than 100 times as many rows would be needed to decide."
-        else:
-            unit = 10 ** max(0, len(str(wanted)) - 2)  # two digits: it is a guess
-            yield f"About {-(-wanted // unit) * unit} training rows instead of {rows} would decide."
+    if verdict.reason == "not_significant" and verdict.rows_to_decide is not None:
+        yield _rows_wanted(verdict)
+
+
+_TELLING = 3.0  # a number of rows with an interval wider than this factor tells nobody what to do
+
+
+def _rows_wanted(verdict: Verdict) -> str:
+    """How many rows would decide, where that is known well enough to say it."""
+    assert verdict.rows_to_decide is not None  # noqa: S101 - the caller has looked
+    low, high = verdict.rows_interval or (1, None)
+    if high is None or high > _TELLING * low:
+        return "More training rows could decide; how many cannot be told from these."
+
+    def rounded(rows: int) -> int:
+        unit = int(10 ** max(0, len(str(rows)) - 2))  # two digits: it is a guess
+        return -(-rows // unit) * unit
+
+    about, rows = rounded(verdict.rows_to_decide), verdict.train_rows
+    return f"About {about} training rows ({rounded(low)} to {rounded(high)}) instead of {rows} would decide."
 
 
 def loss_unit(metric: str, target: Column) -> str:

@@ -26,6 +26,7 @@ STATUS_WORDS: Mapping[str, str] = {
     "blocked": "tied to noise",
     "undrawn": "not drawn",
     "kept": "left alone",
+    "doubted": "graph contradicted",  # no status: how a certified one is shown, see `causal.badge`
 }
 
 # By `Movement`: what becomes of a feature in a run, and on which basis.
@@ -57,7 +58,7 @@ def shown(text: str, *, keep: str = "") -> str:
     """The text with every unseen character written as an escape; those in `keep` stay as they are."""
     if text.isascii() and text.isprintable():
         return text
-    return "".join(letter if letter in keep else _visible(letter) for letter in text)
+    return text.translate({ord(letter): _visible(letter) for letter in set(text).difference(keep)})
 
 
 def _visible(letter: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from crda_spec.report.words.numbers import wrapped
+from crda_spec.report.words.numbers import count, wrapped
 
 _WIDTH = 80  # of any terminal; a name or place that does not fit stays whole, so that it can be copied
 _HARD = "\N{NO-BREAK SPACE}"  # keeps an edge and its place on one line
@@ -19,6 +19,7 @@ _BASES = {
         "features move, without it any may"
     ),
 }
+_NOISE = {"certificate": "", "support": " with noise", "searched": " with noise"}
 _IF_REFUTED = {
     "abstain": "nothing is augmented",
     "warn": "the run goes on and says so",
@@ -36,7 +37,9 @@ def plan_lines(content: dict[str, Any], reasons: Mapping[str, str], hidden: Mapp
         yield from _wrapped(f"weights: each row counts as '{content['weights']}' says, in fits and scores", first=2)
     if "time" in content:
         yield from _time_lines(content["time"])
-    yield f"  what may move: decided by {content['decided_by']}"
+    free, all_of_them = len(content["may_move"]), len(content["features"])
+    known = f"{free} of {count(all_of_them, 'feature')}, " if all_of_them else ""
+    yield f"  what may move{_NOISE[content['basis']]}: {known}decided by {content['decided_by']}"
     if content["basis"] in _BASES:
         yield from _wrapped(_BASES[content["basis"]], first=4)
     for alike in _alike(content["features"], reasons, hidden):
@@ -59,6 +62,8 @@ def plan_lines(content: dict[str, Any], reasons: Mapping[str, str], hidden: Mapp
         yield from _wrapped(f"ensemble: the mean of {many} models is handed over; {cost}", first=2)
     report = ", and 1 for the report" if fits["report"] else ""
     yield f"  fits: at most {_fits_line(fits, content['gate']['folds'])}{report}"
+    if fits["refits"]:
+        yield f"    {fits['refits']} of these at most are repeated on all their rows, once early stopping has ended"
 
 
 def _alike(

@@ -16,8 +16,9 @@ from crda_spec.records import (
     TestScore,
     TimeOrder,
     Verdict,
+    movable,
 )
-from crda_spec.report.words.causal import followed_words, moved_without_noise
+from crda_spec.report.words.causal import followed_words, is_contradicted, movable_words, moved_without_noise
 from crda_spec.report.words.numbers import (
     REASON_WORDS,
     between,
@@ -112,8 +113,12 @@ def partition_sentence(result: RunResult) -> str:
     ground = (
         "certified by the declared graph" if certificate.basis == "declared" else "found by discovery, not certified"
     )
+    if is_contradicted(result):
+        ground = "by a declared graph that the data contradict"
     noise = " with their noise" if moved_without_noise(result) else ""
-    return f"{len(certificate.perturbed)} of {count(len(certificate.features), 'feature')} may move{noise}, {ground}."
+    allowed, chosen = len(movable(certificate.features)), len(certificate.perturbed) + len(certificate.propagated)
+    fewer = f" The spec and the ranking chose {chosen} of them." if chosen < allowed else ""
+    return f"{movable_words(certificate.features)}{noise}, {ground}.{fewer}"
 
 
 def basis_sentence(result: RunResult) -> str:
@@ -179,7 +184,7 @@ def gate_sentence(verdict: Verdict) -> str:
     if verdict.interval_percent is not None and verdict.level is not None:
         effect += f" ({setting(100 * verdict.level)} % interval {between(verdict.interval_percent)})"
     if verdict.restarts > 1:
-        effect += f", each loss the mean of {verdict.restarts} starts"
+        effect += f", each loss the mean of {verdict.restarts} restarts"
     return f"{shown(verdict.test)}: {p_value(verdict.p_value)}, alpha {setting(verdict.alpha)}{effect}"
 
 
@@ -210,8 +215,9 @@ def score_sentences(result: RunResult) -> tuple[str, ...]:
 
 
 def fits_words(cost: Cost) -> str:
-    """`67 fits instead of 122`."""
-    return f"{cost.fits} fits" + (f" instead of {cost.fits + cost.reused}" if cost.reused else "")
+    """`67 fits instead of 122, 50 of them repeated on all their rows`."""
+    again = f", {cost.refits} of them repeated on all their rows" if cost.refits else ""
+    return f"{cost.fits} fits" + (f" instead of {cost.fits + cost.reused}" if cost.reused else "") + again
 
 
 LOUD = 0.1  # standard deviations of the target: more than this, and an "irrelevant" feature is not flat

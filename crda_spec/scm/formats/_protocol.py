@@ -149,8 +149,9 @@ def as_flag(text: str) -> bool | None:
     return {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}.get(text.strip().lower())
 
 
-Role = Literal["latent", "outcome", "exposure", "adjusted", "selected", "noise"]
-ROLES: tuple[Role, ...] = get_args(Role)  # `noise`: the size of the target's noise depends on this feature
+# `noise`: the size of the target's noise depends on this feature. `additive`: see `Declared`.
+Role = Literal["latent", "additive", "outcome", "exposure", "adjusted", "selected", "noise"]
+ROLES: tuple[Role, ...] = get_args(Role)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,15 +199,18 @@ class ReadGraph:
         features: Sequence[str] | None = None,
         latents: Sequence[str] = (),
         noise_parents: Sequence[str] = (),
+        selected: Sequence[str] = (),
+        additive: Sequence[str] = (),
         path: str = "causal.graph",
     ) -> CausalGraph:
         """The checked graph, or one GraphError with every complaint about the text and about the graph.
 
         columns: all columns of the data; when left out, every node that is not latent is taken for one.
         target: the column to predict; when left out, the one outcome that the text names.
-        Latent nodes and noise parents add to those of the text.
+        Latent nodes and the other roles add to those of the text; an additive node is latent.
         """
-        hidden = tuple(dict.fromkeys((*latents, *self.latents)))
+        passing = tuple(dict.fromkeys((*additive, *self.having("additive"))))
+        hidden = tuple(dict.fromkeys((*latents, *self.latents, *passing)))
         complaints = [*self.complaints, *self._about_roles(target)]
         if target is None and len(self.outcomes) != 1:
             raise GraphError(complaints)
@@ -217,6 +221,8 @@ class ReadGraph:
             features=features,
             latents=hidden,
             noise_parents=tuple(dict.fromkeys((*noise_parents, *self.having("noise")))),
+            selected=tuple(dict.fromkeys((*selected, *self.having("selected")))),
+            additive=passing,
             path=path,
         )
         pieces = replace(pieces, place=self.place, declared=self.nodes, say_latent=self.say_latent)
@@ -226,7 +232,7 @@ class ReadGraph:
         return CausalGraph.from_declaration(pieces)
 
     def _about_roles(self, target: str | None) -> Iterator[Complaint]:
-        """Roles that contradict the run, or that a certificate would have to ignore."""
+        """Roles that contradict the run."""
         if target is None and len(self.outcomes) != 1:
             named = ", ".join(show(name) for name in self.outcomes) or "none"
             what = f"the target was left to the graph, which has to name one outcome; it names {named}"
@@ -236,10 +242,6 @@ class ReadGraph:
             what = f"the graph calls {show(name)} the outcome, but the target is {show(target)}"
             hint = "move the role in the graph, or change the target"
             yield Complaint(code="outcome-is-not-target", what=what, hint=hint, place=self.nodes.get(name))
-        for name in self.having("selected"):
-            what = f"the graph says that rows were selected by {show(name)}, and a certificate knows no selection"
-            hint = "remove the role if the rows were not chosen by it; if they were, no certificate can be given"
-            yield Complaint(code="selection", what=what, hint=hint, place=self.nodes.get(name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,11 +294,19 @@ class Format(ABC):
 def described(graph: CausalGraph) -> ReadGraph:
     """A checked graph in the words of the formats."""
     roles: Mapping[Role, tuple[str, ...]]
-    roles = {"latent": graph.latents, "outcome": (graph.target,), "noise": graph.noise_parents}
+    roles = {
+        "latent": graph.latents,
+        "additive": graph.additive,
+        "outcome": (graph.target,),
+        "selected": graph.selected,
+        "noise": graph.noise_parents,
+    }
     nodes = dict.fromkeys(sorted((*graph.observed, *graph.latents)))
     return ReadGraph(file="", nodes=nodes, edges=graph.edges, roles=roles)
 
 
 def surrogates(name: str) -> str:
     """Why no text file can hold the name, or nothing."""
+    if "\0" in name:
+        return "NUL is no character of a text"
     return "half of a surrogate pair is no character" if any("\ud800" <= sign <= "\udfff" for sign in name) else ""

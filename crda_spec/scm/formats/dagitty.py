@@ -101,12 +101,12 @@ class _Walker(Walker):
 
 
 class Dagitty(Format):
-    """Reads and writes DAGitty's text. It has no word for noise that depends on features."""
+    """Reads and writes DAGitty's text. It has no word for noise that depends on features, nor for additive nodes."""
 
     name = "dagitty"
     title = "DAGitty"
     say_latent = "mark it [latent]"
-    loses = frozenset({"noise"})
+    loses = frozenset({"noise", "additive"})
 
     def _fill(self, draft: Draft) -> None:
         _Walker(draft).walk(parse(draft.source, DIALECT))

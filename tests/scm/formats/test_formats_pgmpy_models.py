@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from crda_spec.errors import GraphError
 from crda_spec.scm.formats import read_graph, write_graph
 
 _SPEC = importlib.util.find_spec("pgmpy")
@@ -57,21 +56,11 @@ def test_a_bundled_graph_is_read_whole(file):
 
 
 @pytest.mark.parametrize("file", BUNDLED, ids=lambda file: file.stem)
-def test_a_bundled_graph_is_a_causal_graph_unless_rows_were_selected(file):
+def test_a_bundled_graph_is_a_causal_graph_also_where_rows_were_selected(file):
     read = read_graph(file.read_text(encoding="utf-8"), "dagitty", file=file.name)
-    if file.stem == "Didelez_2010":
-        with pytest.raises(GraphError) as caught:
-            read.graph()
-        assert str(caught.value) == (
-            "Didelez_2010.txt:5:1: the graph says that rows were selected by 'S', "
-            "and a certificate knows no selection; "
-            "remove the role if the rows were not chosen by it; if they were, no certificate can be given\n"
-            '    5 | S [selected,pos="0.925,-0.500"]\n'
-            "      | ^"
-        )
-        return
     unused = [name for name in read.latents if not any(name in (edge.tail, edge.head) for edge in read.edges)]
     assert unused == []
     graph = read.graph()
     assert graph.target == read.outcomes[0]
+    assert graph.selected == (("S",) if file.stem == "Didelez_2010" else ())
     assert len(graph.edges) == len(read.edges)
