@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -21,13 +20,12 @@ from crda_spec.cli.predict import predict
 from crda_spec.cli.report import report
 from crda_spec.cli.run import run
 from crda_spec.cli.runs import runs
+from crda_spec.cli.signals import INTERRUPTED, TERMINATED, stoppable
 from crda_spec.cli.spec import lock, render, schema, validate
 from crda_spec.cli.verify import verify
 from crda_spec.errors import CrdaError, printable, show
 
-_INTERRUPTED, _TERMINATED = 130, 143  # 128 and the number of the signal, as shells count
-_AGAIN = 3.0  # seconds
-_STOPPED: dict[object, str] = {_INTERRUPTED: "interrupted", _TERMINATED: "terminated"}
+_STOPPED: dict[object, str] = {INTERRUPTED: "interrupted", TERMINATED: "terminated"}
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 app = typer.Typer(
@@ -69,9 +67,9 @@ def guarded(command: Callable[[], None]) -> None:
     """Turns what can go wrong into a message on stderr and an exit code: 2 bad input, 130 or 143 a signal."""
     if sys.stdout is None:  # closed by whoever started us: nobody wants to read
         sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - until we end
-    before = signal.signal(signal.SIGTERM, _terminate)
     try:
-        _run(command)
+        with stoppable():
+            _run(command)
     except CrdaError as error:
         sys.stderr.write(f"{error.render()}\n")
         raise SystemExit(error.exit_code) from None
@@ -79,10 +77,6 @@ def guarded(command: Callable[[], None]) -> None:
         what = f"{show(str(error.filename))} cannot be read or written"
         sys.stderr.write(f"{what}: {printable((error.strerror or str(error)).lower())}; nothing half-written is left\n")
         raise SystemExit(CrdaError.exit_code) from None
-    finally:
-        if hasattr(signal, "setitimer"):
-            signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
 
 
 def _run(command: Callable[[], None]) -> None:
@@ -94,18 +88,9 @@ def _run(command: Callable[[], None]) -> None:
         raise unprinted(error) from None
     except (KeyboardInterrupt, SystemExit) as stopped:
         # typer turns Ctrl-C into its own exit with code 130, and says nothing
-        code = stopped.code if isinstance(stopped, SystemExit) else _INTERRUPTED
+        code = stopped.code if isinstance(stopped, SystemExit) else INTERRUPTED
         if code in _STOPPED:
             sys.stderr.write(f"{_STOPPED[code]}; nothing half-written was left behind\n")
             raise SystemExit(code) from None
         with printing():
             raise
-
-
-def _terminate(*_: object) -> None:
-    """Again every few seconds until we end: a library may swallow what is raised in one of its callbacks."""
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # an impatient sender must not disturb the tidying up
-    if hasattr(signal, "setitimer"):
-        signal.signal(signal.SIGALRM, _terminate)
-        signal.setitimer(signal.ITIMER_REAL, _AGAIN)
-    raise SystemExit(_TERMINATED)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from crda_spec.cli.options import AsJson, Overrides, ShowVersion, SpecFile, placed_in, printing, say
+from crda_spec.cli.signals import check_stopped
 
 if TYPE_CHECKING:
     from crda_spec.api import FinishedRun
@@ -69,6 +70,7 @@ def _execute(spec: RunSpec, draft: Draft, out: Path | None, *, lock: Path | None
         plan = build_plan(spec, draft)
         plan = plan if lock is None else locked_plan(spec, draft, plan, lock)
         result = run_plan(plan, progress=progress_for(Console(stderr=True), quiet=quiet))
+        check_stopped()  # else a run that was told to stop would leave a folder
         return finish_run(result, spec=spec, draft=draft, folder=folder)
 
 
