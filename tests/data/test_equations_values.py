@@ -115,7 +115,8 @@ def _unary(pair: tuple[str, Pair]) -> Pair:
 
 
 def _leaf(value: float) -> Pair:
-    return (repr(abs(value)) if value >= 0 else f"(-{abs(value)!r})"), lambda: np.float64(value)
+    negative = np.signbit(value)  # of -0.0 too: 1 / -0.0 is not 1 / 0.0
+    return (f"(-{abs(value)!r})" if negative else repr(value)), lambda: np.float64(value)
 
 
 leaves = st.one_of(
