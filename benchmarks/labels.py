@@ -31,7 +31,7 @@ from crda_spec.counterfactual.abduct import Additive, LocationScale, NoiseModel,
 from crda_spec.counterfactual.act import act
 from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.policies import Resample
-from crda_spec.counterfactual.predict import predict_outcome
+from crda_spec.counterfactual.predict import LabelRule, predict_outcome
 from crda_spec.records import Array, Column, ResidualDraw, Table
 from crda_spec.regressors import Fitter, HistGradientBoosting
 from crda_spec.regressors.teachers import CrossfitTeacher, FoldContext
@@ -87,10 +87,8 @@ def labelled(train: Table, seed: int) -> dict[str, tuple[Array, Array]]:
             teacher,
             action,
             abduction,
-            retention=retention,
-            weight=1.0,
-            draw=draw,
-            train=train,
+            train,
+            LabelRule(retention=retention, weight=1.0, draw=draw),
             rng=stream(seed, "matched"),
         )
         found[name] = (action.x, made.y)

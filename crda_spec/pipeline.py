@@ -45,12 +45,13 @@ def run(plan: Plan, *, progress: Progress) -> RunResult:
     clock = Clock(progress)
     split, report = load(clock, plan)
     train, tuned = split.train, tune_apart(plan, split.tuning, clock)
+    procedure = tuned.procedure.on(train)
     falsification = None if plan.falsify is None else falsify(clock, plan.falsify, train)
     parts = divisions(plan.gate, train, seed=plan.seed)
-    models = fit_fold_models(tuned.procedure, train, parts[0], clock, jobs=plan.jobs)
+    models = fit_fold_models(procedure, train, parts[0], clock, jobs=plan.jobs)
     first = tuned.cost + models.cost
-    augmented = augment_rows(clock, tuned.procedure, train, models.on_all_rows(), falsification)
-    verdict, folds = gate(plan, tuned.procedure, augmented, falsification, parts, models, clock)
+    augmented = augment_rows(clock, procedure, train, models.on_all_rows(), falsification)
+    verdict, folds = gate(plan, procedure, augmented, falsification, parts, models, clock)
     scored = refit_and_score(clock, plan, split, augmented)
     cost = first + augmented.fitter.cost + folds.cost
     taught = scored.augmented if verdict.uses_augmented else None

@@ -36,6 +36,8 @@ _ESTIMATORS = ("estimator.json", "estimator.skops")
 def model_files(model: FittedModel) -> dict[str, bytes]:
     """File name -> bytes."""
     head: dict[str, Any] = {"model_version": 1, "kind": model.kind, "encoder": plain(model.encoder)}
+    if model.columns is not None:
+        head["columns"] = list(model.columns)
     estimator = model.estimator
     if isinstance(estimator, Network | Process):
         if isinstance(estimator, Network):
@@ -68,8 +70,11 @@ def load_model(folder: Path) -> FittedModel:
     )
     sizes = {getattr(encoder, name).shape for name in ("fill", "center", "scale")}
     _require(folder / "model.json", sound=sizes == {(len(encoder.labels),)})
-    model = FittedModel(head["kind"], encoder, _load_estimator(folder, head))
-    asked = model.predict(np.zeros((2, len(encoder.labels))))
+    columns = None if "columns" not in head else tuple(int(one) for one in head["columns"])
+    sound = columns is None or (len(columns) == len(encoder.labels) and min(columns) >= 0)
+    _require(folder / "model.json", sound=sound)
+    model = FittedModel(head["kind"], encoder, _load_estimator(folder, head), columns)
+    asked = model.predict(np.zeros((2, len(encoder.labels) if columns is None else max(columns) + 1)))
     _require(folder / "model.json", sound=asked.shape == (2,))
     return model
 

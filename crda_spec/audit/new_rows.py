@@ -29,7 +29,9 @@ from crda_spec.audit.models import load_model, load_models
 from crda_spec.audit.open_run import OpenedRun, SavedRun, readable
 from crda_spec.audit.runfolder import half_written
 from crda_spec.audit.tables import ONE_VALUE, synthetic_table
+from crda_spec.counterfactual.act import guarded_columns
 from crda_spec.counterfactual.generation import BLOCK, Generation, Quota, cannot_stream, generate_block
+from crda_spec.counterfactual.predict import LabelRule
 from crda_spec.data.assemble import weight_column
 from crda_spec.data.blocks import RowFile, missing_columns, open_rows
 from crda_spec.data.cells import BlockPlace, block_numbers
@@ -141,12 +143,21 @@ def prepare(
     """
     made, perturbation = saved.record["counterfactuals"], spec.perturbation
     moved, train, seed = tuple(made["moved"]), saved.train, saved.record["seed"]
-    complaints = list(cannot_stream(perturbation, train, moved))
+    free = perturbation.free(made["irrelevant"])
+    complaints = list(cannot_stream(perturbation, train, tuple(name for name in moved if name not in free)))
     if made["propagated"]:
         what, hint = "effects of moved features followed by fitted equations", "set it to false, and run again"
         complaints.append(Complaint(code="cannot-stream", path="perturbation.propagate", what=what, hint=hint))
     if complaints:
         raise SpecError(complaints)
+    rule = LabelRule(
+        retention=made["retention"],
+        weight=made["weight"],
+        draw=made["residual_draw"],
+        basis=made["basis"],
+        irrelevant=tuple(made["irrelevant"]),
+    )
+    guarded = guarded_columns(train, free)
     generation = Generation(
         train=train,
         noise=saved.noise,
@@ -154,12 +165,13 @@ def prepare(
         scale=saved.scale,
         moved=moved,
         perturbation=perturbation,
-        retention=made["retention"],
-        draw=made["residual_draw"],
-        weight=made["weight"],
+        rule=rule,
         seed=seed,
         region=perturbation.support.learn(
-            train, rows=round(spec.counterfactual.factor * len(train)), seed=seed, index=(0,)
+            train if guarded is None else train.select(guarded),
+            rows=round(spec.counterfactual.factor * len(train)),
+            seed=seed,
+            index=(0,),
         ),
     )
     source = spec.dataset.source
@@ -274,7 +286,7 @@ def _part(job: Job, number: int, block: pa.Table) -> _Part:
         return None, counts
     numbers_in_data = usable + place.first + 1
     trained = generation.train.row_ids + 1  # whose rows are partners, and lend matched noise
-    lenders = trained if generation.draw == "matched" else numbers_in_data
+    lenders = trained if generation.rule.draw == "matched" else numbers_in_data
     table = synthetic_table(
         made,
         generation.train,

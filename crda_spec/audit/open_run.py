@@ -390,6 +390,7 @@ def _result(folder: Path, record: dict[str, Any]) -> records.RunResult:
             weights=tuple(record["teacher"]["weights"]),
             names=tuple(record["teacher"]["members"]),
             families=tuple(read_as(records.TeacherFamily, recorded) for recorded in record["teacher"]["families"]),
+            trust=_optional(records.Trust, record["teacher"]["trust"]),
         ),
         abduction=records.Abduction(
             noise=real["noise"],
@@ -472,4 +473,6 @@ def made_rows(ledger: Ledger, record: Mapping[str, Any]) -> records.Counterfactu
         scale=ledger.made["scale"],
         noise_source=ledger.noise_row,
         scale_clipped=recorded["scale_clipped"],
+        irrelevant=tuple(recorded["irrelevant"]),
+        invariant=np.array([one == "invariance" for one in ledger.bases]) if recorded["irrelevant"] else None,
     )

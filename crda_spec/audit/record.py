@@ -145,6 +145,7 @@ def make_record(
             "members": list(result.teacher.names),
             "weights": list(result.teacher.weights),
             "families": plain(result.teacher.families),
+            "trust": plain(result.teacher.trust),
         },
         "movements": plain(result.movements),
         "counterfactuals": _counterfactuals(result),
@@ -217,6 +218,8 @@ def _counterfactuals(result: records.RunResult) -> dict[str, Any] | None:
     return {
         "rows": len(made),
         "basis": made.basis,
+        "irrelevant": list(made.irrelevant),
+        "invariant": 0 if made.invariant is None else int(made.invariant.sum()),
         "retention": made.retention,
         "residual_draw": made.draw,
         "scale_clipped": made.scale_clipped,

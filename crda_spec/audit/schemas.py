@@ -116,6 +116,7 @@ class TeacherPart:
     members: tuple[str, ...]  # its models, by name
     weights: tuple[float, ...]  # one a member, together 1; empty: all the same
     families: tuple[records.TeacherFamily, ...]  # by kind of model
+    trust: records.Trust | None  # whether the rows bear out what the graph calls irrelevant; null: nobody asked
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,7 +124,9 @@ class CounterfactualsPart:
     """What was done to make the synthetic rows."""
 
     rows: Count  # how many there are
-    basis: records.Basis  # what they stand on; see docs/labels.md
+    basis: records.Basis  # of the rows that are not invariant; see docs/labels.md
+    irrelevant: tuple[str, ...]  # features on which no label depends
+    invariant: Count  # rows in which only these changed
     retention: float  # the part of its noise that each carries
     residual_draw: records.ResidualDraw  # whose noise each carries
     scale_clipped: Count  # rows at whose x the fitted size of the noise was brought back into its range

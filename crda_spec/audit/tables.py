@@ -122,7 +122,7 @@ def synthetic_table(
         pa.array(made.noise),
         _numbered(made.noise_rows, noise_numbers),
         pa.repeat(made.retention, count),
-        pa.repeat(made.basis, count),
+        pa.array(made.row_basis, type=pa.string()),
         pa.repeat(made.weight, count)
         if source_weights is None
         else pa.array(source_weights[action.source] * made.weight),

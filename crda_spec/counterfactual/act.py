@@ -24,6 +24,7 @@ from crda_spec.scm.mechanisms import Mechanisms, fit_mechanisms
 from crda_spec.scm.propagation import follower_inputs, followers, propagable
 from crda_spec.seeds import stream
 
+RESAMPLED = "resampled from its own column in every new row, whatever the rest does"
 TRIES = 10  # draws of a row that keeps breaking a rule, before it is clipped or dropped
 
 Mask = npt.NDArray[np.bool_]
@@ -216,6 +217,8 @@ class Block:
     trained: bool  # whether they are the training rows themselves
     guard: Region | Strangers | None  # tells which new rows lie off the data; None: nobody asks
     streams: Streams
+    free: tuple[str, ...] = ()  # irrelevant features: resampled in every new row, and the guard looks at the others
+    guarded: tuple[int, ...] | None = None  # the columns that the guard looks at; None: all
 
 
 def act(
@@ -228,20 +231,31 @@ def act(
     index: tuple[int, ...],
     mechanisms: Mechanisms | None = None,
     noise: Array | None = None,
+    free: Sequence[str] = (),
 ) -> Action:
     """Factor * n new rows in which features of X_P move. The effects follow by `mechanisms`; all others are kept.
 
+    free: of the features that move, irrelevant ones, which every new row takes from rows drawn at random.
     noise: (n,) the abducted noise of the training rows, which only sources drawn by residual need.
     """
-    count = round(factor * len(train))
+    count, guarded = round(factor * len(train)), guarded_columns(train, free)
+    looked_at = train if guarded is None else train.select(guarded)
     block = Block(
         x=train.x,
         source=perturbation.sources.draw(train, count, noise=noise, rng=stream(seed, "sources", *index)),
         trained=True,
-        guard=perturbation.support.learn(train, rows=count, seed=seed, index=index),
+        guard=perturbation.support.learn(looked_at, rows=count, seed=seed, index=index),
         streams=Streams(seed, index),
+        free=tuple(free),
+        guarded=guarded,
     )
     return act_on(block, train, moved, perturbation, mechanisms=mechanisms)
+
+
+def guarded_columns(train: Table, free: Sequence[str]) -> tuple[int, ...] | None:
+    """The columns by which a new row is judged to lie on the data: all (None) but those that are resampled freely."""
+    kept = tuple(position for position, name in enumerate(train.names) if name not in set(free))
+    return kept if free and kept else None
 
 
 def act_on(
@@ -258,7 +272,8 @@ def act_on(
     """
     movable = perturbation.movable(moved)
     following = () if mechanisms is None else tuple(mechanisms.facts)
-    moves = plan_moves(train, movable, perturbation, following=following)
+    by_policy = [name for name in movable if name not in block.free]
+    moves = plan_moves(train, by_policy, perturbation, following=following)
     drawing = _Drawing(
         block=block,
         moves=moves,
@@ -270,12 +285,14 @@ def act_on(
     drawn = drawing.draw(np.arange(len(block.source)), attempt=0)
     outside, redrawn = _redraw_until_sound(drawn, drawing, perturbation)
     drawn, source, redrawn = drawn.take(~outside), block.source[~outside], redrawn[~outside]
+    free = tuple(name for name in movable if name in block.free)
+    drawn.resample(train, free, block.streams)
     return Action(
         x=drawn.x,
         source=source,
         moved=movable,
-        policies={move.feature.column.name: move.words for move in moves},
-        clipped=drawn.clipped(moves) | drawn.followed,
+        policies={**{move.feature.column.name: move.words for move in moves}, **dict.fromkeys(free, RESAMPLED)},
+        clipped=drawn.clipped(moves) | dict.fromkeys(free, 0) | drawn.followed,
         propagated={} if mechanisms is None else mechanisms.facts,
         copied=int(drawn.still.sum()),
         dropped=int(outside.sum()),
@@ -335,6 +352,13 @@ class _Drawn:
         partner = None if self.partner is None else self.partner[rows]
         return _Drawn(self.x[rows], self.broken[:, rows], self.still[rows], partner, self.followed)
 
+    def resample(self, train: Table, names: Sequence[str], streams: Streams) -> None:
+        """Every row takes a value of each of these features from a training row drawn at random."""
+        for name, position in zip(names, train.positions(names), strict=True):
+            donors = streams.open(f"{streams.own}act freely:{name}").integers(0, len(train), size=len(self.x))
+            before, self.x[:, position] = self.x[:, position].copy(), train.x[donors, position]
+            self.still &= (self.x[:, position] == before) | (np.isnan(before) & np.isnan(self.x[:, position]))
+
     def clipped(self, moves: Sequence[Move]) -> dict[str, int]:
         """By feature, how many values had to be brought back."""
         counts = self.broken.sum(axis=1).tolist()
@@ -386,8 +410,10 @@ class _Drawing:
 
     def outside(self, x: Array, rows: IntArray) -> Mask:
         """(k,) which of these new rows, the ones at these positions, lie off the data."""
-        guard = self.block.guard
-        return np.zeros(len(x), dtype=np.bool_) if guard is None else guard.outside(x, self.block.source[rows])
+        guard, columns = self.block.guard, self.block.guarded
+        if guard is None:
+            return np.zeros(len(x), dtype=np.bool_)
+        return guard.outside(x if columns is None else x[:, list(columns)], self.block.source[rows])
 
     def _followed(self, drawn: _Drawn, source: IntArray, *, attempt: int) -> _Drawn:
         """The same rows once the effects of what moved have followed."""

@@ -1,14 +1,16 @@
 """The basis of a label: from the certificate, and what the user wants, to what moves.
 
-A row that carries noise claims that this noise would have been the same at the new x. Only the certificate supports
-that, so only features in its X_P move (basis `certificate`). A row that carries none claims nothing of the noise: the
-teacher alone labels it, which is as good as the data's support there (basis `support`). Then the user's own choice
-decides, and the certificate stays in the record as evidence.
+- `invariance`: only irrelevant features changed, which the graph separates from the target. The outcome is the source
+  row's own, by a theorem; the row's label never depends on them.
+- `certificate`: only features in X_P moved. Such a row may carry its source's noise.
+- `support`: any feature moved, the row carries no noise, and the teacher alone labels it, which is as good as the
+  data's support there. The certificate stays in the record as evidence.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 
 from crda_spec.counterfactual.act import Propagation
 from crda_spec.counterfactual.partition import Partition
@@ -23,28 +25,44 @@ from crda_spec.records import (
     Outranked,
     Reason,
     Stated,
+    Trust,
 )
 from crda_spec.scm.propagation import propagable
 
 _BARRED = ("blocked", "undrawn")  # what only a row without noise may move
 
 
-def basis_of(retention: float) -> Basis:
-    """On what a row stands that carries this much noise."""
-    return "certificate" if retention > 0 else "support"
+Invariance = Literal["off", "trusted", "declared"]
+
+
+def basis_of(retention: float, choice: Partition) -> Basis:
+    """What lets features move: a row that carries noise needs the certificate, whatever the user would like."""
+    return "certificate" if retention > 0 else choice.basis
+
+
+def trusted_irrelevant(certificate: Certificate, trust: Trust | None, invariance: Invariance) -> tuple[str, ...]:
+    """The features on which no label may depend: the graph's word, and where it is to be earned, the rows' as well."""
+    taken = invariance == "declared" or (invariance == "trusted" and trust is not None and trust.passed)
+    return certificate.irrelevant if taken else ()
 
 
 def movable_features(
-    certificate: Certificate, choice: Partition, *, retention: float, propagation: Propagation | None = None
+    certificate: Certificate,
+    choice: Partition,
+    *,
+    retention: float,
+    propagation: Propagation | None = None,
+    irrelevant: tuple[str, ...] = (),
 ) -> MovableFeatures:
     """What moves. Under `support` all features are candidates: the user's pins and the paper's ranking choose.
 
     propagation: when the effects of moved features follow them, a feature whose effects cannot follow stays fixed
     under either basis.
+    irrelevant: what labels may not depend on.
     """
-    basis = basis_of(retention)
+    basis = basis_of(retention, choice)
     if basis == "certificate":
-        return MovableFeatures(basis=basis, names=certificate.perturbed)
+        return MovableFeatures(basis=basis, names=certificate.perturbed, irrelevant=irrelevant)
     names = [verdict.name for verdict in certificate.features]
     left: dict[str, Reason] = {name: why for name in names if (why := choice.leaves(name))}
     wanted = [verdict for verdict in certificate.features if verdict.name not in left]
@@ -67,6 +85,7 @@ def movable_features(
     return MovableFeatures(
         basis=basis,
         names=moved,
+        irrelevant=irrelevant,
         uncertified=tuple(name for name in moved if name in barred),
         stuck=stuck,
         left=left,

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import ks_2samp
 
 from crda_spec.counterfactual.neighbours import Space
-from crda_spec.counterfactual.predict import label
+from crda_spec.counterfactual.predict import label_of
 from crda_spec.counterfactual.support import NeighbourSupport
 from crda_spec.records import (
     Abduction,
@@ -68,7 +68,7 @@ def relabelled_sources(
         scale = abduction.scale[made.action.source]
     prediction = teacher.predict(x)
     action = replace(made.action, x=x, moved=(), policies={}, propagated={}, clipped={}, partner=None)
-    y = label(prediction, made.retention, scale, made.noise)
+    y = label_of(prediction, made.retention, scale, made.noise)
     return replace(made, action=action, prediction=prediction, scale=scale, y=y)
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crda_spec.counterfactual.act import Block, Streams, act_on
+from crda_spec.counterfactual.act import Block, Streams, act_on, guarded_columns
 from crda_spec.counterfactual.perturbation import Perturbation
-from crda_spec.counterfactual.predict import labelled, matched_rows
-from crda_spec.counterfactual.support import Region
+from crda_spec.counterfactual.predict import LabelRule, labelled, matched_rows
+from crda_spec.counterfactual.support import Region, Strangers
 from crda_spec.errors import Complaint
 from crda_spec.records import (
     NOBODY,
@@ -19,7 +19,6 @@ from crda_spec.records import (
     IntArray,
     NoiseScale,
     Predictor,
-    ResidualDraw,
     Table,
 )
 from crda_spec.seeds import stream
@@ -61,16 +60,19 @@ class Generation:
     scale: NoiseScale | None  # None: additive noise
     moved: tuple[str, ...]
     perturbation: Perturbation
-    retention: float
-    draw: ResidualDraw
-    weight: float
+    rule: LabelRule
     seed: int
     region: Region | None = None  # where the training rows say that the data are, if a guard was declared
 
     @property
     def needs_outcomes(self) -> bool:
         """Whether the rows' own y is needed: only to abduct the noise that they lend to their copies."""
-        return self.retention > 0 and self.draw == "own"
+        return self.rule.draw == "own"
+
+    @property
+    def free(self) -> tuple[str, ...]:
+        """The irrelevant features that every new row resamples."""
+        return self.perturbation.free(self.rule.irrelevant)
 
 
 def cannot_stream(perturbation: Perturbation, train: Table, moved: tuple[str, ...]) -> Iterator[Complaint]:
@@ -101,12 +103,15 @@ def generate_block(generation: Generation, x: Array, y: Array | None, *, number:
     x: (b, d) the block's rows.  y: (b,) their outcomes; None when they are not needed.
     """
     train, region, seed = generation.train, generation.region, generation.seed
+    guarded = guarded_columns(train, generation.free)
     block = Block(
         x=x,
         source=_sources(len(x), quota, rng=stream(seed, "generate-sources", number)),
         trained=False,
-        guard=None if region is None else region.strangers(x, train),
+        guard=None if region is None else _strangers(region, x, train, guarded),
         streams=Streams.of_block(seed, number),
+        free=generation.free,
+        guarded=guarded,
     )
     action = act_on(block, train, generation.moved, generation.perturbation)
     # What lay off the data may have been dropped: the action knows the sources that are left.
@@ -117,9 +122,16 @@ def generate_block(generation: Generation, x: Array, y: Array | None, *, number:
         noise,
         carriers,
         generation.scale,
-        retention=generation.retention,
-        weight=generation.weight,
-        draw=generation.draw,
+        generation.rule,
+        x=x,
+        y=y,
+        names=train.names,
+    )
+
+
+def _strangers(region: Region, x: Array, train: Table, guarded: tuple[int, ...] | None) -> Strangers:
+    return (
+        region.strangers(x, train) if guarded is None else region.strangers(x[:, list(guarded)], train.select(guarded))
     )
 
 
@@ -137,9 +149,9 @@ def _noise(
     generation: Generation, x: Array, y: Array | None, source: IntArray, *, number: int
 ) -> tuple[Array, IntArray]:
     """(m,) the noise of each new row, and whose it is: a row of the block, or of the training rows when matched."""
-    if generation.retention == 0 or generation.draw == "none":
+    if generation.rule.draw == "none":
         return np.zeros(len(source)), np.full(len(source), NOBODY, dtype=np.int64)
-    if generation.draw == "matched":
+    if generation.rule.draw == "matched":
         kept = tuple(name for name in generation.train.names if name not in generation.moved)
         rng = stream(generation.seed, "generate-noise", number)
         carriers = matched_rows(generation.train, kept, x[source], rng=rng)

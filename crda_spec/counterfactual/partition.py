@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 from pydantic import Field
@@ -59,6 +59,10 @@ class Partitioner(Protocol):
         """
         ...
 
+    def boundary(self, features: Sequence[str]) -> tuple[str, ...]:
+        """The features that may tell something of the target once the others are known: all but the irrelevant ones."""
+        ...
+
     def known_before_fitting(self, features: Sequence[str]) -> tuple[FeatureVerdict, ...]:
         """What is known of each feature before anything is fitted; empty when only residuals can tell."""
         ...
@@ -90,6 +94,13 @@ class Partition(Strict):
         None, min_length=1, description="Only these features may move; each must be allowed by the graph."
     )
     keep: tuple[ColumnName, ...] = Field((), description="These features never move.")
+    basis: Literal["certificate", "support"] = Field(
+        "certificate",
+        description=(
+            "certificate: only features that the graph (or the search and the screen) lets move. support: any feature, "
+            "in rows that carry no noise and are labelled by the teacher alone."
+        ),
+    )
 
     @property
     def screen_used(self) -> ScreenUsed:
@@ -234,6 +245,10 @@ class DeclaredPartitioner:
     choice: Partition
     propagation: Propagation | None = None  # None: what a moved feature causes is held fixed
 
+    def boundary(self, features: Sequence[str]) -> tuple[str, ...]:
+        """By the graph; a feature that it does not draw may be one that was forgotten, and belongs to it."""
+        return tuple(one.name for one in certify_named(self.graph, features) if one.status != "irrelevant")
+
     def known_before_fitting(self, features: Sequence[str]) -> tuple[FeatureVerdict, ...]:
         """The graph's verdicts; the choice among features that may move waits for the ranking."""
         verdicts = certify_named(self.graph, features)
@@ -335,6 +350,10 @@ class DiscoveredPartitioner:
 
     discovery: Discovery
     choice: Partition
+
+    def boundary(self, features: Sequence[str]) -> tuple[str, ...]:
+        """All of them: not to find a tie is no proof that there is none."""
+        return tuple(features)
 
     def known_before_fitting(self, features: Sequence[str]) -> tuple[FeatureVerdict, ...]:
         """Nothing: the filters need residuals."""

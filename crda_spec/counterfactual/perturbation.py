@@ -150,6 +150,14 @@ class Perturbation(Strict):
                 reasons |= {name: why for name in together if name in allowed}
         return reasons
 
+    def free(self, irrelevant: Sequence[str]) -> tuple[str, ...]:
+        """Of these features, those that every new row resamples: all without a policy, or a set, of their own.
+
+        Where effects follow, a change of one may reach the features that matter, so none is free.
+        """
+        own = {*self.features, *(name for together in self.together for name in together)}
+        return () if self.propagate else tuple(name for name in irrelevant if name not in own)
+
     def set_of(self, name: str) -> tuple[str, ...]:
         """The features that move as one with this one, itself among them."""
         return next((together for together in self.together if name in together), (name,))

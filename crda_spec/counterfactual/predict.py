@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from crda_spec.counterfactual.basis import basis_of
 from crda_spec.counterfactual.neighbours import Space, nearest, reference_rows
 from crda_spec.records import (
     NOBODY,
     Abduction,
     Action,
     Array,
+    Basis,
     Counterfactuals,
     IntArray,
     NoiseScale,
@@ -45,27 +47,38 @@ def matched_rows(train: Table, kept: Sequence[str], x: Array, *, rng: np.random.
     return lenders[found[where.reshape(-1), chosen]]
 
 
-def predict_outcome(
-    g: Predictor,
-    action: Action,
-    abduction: Abduction,
-    *,
-    retention: float,
-    weight: float,
-    draw: ResidualDraw = "own",
-    train: Table | None = None,
-    rng: np.random.Generator | None = None,
-) -> Counterfactuals:
-    """Y' = g(x') + retention * (s(x') * z), z the noise that the draw gives to the row.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelRule:
+    """How a new row gets its outcome.
+
+    y' = g(x' with x_I of the source) + retention * (s * z): z the noise that the draw gives to the row, s its scale at
+    the same place, and x_I the irrelevant features, so that no label depends on how they moved. A row in which nothing
+    else changed and that carries all of its source's noise has its source's outcome, which is copied, not computed.
 
     draw: `own`, z of the row that x' came from; `none`, no noise; `matched`, z of a training row with similar kept
-    features, for which the training rows and a generator are needed.
+    features.
     """
-    retention = 0.0 if draw == "none" else retention
-    draw = draw if retention > 0 else "none"
-    carriers = _carriers(action, draw, train, rng)
+
+    retention: float
+    weight: float
+    draw: ResidualDraw = "own"
+    basis: Basis = "certificate"
+    irrelevant: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """No noise to carry is nobody's noise."""
+        if self.draw == "none" or self.retention <= 0:
+            object.__setattr__(self, "retention", 0.0)
+            object.__setattr__(self, "draw", "none")
+
+
+def predict_outcome(
+    g: Predictor, action: Action, abduction: Abduction, train: Table, rule: LabelRule, *, rng: np.random.Generator
+) -> Counterfactuals:
+    """The new rows that were made of the training rows, with their outcomes. rng: for a matched draw."""
+    carriers = _carriers(action, rule.draw, train, rng)
     noise = np.where(carriers == NOBODY, 0.0, abduction.noise[carriers])
-    return labelled(g, action, noise, carriers, abduction.scale_model, retention=retention, weight=weight, draw=draw)
+    return labelled(g, action, noise, carriers, abduction.scale_model, rule, x=train.x, y=train.y, names=train.names)
 
 
 def labelled(
@@ -74,45 +87,69 @@ def labelled(
     noise: Array,
     carriers: IntArray,
     scale_model: NoiseScale | None,
+    rule: LabelRule,
     *,
-    retention: float,
-    weight: float,
-    draw: ResidualDraw,
+    x: Array,
+    y: Array | None,
+    names: Sequence[str],
 ) -> Counterfactuals:
-    """The new rows with their labels. noise, carriers: (m,) the noise that each carries, and whose it is."""
+    """The new rows with their labels.
+
+    noise, carriers: (m,) the noise that each carries, and whose it is.  x, y: (b, d), (b,) the rows that they were made
+    of; y may be missing where no noise is carried.  names: of the columns of x.
+    """
+    asked, invariant = asked_at(action.x, x[action.source], names, rule.irrelevant)
     scale, clipped = None, 0
-    if retention > 0 and scale_model is not None:
-        scale, clipped = scale_model.at(action.x)
-    prediction = g.predict(action.x)
+    if rule.retention > 0 and scale_model is not None:
+        scale, clipped = scale_model.at(asked)
+    prediction = g.predict(asked)
+    label = label_of(prediction, rule.retention, scale, noise)
+    if invariant is not None and y is not None and rule.retention == 1 and rule.draw == "own":
+        label = np.where(invariant, y[action.source], label)
     return Counterfactuals(
         action=action,
         prediction=prediction,
         noise=noise,
-        retention=retention,
-        y=label(prediction, retention, scale, noise),
-        weight=weight,
-        basis=basis_of(retention),
-        draw=draw,
+        retention=rule.retention,
+        y=label,
+        weight=rule.weight,
+        basis=rule.basis,
+        draw=rule.draw,
         scale=scale,
         noise_source=carriers,
         scale_clipped=clipped,
+        irrelevant=rule.irrelevant,
+        invariant=invariant,
     )
 
 
-def label(prediction: Array, retention: float, scale: Array | None, noise: Array) -> Array:
+def asked_at(
+    x_new: Array, x_source: Array, names: Sequence[str], irrelevant: Sequence[str]
+) -> tuple[Array, npt.NDArray[np.bool_] | None]:
+    """Where the teacher is asked: the new rows with their irrelevant features as in the source.
+
+    Also which rows differ from their source in irrelevant features only; None when there are none such.
+    """
+    if not irrelevant:
+        return x_new, None
+    asked = x_new.copy()
+    positions = [position for position, name in enumerate(names) if name in set(irrelevant)]
+    asked[:, positions] = x_source[:, positions]
+    same = (asked == x_source) | (np.isnan(asked) & np.isnan(x_source))
+    return asked, same.all(axis=1)
+
+
+def label_of(prediction: Array, retention: float, scale: Array | None, noise: Array) -> Array:
     """The one formula of a label, in the one order of operations by which anyone gets the same bits."""
     return prediction + retention * (noise if scale is None else scale * noise)
 
 
-def _carriers(action: Action, draw: ResidualDraw, train: Table | None, rng: np.random.Generator | None) -> IntArray:
+def _carriers(action: Action, draw: ResidualDraw, train: Table, rng: np.random.Generator) -> IntArray:
     """(m,) whose noise each new row carries."""
     if draw == "own":
         return action.source
     if draw == "none":
         return np.full(len(action.source), NOBODY, dtype=np.int64)
-    if train is None or rng is None:
-        message = "a matched draw needs the training rows and a generator"
-        raise ValueError(message)
     changed = action.changed
     kept = tuple(name for name in train.names if name not in changed)
     return matched_rows(train, kept, train.x[action.source], rng=rng)

@@ -11,10 +11,10 @@ from typing import Protocol
 
 from crda_spec.counterfactual.abduct import Additive, NoiseModel, abduct
 from crda_spec.counterfactual.act import Propagation, act
-from crda_spec.counterfactual.basis import movable_features, movements, restated
+from crda_spec.counterfactual.basis import Invariance, movable_features, movements, restated, trusted_irrelevant
 from crda_spec.counterfactual.partition import Partition, Partitioner
 from crda_spec.counterfactual.perturbation import Perturbation
-from crda_spec.counterfactual.predict import predict_outcome
+from crda_spec.counterfactual.predict import LabelRule, predict_outcome
 from crda_spec.records import (
     Abduction,
     Array,
@@ -29,6 +29,7 @@ from crda_spec.records import (
     Study,
     Table,
     Teacher,
+    Trust,
     read_only,
 )
 from crda_spec.regressors import FittedModel, Fitter, Regressor
@@ -78,6 +79,7 @@ class Procedure:
     propagation: Propagation | None = None  # None: what a moved feature causes is held fixed
     watch: Watch = "real"  # what the augmented arm's early stopping looks at
     choice: Partition = field(default_factory=Partition)  # among all features, for rows that carry no noise
+    invariance: Invariance = "off"  # whether features that the graph calls irrelevant move freely and label nothing
     noise: NoiseModel = field(default_factory=Additive)
     draw: ResidualDraw = "own"
     tuner: Tuner | None = None  # of the knobs; None: they are used as they stand
@@ -127,9 +129,24 @@ class Procedure:
             teacher = helper.teach(train, fitter, plain, own)
         return abduct(train, teacher, residuals=self.screened, noise=self.noise).noise
 
-    def movable(self, certificate: Certificate) -> MovableFeatures:
+    def on(self, train: Table) -> Procedure:
+        """The same, once the features are known: a hedged teacher has members that look at the boundary only."""
+        names = self.partitioner.boundary(train.names)
+        # A boundary of no feature has nothing to fit a model on.
+        columns = train.positions(names) if 0 < len(names) < len(train.names) else None
+        teacher = self.teacher.with_boundary(columns)
+        return self if teacher is self.teacher else replace(self, teacher=teacher)
+
+    def movable(self, certificate: Certificate, trust: Trust | None = None) -> MovableFeatures:
         """What moves, and on which basis; features that move together all do, or none does."""
-        movable = movable_features(certificate, self.choice, retention=self.carried, propagation=self.propagation)
+        irrelevant = trusted_irrelevant(certificate, trust, self.invariance)
+        movable = movable_features(
+            certificate,
+            self.choice,
+            retention=self.carried,
+            propagation=self.propagation,
+            irrelevant=irrelevant,
+        )
         held = self.perturbation.held(movable.names)
         names = tuple(name for name in movable.names if name not in held)
         uncertified = tuple(name for name in movable.uncertified if name not in held)
@@ -203,11 +220,12 @@ def augment(
     fitter: fits with settings that were found on these rows already; None: they are searched now, if they are to be.
     """
     studies: tuple[Study, ...] = ()
+    procedure = procedure.on(train)
     if fitter is None:
         tuned = tune(procedure, train, context, knobs=make_rows)
         if context.numbers and tuned.procedure.in_blocks != procedure.in_blocks:
             context = laid_out(context, context.folds, in_blocks=tuned.procedure.in_blocks)
-        procedure, studies = tuned.procedure, tuned.studies
+        procedure, studies = tuned.procedure.on(train), tuned.studies
         fitter = Fitter(procedure.regressor, procedure.fill).spent(tuned.cost)
     if context.plain is None:
         plain = fitter.fit(train, seed=student_seed(context.seed, context.index))
@@ -217,7 +235,7 @@ def augment(
     abduction = abduct(train, teacher, residuals=procedure.residuals, noise=procedure.noise)
     screened = procedure.residuals_to_screen(train, teacher, fitter, plain, context)
     certificate = procedure.partitioner.partition(train, screened, seed=context.seed, index=context.index)
-    movable = procedure.movable(certificate)
+    movable = procedure.movable(certificate, teacher.trust)
     made = act_and_predict(procedure, train, teacher, abduction, movable, context) if make_rows else None
     return Augmentation(
         procedure=procedure,
@@ -255,19 +273,18 @@ def act_and_predict(
         index=index,
         mechanisms=mechanisms,
         noise=abduction.noise,
+        free=procedure.perturbation.free(movable.irrelevant),
     )
     if not len(action.source):
         return None
-    return predict_outcome(
-        teacher,
-        action,
-        abduction,
+    rule = LabelRule(
         retention=procedure.carried,
         weight=procedure.weight,
         draw=procedure.draw,
-        train=train,
-        rng=stream(seed, "matched-noise", *index),
+        basis=movable.basis,
+        irrelevant=movable.irrelevant,
     )
+    return predict_outcome(teacher, action, abduction, train, rule, rng=stream(seed, "matched-noise", *index))
 
 
 def refit_with_seed(first: Augmentation, train: Table, seed: int) -> Augmentation:

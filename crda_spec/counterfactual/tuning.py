@@ -184,6 +184,10 @@ class _Remembering:
             self.memo[key] = self.partitioner.partition(train, residuals, seed=seed, index=index)
         return self.memo[key]
 
+    def boundary(self, features: Sequence[str]) -> tuple[str, ...]:
+        """The partitioner's own."""
+        return self.partitioner.boundary(features)
+
     def known_before_fitting(self, features: Sequence[str]) -> tuple[FeatureVerdict, ...]:
         """What the partitioner itself foresees."""
         return self.partitioner.known_before_fitting(features)

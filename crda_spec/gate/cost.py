@@ -134,6 +134,7 @@ class CostEstimate:
 def estimate_cost(split: Split, procedure: Procedure, gate: Gate, *, seed: int, models: int = 1) -> CostEstimate:
     """Asks the graph and counts the fits. models: how many the run hands over."""
     train, to_tune = split.train, 0
+    procedure = procedure.on(train)
     if split.tuning is not None:
         tuned = replace(procedure, search=None, tuner=None)
         to_tune, procedure = procedure.fits(gate.folds) - tuned.fits(gate.folds), tuned
@@ -147,7 +148,7 @@ def estimate_cost(split: Split, procedure: Procedure, gate: Gate, *, seed: int, 
         synthetic_rows=round(procedure.factor * len(train)),
         folds=gate.all_folds if gate.enabled else 0,
         features=procedure.partitioner.known_before_fitting(train.names),
-        basis=basis_of(procedure.carried),
+        basis=basis_of(procedure.carried, procedure.choice),
         fits_per_fold=max(counts.in_folds),
         fits_on_all=counts.on_all_rows,
         fits_at_most=counts.shared + to_tune + more,

@@ -81,6 +81,7 @@ from crda_spec.records.rows import (
     Teacher,
     TeacherFamily,
     TimeOrder,
+    Trust,
     mean_prediction,
     read_only,
     relative,

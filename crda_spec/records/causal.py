@@ -352,6 +352,7 @@ class Certificate:
     assumes: tuple[SpokenAssumption, ...]  # what must hold for the certificate to mean anything
     noise_side: tuple[str, ...] = ()  # L: the noise and every unmeasured parent of the target; empty when discovered
     largest: tuple[str, ...] = ()  # X_P*: all features that the graph lets move, chosen or not; empty when discovered
+    irrelevant: tuple[str, ...] = ()  # of these, the ones that tell nothing of the target once the others are known
     lemma_holds: bool | None = None  # None when there is no declared graph to check it on
     remedies: tuple[Remedy, ...] = ()  # smallest first
     propagated: tuple[str, ...] = ()  # features that follow X_P through their fitted equations, causes first

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeAlias
@@ -145,6 +145,11 @@ class Table:
             times=None if self.times is None else self.times[index],
         )
 
+    def select(self, positions: Sequence[int]) -> Table:
+        """The same rows with only these features, in this order."""
+        features = tuple(self.features[position] for position in positions)
+        return replace(self, features=features, x=self.x[:, list(positions)].copy())
+
     def positions(self, names: Sequence[str]) -> tuple[int, ...]:
         """The columns of x that hold these features."""
         where = {name: position for position, name in enumerate(self.names)}
@@ -229,6 +234,22 @@ class TeacherFamily:
     error: float | None  # mean squared error on rows that the members had not seen; None where there are none
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trust:
+    """Whether the training rows bear out what the graph calls irrelevant.
+
+    Members that see every feature against members that see the boundary only, on rows that neither has seen. Losses are
+    mean squared errors in the target's unit.
+    """
+
+    everything: float  # loss of the members that see every feature
+    boundary: float  # loss of the members that see the boundary
+    standard_error: float  # of the difference, paired over rows, or over groups
+    margin: float  # so many standard errors may the boundary's loss be larger
+    weight: float  # of the boundary's members in the teacher; 0 to 1
+    passed: bool
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Teacher:
     """What labels a counterfactual row: the weighted mean of one or several fitted models."""
@@ -240,6 +261,7 @@ class Teacher:
     weights: tuple[float, ...] = ()  # one a member, together 1; empty when all weigh the same
     names: tuple[str, ...] = ()  # one a member: its kind, and what it has not seen
     families: tuple[TeacherFamily, ...] = ()
+    trust: Trust | None = None  # None: it has no members of the boundary alone
 
     def predict(self, x: Array) -> Array:
         """x: (m, d). Returns (m,)."""
@@ -275,9 +297,11 @@ class NoiseScale(Protocol):
         ...
 
 
-# certificate: the row carries noise of a real row, so only features that are separated from the noise may have moved.
-# support: it carries none and claims no invariance; any feature may have moved, within the support of the data.
+# certificate: only features that are separated from the noise may have moved; the row may carry noise of a real one.
+# support: it carries none; any feature may have moved, within the support of the data.
 Basis = Literal["certificate", "support"]
+# Of one row. invariance: only features changed that the graph separates from the target; its outcome is its source's.
+RowBasis = Literal["invariance", "certificate", "support"]
 
 # Whose noise a new row carries: its own source row's, nobody's, or that of a training row with similar X_R.
 ResidualDraw = Literal["own", "none", "matched"]
@@ -291,6 +315,7 @@ class MovableFeatures:
 
     basis: Basis
     names: tuple[str, ...]  # in the table's order
+    irrelevant: tuple[str, ...] = ()  # on which no label depends, moving or not
     uncertified: tuple[str, ...] = ()  # of these, the ones that the certificate holds fixed: under `support` only
     stuck: Mapping[str, Obstacle] = field(default_factory=dict)  # wanted, but its effects cannot follow: name -> why
     left: Mapping[str, Reason] = field(default_factory=dict)  # this basis would let it move, but: name -> why not
@@ -338,7 +363,7 @@ class Counterfactuals:
     """
 
     action: Action
-    prediction: Array  # (m,) what the teacher predicts at the new x
+    prediction: Array  # (m,) what the teacher predicts at the new x, irrelevant features as in the source
     noise: Array  # (m,) the noise the row carries, 0 under the basis `support`
     retention: float
     y: Array  # (m,)
@@ -348,9 +373,17 @@ class Counterfactuals:
     scale: Array | None = None  # (m,) the noise's scale at the new x; None means 1 in every row
     noise_source: IntArray | None = None  # (m,) whose noise it is, NOBODY for none; None means the source row's
     scale_clipped: int = 0  # rows at whose x the fitted scale had to be brought back into its range
+    irrelevant: tuple[str, ...] = ()  # features on which no label depends
+    invariant: npt.NDArray[np.bool_] | None = None  # (m,) rows in which only these changed; None: nobody asked
 
     def __len__(self) -> int:
         return len(self.y)
+
+    @property
+    def row_basis(self) -> tuple[RowBasis, ...]:
+        """What each row's label rests on."""
+        invariant = [False] * len(self) if self.invariant is None else self.invariant.tolist()
+        return tuple("invariance" if one else self.basis for one in invariant)
 
     @property
     def noise_rows(self) -> IntArray:

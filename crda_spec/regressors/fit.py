@@ -111,11 +111,13 @@ class FittedModel:
     kind: str
     encoder: Encoder
     estimator: Estimator
+    columns: tuple[int, ...] | None = None  # of the table, that it looks at; None: all
 
     def predict(self, x: Array) -> Array:
         """x: (m, d) as in a Table. Returns (m,)."""
         if not len(x):
             return np.empty(0)  # most libraries refuse a table without rows
+        x = x if self.columns is None else x[:, list(self.columns)]
         predicted = self.estimator.predict(self.encoder.encode(x))
         return self.encoder.decode_target(np.asarray(predicted, dtype=np.float64).reshape(-1))
 
@@ -131,7 +133,7 @@ class Fitter:
     seconds: float = 0.0
     reused: int = 0  # models that were needed and had been fitted elsewhere
     # Models of real rows alone, kept for whoever asks again: a fit is a function of rows, regressor and seed.
-    memo: dict[tuple[bytes, int, int], FittedModel] | None = None  # None: nothing is kept
+    memo: dict[tuple[bytes, int, int, tuple[int, ...] | None], FittedModel] | None = None  # None: nothing is kept
 
     @property
     def cost(self) -> Cost:
@@ -151,6 +153,7 @@ class Fitter:
         seed: int,
         watch: Watch = "real",
         regressor: Regressor | None = None,
+        columns: tuple[int, ...] | None = None,
     ) -> FittedModel:
         """One model on the training rows, plus synthetic rows made from them where there are any.
 
@@ -158,12 +161,14 @@ class Fitter:
 
         watch: what early stopping looks at when there are synthetic rows.
         regressor: a model of another kind, for a teacher of several; its fit counts like any other.
+        columns: the features that it may look at, for a model of real rows; None: all.
         """
         chosen = regressor or self.regressor
-        key = (train.row_ids.tobytes(), id(chosen), seed)  # a plugin's regressor need not be hashable
+        key = (train.row_ids.tobytes(), id(chosen), seed, columns)  # a plugin's regressor need not be hashable
         if self.memo is not None and extra is None and key in self.memo:
             self.reused += 1
             return self.memo[key]
+        train = train if columns is None else train.select(columns)
         encoder = fit_encoder(train, fill=self.fill)
         held = watched_rows(train, chosen.stopping, seed=seed)
         synthetic = extra is not None and watches_synthetic(extra, held, watch)
@@ -175,7 +180,7 @@ class Fitter:
             estimator = cast("Refits", chosen).refit(estimator, whole, seed=seed)
             self.refits += 1
         self.seconds += time.perf_counter() - started
-        model = FittedModel(chosen.kind, encoder, estimator)
+        model = FittedModel(chosen.kind, encoder, estimator, columns)
         if self.memo is not None and extra is None:
             self.memo[key] = model
         return model

@@ -9,6 +9,11 @@ L _||_ X_P | X_R; where rows were chosen by nodes S, given X_R and S. The larges
 the complement of L's Markov boundary among the features; exactly its subsets are valid. One sweep finds it: walks that
 are open given *all* of X arrive at x if and only if some walk is open given X - x. (If x alone opens a collider on the
 way, the directed way from that collider down to x is itself open.)
+
+The Markov boundary of the target itself, B = { x in X : Y not _||_ x | X - x (and S) }, leaves the irrelevant features
+I = X - B, which tell nothing of y once the others are known. I is what of X_P* is no parent of Y: a parent is always in
+B, and an open walk from x to L goes on to Y, so that I lies in X_P*; by the lemma of the paper's appendix every other
+feature of X_P* is separated from Y. A row whose irrelevant features change therefore keeps its outcome.
 """
 
 from __future__ import annotations
@@ -97,6 +102,7 @@ def graph_certificate(graph: CausalGraph, features: Sequence[str]) -> Certificat
         assumes=(*assumptions(graph), *undrawn_assumption(verdicts, graph.target)),
         noise_side=noise_side(graph, features),
         largest=free,
+        irrelevant=tuple(verdict.name for verdict in verdicts if verdict.status == "irrelevant"),
         lemma_holds=lemma_holds(graph, features, free),
         remedies=remedies(graph, verdicts),
     )

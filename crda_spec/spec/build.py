@@ -251,6 +251,7 @@ def build_procedure(spec: RunSpec, draft: Draft, graph: CausalGraph | None) -> P
         weight=spec.counterfactual.weight,
         watch=spec.counterfactual.watch,
         choice=spec.partition,
+        invariance=spec.counterfactual.invariance,
         noise=spec.counterfactual.noise,
         draw=spec.counterfactual.residual_draw,
         tuner=build_knob_search(spec, draft),

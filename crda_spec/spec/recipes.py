@@ -1,15 +1,15 @@
 """The recipes: what is filled in where the user leaves something out, and nothing else.
 
-Both run through the same code and face the same gate. `docs/recipes.md` says how `distilled` was found.
+All run through the same code and face the same gate. `docs/recipes.md` says how `distilled` and `certified` were found.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from crda_spec.regressors import REGRESSORS
 
-RecipeName = Literal["paper", "distilled"]
+RecipeName = Literal["paper", "distilled", "certified"]
 
 Preset = dict[str, Any]
 
@@ -34,7 +34,11 @@ _PAPER: Preset = {
 # A committee labels rows in which any feature may have moved, and no noise is carried. Its gate trains both models of a
 # fold twice: students differ by luck, and beside their teachers a second pair costs little.
 _DISTILLED: Preset = {
-    "partition": {"residuals": "out_of_fold", "joint": {"alpha": 0.05, "folds": 5, "on_failure": "prune"}},
+    "partition": {
+        "basis": "support",
+        "residuals": "out_of_fold",
+        "joint": {"alpha": 0.05, "folds": 5, "on_failure": "prune"},
+    },
     "counterfactual": {
         "teacher": {"kind": "committee", "folds": "blocks"},
         "residuals": "out_of_fold",
@@ -67,10 +71,28 @@ _FOR_NETWORKS: Preset = {
     },
 }
 
+# Only what the graph certifies moves; the features that it calls irrelevant move freely and never touch a label, as
+# long as the rows bear the graph out; half of the committee knows the graph.
+_CERTIFIED: Preset = {
+    "partition": {**_DISTILLED["partition"], "basis": "certificate"},
+    "counterfactual": {
+        **_DISTILLED["counterfactual"],
+        "teacher": {"kind": "committee", "folds": "blocks", "hedge": True},
+        "invariance": "trusted",
+    },
+    "gate": _DISTILLED["gate"],
+}
+# What is certified may take any value that its column has, whatever the others do: trees then see each cause by itself.
+_CERTIFIED_TREES: Preset = {
+    "counterfactual": {"factor": 20.0, "weight": 0.1},
+    "perturbation": {"default": {"kind": "resample", "weights": "empirical"}, "features_per_row": "all"},
+}
+_CERTIFIED_NETWORKS: Preset = {"counterfactual": {"factor": 25.0}}
+
 # The defaults of what some recipe sets and another does not.
 _UNSET: Preset = {
-    "partition": {"max_features": None},
-    "counterfactual": {"watch": "real"},
+    "partition": {"max_features": None, "basis": "certificate"},
+    "counterfactual": {"watch": "real", "invariance": "off"},
     "perturbation": {"features_per_row": "all", "copy_fraction": 0.0, "support": {"kind": "none"}},
     "gate": {"restarts": 1},
 }
@@ -81,14 +103,18 @@ STOPS = frozenset(kind for kind, member in REGRESSORS.items() if "early_stopping
 
 def preset_of(recipe: str, regressor: str) -> Preset | None:
     """What the recipe fills in for a regressor of this kind; None when there is no such recipe."""
-    if recipe not in ("paper", "distilled"):
+    if recipe not in get_args(RecipeName):
         return None
-    # In `distilled` synthetic rows stop the augmented model, which trains on all real rows; so does the plain one.
-    stopping: Preset = {"regressor": {"early_stopping": {"refit": recipe == "distilled"}}} if regressor in STOPS else {}
+    # But in `paper`, synthetic rows stop the augmented model, which trains on all real rows; so does the plain one.
+    stopping: Preset = {"regressor": {"early_stopping": {"refit": recipe != "paper"}}} if regressor in STOPS else {}
     if recipe == "paper":
         return _joined(_PAPER, stopping)
-    students_own = _FOR_TREES if regressor in TREES else _FOR_NETWORKS if regressor == "mlp" else _FOR_OTHERS
-    return _joined(_joined(_DISTILLED, students_own), stopping)
+    trees, networks = regressor in TREES, regressor == "mlp"
+    students_own = _FOR_TREES if trees else _FOR_NETWORKS if networks else _FOR_OTHERS
+    if recipe == "distilled":
+        return _joined(_joined(_DISTILLED, students_own), stopping)
+    more = _CERTIFIED_TREES if trees else _CERTIFIED_NETWORKS if networks else {}
+    return _joined(_joined(_CERTIFIED, _joined(students_own, more)), stopping)
 
 
 def whole_preset_of(recipe: RecipeName, regressor: str) -> Preset:

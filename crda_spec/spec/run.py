@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, StringConstraints, Tag, WithJsonSchema
 
 from crda_spec.counterfactual.abduct import Additive, LocationScale, NoiseModel
+from crda_spec.counterfactual.basis import Invariance
 from crda_spec.counterfactual.partition import Partition
 from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.data.dataset import Dataset
@@ -152,6 +153,15 @@ class Counterfactual(Strict):
     )
     factor: float = Field(1.25, gt=0, le=1000, description="New rows per training row.")
     weight: Positive = Field(1.0, le=1000, description="The weight of a new row in training; a real row weighs 1.")
+    invariance: Invariance = Field(
+        "off",
+        description=(
+            "Features that the declared graph calls irrelevant: no label depends on them, and every new row takes them "
+            "from rows drawn at random. trusted: only if, on rows that they have not seen, the members of a hedged "
+            "committee do about as well without these features. declared: on the graph's word. off: they are features "
+            "like any other."
+        ),
+    )
     watch: Literal["real", "synthetic"] = Field(
         "real",
         description=(
@@ -181,6 +191,10 @@ class Counterfactual(Strict):
             if low >= high:
                 what = f"the first quantile must be below the second, but got [{low:g}, {high:g}]"
                 yield inconsistent("counterfactual.noise.quantiles", what, "for example [0.01, 0.99]")
+        if self.invariance == "trusted" and not getattr(self.teacher, "hedge", False):
+            what = "nothing tests whether the graph's irrelevant features can be trusted: the teacher is not hedged"
+            hint = "use teacher: {kind: committee, hedge: true}, or invariance: declared or off"
+            yield inconsistent("counterfactual.invariance", what, hint)
         if draw == "none" and retention > 0:
             what = f"none carries no noise, but counterfactual.retention is {retention:g}"
             yield inconsistent("counterfactual.residual_draw", what, "set retention: 0, or draw own or matched noise")
@@ -244,7 +258,9 @@ class RunSpec(Strict):
         "paper",
         description=(
             "Presets for what is left out. paper: Algorithm 1 (one model labels, noise kept). "
-            "distilled: a committee labels, noise dropped, more rows; policy, factor and weight suit the regressor."
+            "distilled: a committee labels, noise dropped, more rows; policy, factor and weight suit the regressor. "
+            "certified: the same where the graph allows it: blocked features stay, irrelevant ones move freely, and "
+            "half of the committee knows the graph."
         ),
     )
     seed: int = Field(0, ge=0, le=2**32 - 1, description="The one seed from which all randomness follows.")

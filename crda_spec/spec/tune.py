@@ -10,7 +10,7 @@ from crda_spec.counterfactual.policies import DefaultPolicy, Interpolate, Quanti
 from crda_spec.counterfactual.tuning import CountRange, NumberRange
 from crda_spec.regressors.teachers import AnyTeacher, CommitteeTeacher, CrossfitTeacher
 from crda_spec.regressors.tune import RandomSearch
-from crda_spec.spec.recipes import TREES
+from crda_spec.spec.recipes import TREES, RecipeName
 from crda_spec.strict import LIST, RANGE, Finite, Positive, Strict
 
 
@@ -101,7 +101,7 @@ class TpeTuning(Strict):
 class Candidate(Strict):
     """Another augmentation: what it changes in the spec."""
 
-    recipe: Literal["paper", "distilled"] | None = Field(
+    recipe: RecipeName | None = Field(
         None, description="Take this recipe's presets for partition, counterfactual and perturbation."
     )
     partition: dict[str, Any] = Field(default_factory=dict, description="What it changes in `partition`.")

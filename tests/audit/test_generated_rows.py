@@ -17,7 +17,7 @@ from crda_spec.audit.open_run import open_run, saved_run
 from crda_spec.audit.tables import LEDGER
 from crda_spec.counterfactual.abduct import LocationScale, abduct
 from crda_spec.counterfactual.policies import Grid, Interpolate
-from crda_spec.counterfactual.predict import predict_outcome
+from crda_spec.counterfactual.predict import LabelRule, predict_outcome
 from crda_spec.counterfactual.support import NeighbourSupport, NoSupport
 from crda_spec.errors import DataError, OutputError, SpecError
 from crda_spec.spec.check import load_spec
@@ -35,7 +35,7 @@ causal:
     kind: edges
     edges: ["{{area rooms garage}} -> price", "age <- care -> price"]
     latent: [care]
-partition: {{max_features: null, residuals: in_sample, joint: null}}
+partition: {{basis: support, max_features: null, residuals: in_sample, joint: null}}
 regressor: {{kind: ridge}}
 counterfactual:
   teacher: {{kind: crossfit, folds: 3}}
@@ -220,10 +220,8 @@ def variant(finished, folder, *, draw="own", noise=None):
         result.teacher,
         result.counterfactuals.action,
         abduction,
-        retention=0.75,
-        weight=0.5,
-        draw=draw,
-        train=result.split.train,
+        result.split.train,
+        LabelRule(retention=0.75, weight=0.5, draw=draw),
         rng=np.random.default_rng(0),
     )
     spec, draft = load_spec(finished.folder.parent / "spec.yaml")

@@ -12,7 +12,7 @@ from crda_spec.counterfactual.abduct import Additive, LocationScale, abduct
 from crda_spec.counterfactual.act import act
 from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.policies import POLICIES
-from crda_spec.counterfactual.predict import predict_outcome
+from crda_spec.counterfactual.predict import LabelRule, predict_outcome
 from crda_spec.records import Column, Table
 from crda_spec.regressors import REGRESSORS, Fitter, Knn
 from crda_spec.regressors.teachers import (
@@ -86,10 +86,8 @@ def test_labels_follow_from_the_written_ledger_to_the_last_bit(taught, policy, n
             taught,
             action,
             abduction,
-            retention=retention,
-            weight=0.5,
-            draw=draw,
-            train=TRAIN,
+            TRAIN,
+            LabelRule(retention=retention, weight=0.5, draw=draw),
             rng=np.random.default_rng(0),
         )
         check(made, abduction, taught)

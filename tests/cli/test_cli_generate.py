@@ -13,7 +13,7 @@ dataset:
   target: y
 causal:
   graph: {kind: edges, edges: ["{x1 x2 x3} -> y"]}
-partition: {residuals: in_sample, joint: null}
+partition: {basis: support, residuals: in_sample, joint: null}
 regressor: {kind: ridge}
 counterfactual: {retention: RETENTION, factor: 2}
 gate: {kind: wilcoxon, folds: 5}

@@ -276,7 +276,7 @@ regressor: {kind: linear}
 
 
 def test_without_noise_a_tied_feature_moves_and_the_plan_says_on_what(command):
-    spec, none = SPECS / "clinical_recovery.yaml", ("--set", "counterfactual.retention=0")
+    spec, none = SPECS / "clinical_recovery.yaml", ("--set", "counterfactual.retention=0", "--set", "partition.basis=support")
     planned = json.loads(command("crda-spec", "plan", spec, *none, "--json").out)
     assert planned["basis"] == "support"
     (dose,) = [one for one in planned["features"] if one["name"] == "dose"]
@@ -289,7 +289,8 @@ def test_without_noise_a_tied_feature_moves_and_the_plan_says_on_what(command):
 
 
 def test_with_effects_that_follow_only_a_certified_feature_moves_even_without_noise(command):
-    more = ("--set", "counterfactual.retention=0", "--set", "perturbation.propagate=true")
+    more = ("--set", "counterfactual.retention=0", "--set", "partition.basis=support")
+    more = (*more, "--set", "perturbation.propagate=true")
     planned = json.loads(command("crda-spec", "plan", SPECS / "clinical_recovery.yaml", *more, "--json").out)
     (dose,) = [one for one in planned["features"] if one["name"] == "dose"]
     assert (dose["certified"], dose["may_move"], dose["basis"]) == (False, False, None)

@@ -11,7 +11,7 @@ from crda_spec.counterfactual.abduct import abduct
 from crda_spec.counterfactual.act import act, nearest_allowed
 from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.policies import Jitter, Resample, Scale
-from crda_spec.counterfactual.predict import predict_outcome
+from crda_spec.counterfactual.predict import LabelRule, predict_outcome
 from crda_spec.counterfactual.procedure import Procedure, augment, fit_augmented
 from crda_spec.records import Column, Teacher
 from crda_spec.regressors import Ridge
@@ -184,7 +184,8 @@ def test_an_unmoved_row_keeps_its_own_outcome():
     train = numbers(np.column_stack([np.full(20, 3.0), rng.normal(size=20)]), rng.normal(size=20))
     teacher = Teacher(kind="single", members=(_Half(),), in_sample=_Half().predict(train.x), out_of_fold=None)
     action = act(train, ["a"], Perturbation(), factor=1.0, seed=0, index=())
-    made = predict_outcome(teacher, action, abduct(train, teacher, residuals="in_sample"), retention=1.0, weight=0.5)
+    rule = LabelRule(retention=1.0, weight=0.5)
+    made = predict_outcome(teacher, action, abduct(train, teacher, residuals="in_sample"), train, rule, rng=rng)
     assert action.x.tobytes() == train.x.tobytes()
     np.testing.assert_allclose(made.y, train.y, rtol=1e-14)
     assert made.weight == 0.5

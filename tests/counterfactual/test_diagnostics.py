@@ -11,7 +11,7 @@ from crda_spec.counterfactual.act import act
 from crda_spec.counterfactual.diagnostics import comparison, diagnose, relabelled_sources
 from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.policies import Jitter, Resample, Shift
-from crda_spec.counterfactual.predict import predict_outcome
+from crda_spec.counterfactual.predict import LabelRule, predict_outcome
 from crda_spec.records import Teacher
 
 
@@ -40,7 +40,8 @@ def world(rows=400, seed=0):
 def made_rows(train, teacher, moved, perturbation, *, factor=1.25, retention=1.0, **noise):
     action = act(train, moved, perturbation, factor=factor, seed=1, index=(0,))
     abduction = abduct(train, teacher, residuals="in_sample", **noise)
-    return abduction, predict_outcome(teacher, action, abduction, retention=retention, weight=1.0, train=train)
+    rule = LabelRule(retention=retention, weight=1.0)
+    return abduction, predict_outcome(teacher, action, abduction, train, rule, rng=np.random.default_rng(0))
 
 
 def looked(train, members, moved, perturbation, **more):

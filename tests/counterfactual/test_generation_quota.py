@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from crda_spec.counterfactual.generation import BLOCK, Generation, Quota, cannot_stream, generate_block
 from crda_spec.counterfactual.perturbation import Perturbation, Sources
 from crda_spec.counterfactual.policies import Conditional, Interpolate, Jitter, Resample, Scale
+from crda_spec.counterfactual.predict import LabelRule
 from crda_spec.counterfactual.support import NeighbourSupport
 
 
@@ -41,9 +42,7 @@ def generation(train, **other):
         "scale": None,
         "moved": ("free", "count", "ward"),
         "perturbation": Perturbation(default=Jitter()),
-        "retention": 1.0,
-        "draw": "own",
-        "weight": 0.5,
+        "rule": LabelRule(retention=1.0, weight=0.5),
         "seed": 3,
     }
     return Generation(**(said | other))
@@ -75,7 +74,7 @@ def test_a_rows_noise_is_its_outcome_minus_the_teachers_word():
 
 def test_without_noise_no_outcome_is_needed_and_with_it_one_is():
     train = mixed(40)
-    silent = generation(train, retention=0.0, draw="none")
+    silent = generation(train, rule=LabelRule(retention=0.0, weight=0.5, basis="support"))
     assert not silent.needs_outcomes
     made = generate_block(silent, train.x, None, number=0, quota=10)
     assert (made.basis, made.y.tobytes()) == ("support", Half().predict(made.action.x).tobytes())
@@ -86,7 +85,8 @@ def test_without_noise_no_outcome_is_needed_and_with_it_one_is():
 def test_matched_noise_is_lent_by_training_rows():
     rng = np.random.default_rng(0)
     train = numbers(rng.normal(size=(50, 2)), rng.normal(size=50))
-    lent = generation(train, moved=("a",), draw="matched", noise=np.arange(50.0))
+    matched = LabelRule(retention=1.0, weight=0.5, draw="matched")
+    lent = generation(train, moved=("a",), rule=matched, noise=np.arange(50.0))
     assert not lent.needs_outcomes
     made = generate_block(lent, rng.normal(size=(20, 2)), None, number=0, quota=30)
     assert made.noise.tolist() == made.noise_rows.tolist()

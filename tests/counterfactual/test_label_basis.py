@@ -1,6 +1,7 @@
 """Two bases: what may move when noise is carried, and what may when it is not."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -32,9 +33,18 @@ CERTIFICATE = certificate(
 )
 
 
+supported = partial(Partition, basis="support")
+
+
 @pytest.mark.parametrize(("retention", "basis"), [(0.0, "support"), (1e-12, "certificate"), (1.0, "certificate")])
 def test_any_noise_at_all_needs_the_certificate(retention, basis):
-    assert basis_of(retention) == basis
+    assert basis_of(retention, supported()) == basis
+    assert basis_of(retention, Partition()) == "certificate"
+
+
+def test_a_row_without_noise_keeps_to_the_certificate_where_the_user_asks_for_it():
+    found = movable_features(CERTIFICATE, Partition(), retention=0.0)
+    assert (found.basis, found.names, found.uncertified) == ("certificate", ("a", "d"), ())
 
 
 def test_a_row_with_noise_moves_what_the_certificate_chose_and_nothing_else():
@@ -45,12 +55,12 @@ def test_a_row_with_noise_moves_what_the_certificate_chose_and_nothing_else():
 @pytest.mark.parametrize(
     ("choice", "names", "uncertified"),
     [
-        pytest.param(Partition(), ("a", "b", "c", "d", "e"), ("b", "e"), id="all"),
-        pytest.param(Partition(max_features=2), ("b", "c"), ("b",), id="best-ranked-ties-in-table-order"),
-        pytest.param(Partition(max_features=2, keep=("b", "c")), ("a", "e"), ("e",), id="keep"),
-        pytest.param(Partition(perturb=("e", "d")), ("d", "e"), ("e",), id="perturb"),
-        pytest.param(Partition(perturb=("e", "d"), max_features=1), ("e",), ("e",), id="perturb-and-rank"),
-        pytest.param(Partition(keep=("a", "b", "c", "d", "e")), (), (), id="nothing"),
+        pytest.param(supported(), ("a", "b", "c", "d", "e"), ("b", "e"), id="all"),
+        pytest.param(supported(max_features=2), ("b", "c"), ("b",), id="best-ranked-ties-in-table-order"),
+        pytest.param(supported(max_features=2, keep=("b", "c")), ("a", "e"), ("e",), id="keep"),
+        pytest.param(supported(perturb=("e", "d")), ("d", "e"), ("e",), id="perturb"),
+        pytest.param(supported(perturb=("e", "d"), max_features=1), ("e",), ("e",), id="perturb-and-rank"),
+        pytest.param(supported(keep=("a", "b", "c", "d", "e")), (), (), id="nothing"),
     ],
 )
 def test_a_row_without_noise_moves_what_the_user_wants(choice, names, uncertified):
@@ -66,7 +76,7 @@ def test_a_row_without_noise_moves_what_the_user_wants(choice, names, uncertifie
 )
 def test_noise_never_travels_with_a_feature_that_is_tied_to_it(statuses, ranks, most, retention):
     features = {f"x{at}": (status, ranks[at]) for at, status in enumerate(statuses)}
-    found = movable_features(certificate(**features), Partition(max_features=most), retention=retention)
+    found = movable_features(certificate(**features), supported(max_features=most), retention=retention)
     blocked = {name for name, (status, _) in features.items() if status == "blocked"}
     assert set(found.uncertified) == blocked & set(found.names)
     assert list(found.names) == [name for name in features if name in found.names]
@@ -86,10 +96,10 @@ def test_on_either_basis_a_feature_stays_whose_effects_cannot_follow():
     train = numbers(x, x.sum(axis=1) + rng.normal(size=60))
     found = declared(edges, names, keep=("b",)).partition(train, rng.normal(size=60), seed=0, index=(0,))
     following = Propagation(graph=graph, keep=("b",))
-    moves = movable_features(found, Partition(keep=("b",)), retention=0.0, propagation=following)
+    moves = movable_features(found, supported(keep=("b",)), retention=0.0, propagation=following)
     assert moves.names == ("c",)
     assert {name: (why.kind, why.follower) for name, why in moves.stuck.items()} == {"a": ("held_fixed", "b")}
-    assert movable_features(found, Partition(keep=("b",)), retention=0.0).names == ("a", "c")
+    assert movable_features(found, supported(keep=("b",)), retention=0.0).names == ("a", "c")
     following.mechanisms(train, moves.names)  # what may move can be computed
 
 
@@ -119,7 +129,7 @@ def ranked_low(verdict):
 
 
 def test_without_noise_what_is_not_certified_moves_and_says_so():
-    choice = Partition(max_features=2, keep=("a",))
+    choice = supported(max_features=2, keep=("a",))
     movable = movable_features(CERTIFICATE, choice, retention=0.0)
     found = {one.name: one for one in movements(CERTIFICATE, movable, action(movable.names))}
     assert (found["b"].moves, found["b"].basis, found["b"].certified) == ("moves", "support", False)
@@ -137,7 +147,7 @@ def test_without_noise_what_is_not_certified_moves_and_says_so():
 
 
 def test_when_no_row_was_made_nothing_moves():
-    movable = movable_features(CERTIFICATE, Partition(), retention=0.0)
+    movable = movable_features(CERTIFICATE, supported(), retention=0.0)
     assert {movement_sentence(one) for one in movements(CERTIFICATE, movable, None)} == {"stays: no row was made"}
 
 

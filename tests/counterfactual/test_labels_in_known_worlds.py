@@ -13,7 +13,7 @@ from crda_spec.counterfactual.abduct import Additive, LocationScale, abduct
 from crda_spec.counterfactual.act import act
 from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.policies import Resample
-from crda_spec.counterfactual.predict import predict_outcome
+from crda_spec.counterfactual.predict import LabelRule, predict_outcome
 from crda_spec.records import Teacher
 from crda_spec.scm.certificate import certify_named
 from crda_spec.scm.formats.edges import from_edges
@@ -49,10 +49,8 @@ def carried(train, *, model, draw="own", retention=1.0):
         teacher,
         action,
         abduct(train, teacher, residuals="out_of_fold", noise=model),
-        retention=retention,
-        weight=1.0,
-        draw=draw,
-        train=train,
+        train,
+        LabelRule(retention=retention, weight=1.0, draw=draw),
         rng=np.random.default_rng(2),
     )
     return made, made.y - Truth().predict(action.x)
@@ -108,7 +106,7 @@ def test_less_retention_is_less_noise_and_none_is_none():
         made, noise = carried(train, model=Additive(), retention=retention)
         _, whole = carried(train, model=Additive())
         np.testing.assert_allclose(noise, retention * whole, atol=1e-12)
-        assert made.basis == ("certificate" if retention else "support")
+        assert made.draw == ("own" if retention else "none")
 
 
 def test_matched_noise_is_a_neighbours_not_the_rows_own():

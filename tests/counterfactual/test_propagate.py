@@ -8,7 +8,7 @@ from crda_spec.counterfactual.abduct import abduct
 from crda_spec.counterfactual.act import Propagation, act
 from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.policies import Jitter, Resample
-from crda_spec.counterfactual.predict import predict_outcome
+from crda_spec.counterfactual.predict import LabelRule, predict_outcome
 from crda_spec.data.worlds import declare
 from crda_spec.errors import GraphError
 from crda_spec.records import Column, Followed, Stated, Table, Teacher
@@ -113,7 +113,8 @@ def test_with_propagation_the_labels_hit_the_total_effect_and_without_it_the_dir
     assert column(following, train, "x").tobytes() == column(alone, train, "x").tobytes()
     x, rows = column(alone, train, "x"), alone.source
     total, direct = sample.outcome({"x": x}, rows), sample.outcome({"x": x, "m": train.x[rows, 1]}, rows)
-    labels = [predict_outcome(teacher, each, abduction, retention=1.0, weight=1.0).y for each in (following, alone)]
+    rule, rng = LabelRule(retention=1.0, weight=1.0), np.random.default_rng(0)
+    labels = [predict_outcome(teacher, each, abduction, train, rule, rng=rng).y for each in (following, alone)]
     moved = rms(total - train.y[rows])
     assert rms(labels[0] - total) < 0.05 * moved
     assert rms(labels[1] - direct) < 0.05 * moved

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_gate_verdict import outcomes
 
+from crda_spec.counterfactual.partition import Partition
 from crda_spec.data.folds import folds
 from crda_spec.gate.cost import FitCounts
 from crda_spec.gate.cross_validate import CrossValidation, FoldOutcome
@@ -107,7 +108,7 @@ def test_any_number_of_workers_tells_the_same():
     x = rng.normal(size=(60, 3))
     train = table(x, x[:, 0] + 0.1 * rng.normal(size=60))
     held = folds(60, 8, rng=stream(0, "gate-folds"))
-    chosen = procedure(train, retention=-3.0)  # a harmful label
+    chosen = procedure(train, retention=-3.0, choice=Partition(basis="support"))  # a harmful label
     every = fold_outcomes(chosen, train, held)
     runs = [fold_outcomes(chosen, train, held, gate=stopping(), workers=workers) for workers in (1, 2)]
     told = [[(one.result, one.cost.fits, one.plain.tobytes()) for one in run] for run in runs]

@@ -9,7 +9,7 @@ from pipeline_parts import certified, observed, true_outcomes
 from crda_spec.counterfactual.act import act
 from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.policies import Resample
-from crda_spec.counterfactual.predict import predict_outcome
+from crda_spec.counterfactual.predict import LabelRule, predict_outcome
 from crda_spec.counterfactual.procedure import Procedure, augment
 from crda_spec.regressors import KernelRidge
 from crda_spec.regressors.teachers import FoldContext, SingleTeacher
@@ -79,7 +79,9 @@ def test_labels_of_the_confounded_feature_do_not():
         dose = next(verdict for verdict in made.certificate.features if verdict.name == "dose")
         assert (dose.status, dose.witness) == ("blocked", ("recovery", "<-", "severity", "->", "dose"))
         forced = act(table, ["dose"], PERTURBATION, factor=1.0, seed=0, index=(0,))
-        labels = predict_outcome(made.teacher, forced, made.abduction, retention=1.0, weight=1.0)
+        rule = LabelRule(retention=1.0, weight=1.0)
+        rng = np.random.default_rng(0)
+        labels = predict_outcome(made.teacher, forced, made.abduction, table, rule, rng=rng)
         errors.append(error(table, sample, labels))
         certified_errors.append(error(*_therapy(rows)))
     assert min(errors) > 0.7

@@ -141,7 +141,10 @@ def test_when_the_support_guard_drops_every_row_the_verdict_says_so(tmp_path):
 
 
 def test_without_noise_the_record_names_what_moved_uncertified(tmp_path):
-    nothing = ("counterfactual.retention=0", "partition={perturb: [area, station_distance], joint: null}")
+    nothing = (
+        "counterfactual.retention=0",
+        "partition={basis: support, perturb: [area, station_distance], joint: null}",
+    )
     hidden = bidding("ridge").replace("- area -> rooms", '- area -> rooms\n      - "area <-> price"')
     result = run_spec(tmp_path, hidden, *nothing, "dataset.source.rows=60", "falsify.on_falsified=ignore")
     made = json.loads(everything(result)[0])
@@ -214,6 +217,9 @@ class Remembering:
     def partition(self, train, residuals, *, seed, index):
         self.asked.append(train)
         return self.real.partition(train, residuals, seed=seed, index=index)
+
+    def boundary(self, features):
+        return self.real.boundary(features)
 
 
 GROUPED = """

@@ -35,7 +35,7 @@ _NOT_FACTS = ("files", "sha256", "volatile", "versions", "platform")
 _FITS = (
     "fits, refits, reused_fits, verdict.fits, verdict.reused_fits, verdict.stopped_fits",
     "verdict.folds: perturbed, synthetic_rows",
-    "teacher: members, weights, families",
+    "teacher: members, weights, families, trust",
     "rows.csv: the losses of held-out rows, and on test rows those of the model that was not chosen",
     "diagnostics: errors, control",
 )
@@ -174,7 +174,7 @@ def _without_fits(known: Known) -> records.RunResult:
     if procedure.screened != procedure.residuals:
         return result  # the screen looked at other residuals than those in the ledger
     partition = procedure.partitioner.partition(train, abduction.noise, seed=seed, index=(0,))
-    movable = procedure.movable(partition)
+    movable = procedure.movable(partition, said.teacher.trust)
     certificate = restated(partition, movable)
     falsified = result.falsification is not None and result.falsification.forbids
     made = None

@@ -23,7 +23,7 @@ from crda_spec.audit.record import data_record
 from crda_spec.audit.tables import TIME, ledger_table, moments_of
 from crda_spec.audit.verify.checks import EXACT, Check, Tolerance, checked, compared, named
 from crda_spec.audit.verify.verdict import read_scored
-from crda_spec.counterfactual.predict import label
+from crda_spec.counterfactual.predict import asked_at, label_of
 from crda_spec.errors import show
 from crda_spec.records import NOBODY, Array, DataReport, HeldOut, NoiseScale, Split, Table, Teacher
 from crda_spec.regressors import EarlyStopping
@@ -99,21 +99,27 @@ def check_labels(
         yield from _differing(ledger, "_crda_retention", made["retention"], told_everywhere, EXACT)
         weight = ledger.real["weight"][np.maximum(ledger.source, 0)] * float(recorded["weight"])
         yield from _differing(ledger, "_crda_weight", made["weight"], weight, EXACT)
+        train, source = ledger.train, np.maximum(ledger.source, 0)
+        asked, invariant = asked_at(ledger.x, train.x[source], train.names, recorded["irrelevant"])
+        invariant = np.zeros(len(ledger.y), dtype=np.bool_) if invariant is None else invariant
+        bases = ["invariance" if one else recorded["basis"] for one in invariant.tolist()]
         yield from named(
-            Finding(where=ledger.place(at, "_crda_basis"), what=f"says {show(one)}, not {show(recorded['basis'])}")
-            for at, one in enumerate(ledger.bases)
-            if one != recorded["basis"]
+            Finding(where=ledger.place(at, "_crda_basis"), what=f"says {show(one)}, not {show(basis)}")
+            for at, (one, basis) in enumerate(zip(ledger.bases, bases, strict=True))
+            if one != basis
         )
         lends = ledger.noise_row != NOBODY
         lent = np.where(lends, ledger.real["noise"][ledger.noise_row], 0.0)
         yield from _differing(ledger, "_crda_noise", made["noise"], lent, EXACT)
         if recorded["residual_draw"] == "own":
             yield from _differing(ledger, "_crda_noise_row", made["noise_row"], made["source_row"], EXACT)
-        yield from _differing(ledger, "_crda_prediction", made["prediction"], teacher.predict(ledger.x), tolerance)
+        yield from _differing(ledger, "_crda_prediction", made["prediction"], teacher.predict(asked), tolerance)
         carries = scale is not None and recorded["retention"] > 0
-        size = scale.at(ledger.x)[0] if scale is not None and carries else np.ones(len(ledger.y))
+        size = scale.at(asked)[0] if scale is not None and carries else np.ones(len(ledger.y))
         yield from _differing(ledger, "_crda_scale", made["scale"], size, tolerance)
-        y = label(made["prediction"], recorded["retention"], made["scale"] if carries else None, made["noise"])
+        y = label_of(made["prediction"], recorded["retention"], made["scale"] if carries else None, made["noise"])
+        if recorded["retention"] == 1 and recorded["residual_draw"] == "own":
+            y = np.where(invariant, train.y[source], y)
         yield from _differing(ledger, ledger.train.target.name, ledger.y, y, EXACT)
 
     return checked("labels", f"{len(ledger.y)} labels from the saved teacher, {tolerance}", look)

@@ -37,11 +37,12 @@ class Learner:
 
     regressor: Regressor | None = None  # None: the student's own, with the settings it was given or tuned to
     repeat: int = 0
+    columns: tuple[int, ...] | None = None  # the boundary's, where it may look at no others; None: all
 
     @property
     def is_students(self) -> bool:
         """Whether its member without one fold is the plain model that the gate fits for that fold anyway."""
-        return self.regressor is None and self.repeat == 0
+        return self.regressor is None and self.repeat == 0 and self.columns is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -111,6 +112,10 @@ class TeacherRule(Strict):
 
     def with_student(self, student: Regressor | None) -> Self:
         """The rule once it is known who the student is; None: a search will change its settings."""
+        return self
+
+    def with_boundary(self, columns: tuple[int, ...] | None) -> Self:
+        """The rule once it is known which columns the graph calls the boundary; None: all of them."""
         return self
 
     def fits(self, parts: int) -> int:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, PrivateAttr
 
+from crda_spec.data.folds import group_numbers
 from crda_spec.errors import SpecError
-from crda_spec.records import Array, Table, relative, spread_of, weighted_mean
+from crda_spec.records import Array, Table, Trust, relative, spread_of, weighted_mean
 from crda_spec.regressors import AnyRegressor, GaussianProcess, Mlp, Regressor, Xgboost
 from crda_spec.regressors.teachers._protocol import FOLDS, Folds, Learner
 from crda_spec.regressors.teachers.fold_models import CrossFit, FoldTeacher, unseen_error
@@ -60,6 +64,22 @@ class CommitteeTeacher(FoldTeacher):
         ),
     )
     folds: Folds = Field("gate", description=FOLDS)
+    hedge: bool = Field(
+        default=False,
+        description=(
+            "Fit each kind twice where the declared graph calls some features irrelevant: on all features and on the "
+            "others alone. Rows that neither has seen decide how much the graph's members count."
+        ),
+    )
+    _boundary: tuple[int, ...] | None = PrivateAttr(default=None)
+
+    def with_boundary(self, columns: tuple[int, ...] | None) -> Self:
+        """With a second member of each kind, that looks at these columns only."""
+        if not self.hedge or self._boundary == columns:
+            return self
+        hedged = self.model_copy()
+        hedged._boundary = columns  # noqa: SLF001 - our own copy
+        return hedged
 
     def with_student(self, student: Regressor | None) -> Self:
         """With the student in the place of a member that is written as it is, and every plugin loaded."""
@@ -74,12 +94,59 @@ class CommitteeTeacher(FoldTeacher):
 
     @property
     def all_learners(self) -> tuple[Learner, ...]:
-        """One a kind."""
-        return tuple(Learner(regressor=None if isinstance(member, Student) else member) for member in self.members)
+        """One a kind; two where the committee is hedged."""
+        kinds = tuple(None if isinstance(member, Student) else member for member in self.members)
+        views = (None,) if self._boundary is None else (None, self._boundary)
+        return tuple(Learner(regressor=kind, columns=columns) for columns in views for kind in kinds)
 
     def crossfit_weights(self, train: Table, crossfits: Sequence[CrossFit]) -> list[float]:
-        """By what each kind says of rows it has not seen. One without weight is never asked again."""
-        return stacking_weights(train, [crossfit.out_of_fold for crossfit in crossfits])
+        """By what each kind says of rows it has not seen. One without weight is never asked again.
+
+        Members of all features and of the boundary are weighed among themselves first, then the two sides: two numbers
+        more than needed would let few rows choose among twice as many kinds (measured: docs/teachers.md).
+        """
+        sides = [_Side.of(train, crossfits, bounded=bounded) for bounded in (False, True)]
+        shares = stacking_weights(train, [side.out_of_fold for side in sides if side.weights])
+        return [share * weight for share, side in zip(shares, sides, strict=False) for weight in side.weights]
+
+    def trust(self, train: Table, crossfits: Sequence[CrossFit]) -> Trust | None:
+        """The boundary's members must do about as well without the features that the graph calls irrelevant."""
+        if self._boundary is None:
+            return None
+        sides = [_Side.of(train, crossfits, bounded=bounded) for bounded in (False, True)]
+        everything, boundary = ((train.y - side.out_of_fold) ** 2 for side in sides)
+        row_weight = relative(train.weights)
+        worse = boundary - everything if row_weight is None else row_weight * (boundary - everything)
+        unit = group_numbers(train)
+        # Rows of one group err alike: the group is what was drawn.
+        sums = np.bincount(unit, weights=worse) * (unit.max() + 1) / len(unit)
+        error = float(sums.std(ddof=1) / math.sqrt(len(sums))) if len(sums) > 1 else math.inf
+        return Trust(
+            everything=weighted_mean(everything, train.weights),
+            boundary=weighted_mean(boundary, train.weights),
+            standard_error=error,
+            margin=TRUST_MARGIN,
+            weight=stacking_weights(train, [side.out_of_fold for side in sides])[1],
+            passed=bool(float(sums.mean()) <= TRUST_MARGIN * error),
+        )
+
+
+TRUST_MARGIN = 0.5  # standard errors: trusts 98 % of right graphs and next to no wrong one (docs/certified.md)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Side:
+    """The members that see every feature, or those that see the boundary: their weights, and what they predict."""
+
+    weights: list[float]
+    out_of_fold: Array  # (n,)
+
+    @classmethod
+    def of(cls, train: Table, crossfits: Sequence[CrossFit], *, bounded: bool) -> _Side:
+        found = [crossfit.out_of_fold for crossfit in crossfits if crossfit.bounded == bounded]
+        weights = stacking_weights(train, found) if found else []
+        pairs = [(weight, one) for weight, one in zip(weights, found, strict=True) if weight > 0]
+        return cls(weights, reduce(add, (weight * one for weight, one in pairs)) if pairs else np.empty(0))
 
 
 def stacking_weights(train: Table, out_of_fold: Sequence[Array]) -> list[float]:

@@ -38,7 +38,7 @@ import numpy as np
 
 from crda_spec.data.folds import Division, count_pieces, left_out_folds
 from crda_spec.execution import in_order
-from crda_spec.records import Array, Cost, IntArray, Table, Teacher, TeacherFamily, weighted_mean
+from crda_spec.records import Array, Cost, IntArray, Table, Teacher, TeacherFamily, Trust, weighted_mean
 from crda_spec.regressors._protocol import Regressor
 from crda_spec.regressors.fit import Fill, FittedModel, Fitter, student_seed
 from crda_spec.regressors.teachers._protocol import Block, FoldContext, Folds, Learner, TeacherRule, fold_blocks
@@ -54,6 +54,7 @@ class CrossFit:
     members: tuple[FittedModel, ...]
     out_of_fold: Array  # (n,) each row by the member that has not seen it, on average where there are several
     has_whole: bool = False  # the last member has seen all rows, the others fewer
+    bounded: bool = False  # its members look at the boundary's columns only
 
     def weights(self, weight: float, *, whole_share: float) -> list[float]:
         """What each member weighs, when the crossfit weighs this much and a member of all rows has this part of it."""
@@ -89,6 +90,10 @@ class FoldTeacher(TeacherRule):
     def crossfit_weights(self, train: Table, crossfits: Sequence[CrossFit]) -> list[float]:
         """What each learner's crossfit of members weighs, together 1."""
         raise NotImplementedError
+
+    def trust(self, train: Table, crossfits: Sequence[CrossFit]) -> Trust | None:
+        """Whether the rows bear out what the graph calls irrelevant; None: nobody can tell."""
+        return None
 
     @property
     def in_blocks(self) -> bool:
@@ -129,6 +134,7 @@ class FoldTeacher(TeacherRule):
             weights=tuple(share for _, _, share in members),
             names=tuple(name for _, name, _ in members),
             families=_summaries(train, crossfits, weights),
+            trust=self.trust(train, crossfits),
         )
         return replace(teacher, in_sample=teacher.predict(train.x))
 
@@ -212,6 +218,7 @@ def _families(learners: Sequence[Learner], fitter: Fitter) -> tuple[str, ...]:
     names: list[str] = []
     for learner in learners:
         kind = (learner.regressor or fitter.regressor).kind
+        kind = kind if learner.columns is None else f"{kind} on the boundary"
         number = 1 + sum(name == kind or name.startswith(f"{kind} ") for name in names)
         names.append(kind if learner.repeat or number == 1 else f"{kind} {number}")
     return tuple(names)
@@ -219,7 +226,7 @@ def _families(learners: Sequence[Learner], fitter: Fitter) -> tuple[str, ...]:
 
 def _without(train: Table, held: IntArray, fitter: Fitter, learner: Learner, *, seed: int) -> FittedModel:
     rest = np.setdiff1d(np.arange(len(train)), held)
-    return fitter.fit(train.take(rest), seed=seed, regressor=learner.regressor)
+    return fitter.fit(train.take(rest), seed=seed, regressor=learner.regressor, columns=learner.columns)
 
 
 def _crossfit(
@@ -238,7 +245,12 @@ def _crossfit(
     word = "fold" if train.times is None else "block"
     names = tuple(f"{family} {_folds_in_words(part, word)}{repeat}" for part in parts)
     return CrossFit(
-        family=family, names=names, members=tuple(members), out_of_fold=total / times, has_whole=not all(parts)
+        family=family,
+        names=names,
+        members=tuple(members),
+        out_of_fold=total / times,
+        has_whole=not all(parts),
+        bounded=learner.columns is not None,
     )
 
 
@@ -309,7 +321,7 @@ class FoldFitting:
         unseen = [self.division.held[number - 1] for number in key.left_out]
         rows = np.setdiff1d(np.arange(len(self.train)), np.concatenate(unseen) if unseen else [])
         fitter = Fitter(self.regressor, self.fill)
-        model = fitter.fit(self.train.take(rows), seed=seed, regressor=learner.regressor)
+        model = fitter.fit(self.train.take(rows), seed=seed, regressor=learner.regressor, columns=learner.columns)
         # Equal numbers inside an estimator may be one object or two, and saved models tell the difference. Sending
         # pulls them apart, so a model that stays in its process is taken through the same door.
         cost = Cost.of_shared(1, fitter.seconds, fitter.refits)
