@@ -51,7 +51,7 @@ UNREADABLE = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One thing that is not as it should be: where, and what."""
 
@@ -98,8 +98,7 @@ def read_record(folder: Path) -> dict[str, Any]:
         return Complaint(code=code, place=Place(file=str(file)), what=what, hint=hint)
 
     def no_number(name: str) -> None:
-        message = f"{name} is no number of JSON"
-        raise ValueError(message)
+        raise ValueError(f"{name} is no number of JSON")
 
     try:
         if file.stat().st_size > _LARGEST:
@@ -129,10 +128,9 @@ def _inside(name: str) -> bool:
 def seal_findings(record: Mapping[str, Any]) -> Iterator[Finding]:
     """Whether the record was changed after it was written."""
     if seal(record, "volatile") != record["sha256"]:
-        yield Finding(where="record.json", what="was changed after it was written: its seal is broken")
+        yield Finding("record.json", "was changed after it was written: its seal is broken")
     if seal(record["volatile"]) != record["volatile"]["sha256"]:
-        what = "its volatile part (time, seconds, workers) was changed: its seal is broken"
-        yield Finding(where="record.json", what=what)
+        yield Finding("record.json", "its volatile part (time, seconds, workers) was changed: its seal is broken")
 
 
 def file_findings(folder: Path, record: Mapping[str, Any], *, others: bool = False) -> Iterator[Finding]:
@@ -142,13 +140,13 @@ def file_findings(folder: Path, record: Mapping[str, Any], *, others: bool = Fal
         file = folder / name
         if name not in listed:
             if others or name.split("/")[0] in _READ_WHERE_PRESENT:
-                yield Finding(where=name, what="was not written by the run")
+                yield Finding(name, "was not written by the run")
         elif any(one.is_symlink() for one in (file, *file.parents[: len(PurePosixPath(name).parts) - 1])):
-            yield Finding(where=name, what="is a link, not a file")
+            yield Finding(name, "is a link, not a file")
         elif not file.is_file():
-            yield Finding(where=name, what="is missing")
+            yield Finding(name, "is missing")
         elif sha256_of(file.read_bytes()) != listed[name]:
-            yield Finding(where=name, what="was changed after it was written: its hash differs")
+            yield Finding(name, "was changed after it was written: its hash differs")
 
 
 def present_files(folder: Path) -> set[str]:
@@ -244,15 +242,13 @@ def read_ledger(folder: Path, record: Mapping[str, Any], *, real_only: bool = Fa
     rows = pq.read_table(folder / ROWS_FILE, filters=[("_crda_synthetic", "==", False)] if real_only else None)
     expected = [*(column.name for column in features), target.name, *LEDGER]
     if rows.column_names != expected:
-        message = f"the columns are not {', '.join(expected)}"
-        raise ValueError(message)
+        raise ValueError(f"the columns are not {', '.join(expected)}")
     numbers = block_numbers(rows, (*features, target), BlockPlace(file=ROWS_FILE, first=0))
     numbers_of = {name.removeprefix("_crda_"): _numbers(rows[name]) for name in LEDGER if name != "_crda_basis"}
     synthetic = numbers_of.pop("synthetic") == 1.0
     count = int(np.count_nonzero(~synthetic))
     if synthetic[:count].any():
-        message = "a synthetic row stands before a real one"
-        raise ValueError(message)
+        raise ValueError("a synthetic row stands before a real one")
     real = {name: values[:count] for name, values in numbers_of.items()}
     made = {name: values[count:] for name, values in numbers_of.items()}
     ids = real["source_row"].astype(np.int64)
