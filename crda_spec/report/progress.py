@@ -86,10 +86,9 @@ class Lines:
             ended = ""
         finally:
             done = "" if total is None else f"{counter.done} of {total}"
-            parts = (ended, done, f"{self._clock() - start:.1f} s")
+            parts = filter(None, (ended, done, f"{self._clock() - start:.1f} s"))
             with self._lock:
-                text = f"{shown(name)}: {', '.join(filter(None, parts))}"
-                print(text, file=self._stream or sys.stderr, flush=True)
+                print(f"{shown(name)}: {', '.join(parts)}", file=self._stream or sys.stderr, flush=True)
 
 
 class Bars:
