@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from crda_spec.cli.options import AsJson, print_json
-from crda_spec.errors import SpecError, printable
+from crda_spec.errors import printable
 
 if TYPE_CHECKING:
     from crda_spec.audit.compare import Change
@@ -62,10 +61,7 @@ def _spec(path: Path, record: dict[str, Any] | None) -> dict[str, Any]:
     from crda_spec.spec.render import resolved
 
     draft = read_draft(path, environ=os.environ)
-    if draft.spec is None or draft.complaints:
-        raise SpecError(draft.complaints)
-    as_json: dict[str, Any] = json.loads(json.dumps(resolved(draft.spec, draft, shared=True)))
-    return as_json
+    return resolved(draft.sound(), draft, shared=True)
 
 
 def _print(found: dict[str, list[Change]], sentence: str) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +33,7 @@ from crda_spec.discovery import Pc
 from crda_spec.errors import Complaint, SpecError
 from crda_spec.pipeline import Plan
 from crda_spec.records import DataReport, Split, Table
-from crda_spec.regressors.teachers import (
-    TeacherRule,
-)
+from crda_spec.regressors.teachers import TeacherRule
 from crda_spec.scm.graph import CausalGraph
 from crda_spec.seeds import stream
 from crda_spec.spec.check import declared_graph
@@ -120,27 +119,23 @@ def _too_few(who: str, needed: int, part: _Part, path: str, hint: str) -> Compla
     return Complaint(code="too-few-times", path=path, what=what, hint=hint)
 
 
-def build_loader(spec: RunSpec, folder: Path) -> Callable[[], tuple[Split, DataReport]]:
-    """Reads, checks and splits the rows, when it is called and not before."""
-
-    def load_rows() -> tuple[Split, DataReport]:
-        split, report = load(spec.dataset, folder, seed=spec.seed)
-        if spec.tune.on.kind == "split":
-            split = replace(set_aside(split, spec.tune.on.fraction, seed=spec.seed), clock=split.clock)
-        complaints = [
-            *spec.perturbation.misfits(split.train),
-            *(_fold_complaints if split.clock is None else time_complaints)(spec, split.train, split.tuning),
-        ]
-        factor, rows = spec.counterfactual.factor, len(split.train)
-        if round(factor * rows) < 1:
-            what = f"{factor:g} new rows for each of {counted(rows, 'training row')} make none"
-            hint = f"use a factor of at least {1 / rows:.2g}"
-            complaints.append(Complaint(code="no-new-rows", path="counterfactual.factor", what=what, hint=hint))
-        if complaints:
-            raise SpecError(complaints)
-        return split, report
-
-    return load_rows
+def load_rows(spec: RunSpec, folder: Path) -> tuple[Split, DataReport]:
+    """Reads, checks and splits the rows."""
+    split, report = load(spec.dataset, folder, seed=spec.seed)
+    if spec.tune.on.kind == "split":
+        split = replace(set_aside(split, spec.tune.on.fraction, seed=spec.seed), clock=split.clock)
+    complaints = [
+        *spec.perturbation.misfits(split.train),
+        *(_fold_complaints if split.clock is None else time_complaints)(spec, split.train, split.tuning),
+    ]
+    factor, rows = spec.counterfactual.factor, len(split.train)
+    if round(factor * rows) < 1:
+        what = f"{factor:g} new rows for each of {counted(rows, 'training row')} make none"
+        hint = f"use a factor of at least {1 / rows:.2g}"
+        complaints.append(Complaint(code="no-new-rows", path="counterfactual.factor", what=what, hint=hint))
+    if complaints:
+        raise SpecError(complaints)
+    return split, report
 
 
 def _units(rows: Table) -> int:
@@ -195,11 +190,10 @@ def _fold_complaints(spec: RunSpec, train: Table, tuning: Table | None) -> list[
 def build_plan(spec: RunSpec, draft: Draft) -> Plan:
     """Everything a run needs. The rows are read when the plan is run, not before."""
     dataset, folder = spec.dataset, draft.file.parent
-    header = header_of(dataset.source, folder, target=dataset.target)
-    graph = declared_graph(spec.causal, dataset, header, folder)
+    graph = declared_graph(spec.causal, dataset, header_of(dataset.source, folder, target=dataset.target), folder)
     jobs = spec.execution.jobs
     return Plan(
-        load=build_loader(spec, folder),
+        load=partial(load_rows, spec, folder),
         procedure=build_candidates(spec, draft, graph),
         gate=spec.gate,
         seed=spec.seed,
@@ -224,8 +218,7 @@ def build_candidates(spec: RunSpec, draft: Draft, graph: CausalGraph | None) -> 
         if not isinstance(found, RunSpec):
             raise SpecError(found)
         named[name] = build_procedure(found, draft, graph)
-    tuner = Candidates(named=named, folds=choice.folds, metric=spec.gate.inner_loss)
-    return replace(declared, tuner=tuner)
+    return replace(declared, tuner=Candidates(named=named, folds=choice.folds, metric=spec.gate.inner_loss))
 
 
 def build_procedure(spec: RunSpec, draft: Draft, graph: CausalGraph | None) -> Procedure:
@@ -262,8 +255,7 @@ def build_knob_search(spec: RunSpec, draft: Draft) -> Tuner | None:
     said = spec.tune.augmentation
     if not isinstance(said, TpeTuning):
         return None
-    parts = {name: getattr(spec, name) for name in RunSpec.model_fields}
-    chosen = searched_knobs(draft, parts)
+    chosen = searched_knobs(draft)
     teachers = {_words(one): with_student(one, spec) for one in chosen.get("teacher", ())}
     policies = {_words(one): one for one in chosen.get("policy", ())}
     space = KnobSpace(

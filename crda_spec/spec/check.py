@@ -59,16 +59,14 @@ def load_spec(
         draft.file = base / file.name
     for complaint in _complaints(draft, draft.parts):
         draft.complain(complaint)
-    if draft.complaints or draft.spec is None:
-        raise SpecError(draft.complaints)
-    return draft.spec, draft
+    return draft.sound(), draft
 
 
 def _complaints(draft: Draft, parts: Mapping[str, Any]) -> Iterator[Complaint]:
     yield from regressor_complaints(parts)
     yield from teacher_complaints(parts)
     yield from ensemble_complaints(parts)
-    yield from tuning_complaints(draft, parts)
+    yield from tuning_complaints(draft)
     # A source that contradicts itself has no header to check against.
     if "dataset" in parts and not any(complaint.path == "dataset.source" for complaint in draft.complaints):
         yield from _data_complaints(draft, parts["dataset"], parts)
@@ -175,8 +173,7 @@ def _moving_together(perturbation: Perturbation) -> Iterator[tuple[str, str, tup
     """The place, the name and the companions of every feature that moves together with others."""
     for number, names in enumerate(perturbation.together):
         for position, name in enumerate(names):
-            others = tuple(other for other in names if other != name)
-            yield f"perturbation.together.{number}.{position}", name, others
+            yield f"perturbation.together.{number}.{position}", name, tuple(other for other in names if other != name)
 
 
 def _too_many_per_row(partition: Partition, perturbation: Perturbation, features: Sequence[str]) -> Iterator[Complaint]:
