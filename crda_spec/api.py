@@ -45,13 +45,7 @@ from crda_spec.discovery.knowledge import Constraints
 from crda_spec.errors import Complaint, CrdaError, SpecError
 from crda_spec.execution import no_collection
 from crda_spec.gate.cost import CostEstimate, estimate_cost
-from crda_spec.records import (
-    DrawnGraph,
-    FeatureVerdict,
-    Predictor,
-    RunResult,
-    Table,
-)
+from crda_spec.records import DrawnGraph, FeatureVerdict, Predictor, RunResult, Table
 from crda_spec.regressors import FittedModel
 from crda_spec.report.figures import figure_files, run_figures
 from crda_spec.report.graph_draw import run_graph_svg

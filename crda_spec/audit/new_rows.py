@@ -127,14 +127,7 @@ class Generated:
 _Part = tuple[pa.Table | None, Counts]  # one block's new rows, None when it gives none, and what happened on the way
 
 
-def prepare(
-    saved: SavedRun,
-    spec: RunSpec,
-    data: Path,
-    *,
-    rows: int | None = None,
-    factor: float | None = None,
-) -> Job:
+def prepare(saved: SavedRun, spec: RunSpec, data: Path, *, rows: int | None = None, factor: float | None = None) -> Job:
     """What is to be done, all of it checked; nothing is made yet.
 
     spec: the run's own, whose factor holds unless `rows` or `factor` says otherwise.
@@ -179,12 +172,7 @@ def prepare(
 
 
 def generate(
-    job: Job,
-    out: Path,
-    *,
-    batch: int = DEFAULT_BATCH,
-    workers: int = 1,
-    advance: Callable[[], None] = lambda: None,
+    job: Job, out: Path, *, batch: int = DEFAULT_BATCH, workers: int = 1, advance: Callable[[], None] = lambda: None
 ) -> Generated:
     """Writes the new rows to `out`, which appears whole or not at all.
 
@@ -328,12 +316,7 @@ class Scoring:
 
 
 def prepare_scoring(
-    run: OpenedRun,
-    data: Path,
-    *,
-    missing: MissingRule,
-    like: Source | None = None,
-    single: bool = False,
+    run: OpenedRun, data: Path, *, missing: MissingRule, like: Source | None = None, single: bool = False
 ) -> Scoring:
     """All that is needed: the models, the file of rows and its columns.
 

@@ -44,11 +44,7 @@ LEDGER_PREFIX = "_crda_"  # of the columns that augmented.parquet adds; audit/ta
 
 
 def load_spec(
-    file: Path,
-    *,
-    overrides: Sequence[str] = (),
-    environ: Mapping[str, str] | None = None,
-    base: Path | None = None,
+    file: Path, *, overrides: Sequence[str] = (), environ: Mapping[str, str] | None = None, base: Path | None = None
 ) -> tuple[RunSpec, Draft]:
     """The spec, checked against its data's header and its graph; SpecError with all complaints otherwise.
 

@@ -215,11 +215,7 @@ def _repeated(
 
 
 def _fold_losses(
-    record: Mapping[str, Any],
-    train: ScoredRows,
-    scored: Sequence[FoldRows],
-    y: Array | None,
-    tolerance: Tolerance,
+    record: Mapping[str, Any], train: ScoredRows, scored: Sequence[FoldRows], y: Array | None, tolerance: Tolerance
 ) -> Iterator[Finding]:
     recorded = record["verdict"]
     ran = {fold["fold"] for fold in recorded["folds"]}

@@ -104,10 +104,7 @@ def partition_sentence(result: RunResult) -> str:
     if is_contradicted(result):
         ground = "by a declared graph that the data contradict"
     noise = " with their noise" if moved_without_noise(result) else ""
-    allowed, chosen = (
-        len(movable(certificate.features)),
-        len(certificate.perturbed) + len(certificate.propagated),
-    )
+    allowed, chosen = len(movable(certificate.features)), len(certificate.perturbed) + len(certificate.propagated)
     fewer = f" The spec and the ranking chose {chosen} of them." if chosen < allowed else ""
     return f"{movable_words(certificate.features)}{noise}, {ground}.{fewer}"
 
