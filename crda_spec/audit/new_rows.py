@@ -27,7 +27,7 @@ from threadpoolctl import ThreadpoolController, threadpool_limits
 from crda_spec.audit.canonical import read_as
 from crda_spec.audit.models import load_model, load_models
 from crda_spec.audit.open_run import OpenedRun, SavedRun, readable
-from crda_spec.audit.runfolder import half_written
+from crda_spec.audit.runfolder import half_written, writing
 from crda_spec.audit.tables import ONE_VALUE, synthetic_table
 from crda_spec.counterfactual.generation import BLOCK, Generation, Quota, cannot_stream, generate_block
 from crda_spec.data.assemble import weight_column
@@ -51,13 +51,9 @@ _SCORED = 16384  # rows that are predicted at a time
 @contextmanager
 def _whole_or_not_at_all(out: Path) -> Iterator[Path]:
     """Where to write a file that takes its own name when all is written."""
-    try:
-        with half_written(out) as partial:
-            yield partial / out.name
-            (partial / out.name).replace(out)
-    except OSError as error:
-        what = f"cannot write '{out}': {(error.strerror or str(error)).lower()}"
-        raise OutputError(Complaint(code="cannot-write", what=what, hint="choose another file with --out")) from error
+    with writing(out, "choose another file with --out"), half_written(out) as partial:
+        yield partial / out.name
+        (partial / out.name).replace(out)
 
 
 def _refuse_missing(
@@ -185,7 +181,9 @@ def generate(
             for table, here in _parts(job, batch=batch, workers=workers):
                 if table is not None:
                     if file is None:  # the first rows tell the columns
-                        file = stack.enter_context(_writer(partial, table.schema))
+                        # A dictionary pays for labels and columns of one value; of other numbers it is built in vain.
+                        few = [one.name for one in table.schema if one.type == pa.string() or one.name in ONE_VALUE]
+                        file = stack.enter_context(pq.ParquetWriter(partial, table.schema, use_dictionary=few))
                     file.write_table(table, row_group_size=table.num_rows)
                 counts.add(here)
                 advance()
@@ -196,20 +194,13 @@ def generate(
     return Generated(source_rows=job.file.rows, counts=counts, sha256=digest)
 
 
-def _writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
-    """A dictionary pays for labels and for columns of one value; of other numbers it is built in vain."""
-    few = [column.name for column in schema if column.type == pa.string() or column.name in ONE_VALUE]
-    return pq.ParquetWriter(path, schema, use_dictionary=few)
-
-
 def _no_rows(counts: Counts) -> Complaint:
     if counts.dropped:
-        what = f"no row can be made: the support guard calls all {counts.dropped} new rows off the run's training data"
-        return Complaint(
-            code="no-rows", what=what, hint="use rows like those of the run, or run again with a weaker guard"
-        )
-    what = "no row can be made: every row of the data has a missing cell"
-    return Complaint(code="no-rows", what=what, hint="fill the cells, or leave such rows out")
+        what = f"the support guard calls all {counts.dropped} new rows off the run's training data"
+        hint = "use rows like those of the run, or run again with a weaker guard"
+    else:
+        what, hint = "every row of the data has a missing cell", "fill the cells, or leave such rows out"
+    return Complaint(code="no-rows", what=f"no row can be made: {what}", hint=hint)
 
 
 _Task = list[tuple[int, pa.Table]]  # blocks with their numbers
@@ -217,8 +208,7 @@ _Task = list[tuple[int, pa.Table]]  # blocks with their numbers
 
 def _parts(job: Job, *, batch: int, workers: int) -> Iterator[_Part]:
     """The blocks' new rows, in the order of the file."""
-    names = [column.name for column in job.columns]
-    numbered = enumerate(job.file.blocks(job.quota.block, names))
+    numbered = enumerate(job.file.blocks(job.quota.block, [column.name for column in job.columns]))
     per_task = max(1, batch // BLOCK)
     tasks = iter(lambda: list(islice(numbered, per_task)), [])
     if workers == 1:
@@ -262,12 +252,11 @@ def _part(job: Job, number: int, block: pa.Table) -> _Part:
         return None, counts
     numbers_in_data = usable + place.first + 1
     trained = generation.train.row_ids + 1  # whose rows are partners, and lend matched noise
-    lenders = trained if generation.draw == "matched" else numbers_in_data
     table = synthetic_table(
         made,
         generation.train,
         source_numbers=numbers_in_data,
-        noise_numbers=lenders,
+        noise_numbers=trained if generation.draw == "matched" else numbers_in_data,
         partner_numbers=trained,
         source_weights=None if job.weights is None else numbers[usable, -1],
     )

@@ -17,11 +17,10 @@ import pyarrow.parquet as pq
 
 from crda_spec import records
 from crda_spec.audit.canonical import canonical_json, read_as, seal, sha256_of
-from crda_spec.audit.export import CRATE
+from crda_spec.audit.export import CRATE, LEDGER
 from crda_spec.audit.models import load_models
 from crda_spec.audit.record import RECORD_VERSION, STUDIES, read_studies
 from crda_spec.audit.schemas import record_trouble
-from crda_spec.audit.tables import LEDGER
 from crda_spec.counterfactual.abduct import EvenScale, SmoothScale
 from crda_spec.data.cells import BlockPlace, block_numbers
 from crda_spec.errors import Complaint, CrdaError, OutputError, Place, TamperedError, show

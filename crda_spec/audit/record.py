@@ -18,8 +18,9 @@ from typing import Any
 from crda_spec import records
 from crda_spec.audit.canonical import canonical_json, plain, read_as, sha256_of
 from crda_spec.audit.compare import changes, said
+from crda_spec.audit.runfolder import writing
 from crda_spec.audit.tables import trials_csv
-from crda_spec.errors import Complaint, DataError, OutputError, Place, show
+from crda_spec.errors import Complaint, DataError, Place, show
 from crda_spec.report.words.causal import followed_words
 from crda_spec.scm.certificate import graph_certificate
 from crda_spec.scm.graph import CausalGraph
@@ -261,11 +262,8 @@ def make_lock(
 
 def write_lock(file: Path, lock: Mapping[str, Any]) -> None:
     """Canonical JSON: equal locks are equal bytes."""
-    try:
+    with writing(file, "choose another file with --out"):
         file.write_text(canonical_json(lock), encoding="utf-8")
-    except OSError as error:
-        what = f"cannot write '{file}': {(error.strerror or str(error)).lower()}"
-        raise OutputError(Complaint(code="cannot-write", what=what, hint="choose another file with --out")) from error
 
 
 def read_lock(file: Path) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from crda_spec import records
+from crda_spec.audit.export import LEDGER
 from crda_spec.records import NOBODY, Array, Column, IntArray, RunResult, Table
 from crda_spec.report.words.causal import followed_words
 
@@ -21,19 +22,6 @@ REPEATS_HEAD = ("gate_fold", "row", "plain_loss", "augmented_loss")
 TIME = "time"  # one column more, where rows have an order
 FOLDS_HEAD = ("fold", "train_rows", "held_out_rows", "synthetic_rows", "plain", "augmented", "perturbed")
 SPANS = ("trained_from", "trained_to", "held_out_from", "held_out_to")
-LEDGER = (
-    "_crda_synthetic",
-    "_crda_source_row",
-    "_crda_partner_row",
-    "_crda_prediction",
-    "_crda_scale",
-    "_crda_noise",
-    "_crda_noise_row",
-    "_crda_retention",
-    "_crda_basis",
-    "_crda_weight",
-    "_crda_trained",
-)
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "'")  # the last, so that a quote of ours can be told from theirs
 ONE_VALUE = ("_crda_retention", "_crda_weight")  # the same in every synthetic row, unless rows are weighted
@@ -118,7 +106,7 @@ def synthetic_table(
 
 def _with_ledger(x: Array, y: Array, like: Table, ledger: list[pa.Array]) -> pa.Table:
     features = [decoded(values, column) for values, column in zip(x.T, like.features, strict=True)]
-    names = [*like.names, like.target.name, *LEDGER[: len(ledger)]]
+    names = [*like.names, like.target.name, *tuple(LEDGER)[: len(ledger)]]
     return pa.table([*features, decoded(y, like.target, counterfactual=True), *ledger], names=names)
 
 

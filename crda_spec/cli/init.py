@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from crda_spec.cli.options import ENDINGS, AsJson, check_new_file, print_json, say
-from crda_spec.errors import Complaint, GraphError, OutputError, Place, SpecError, show
+from crda_spec.errors import Complaint, GraphError, Place, SpecError, show
 
 if TYPE_CHECKING:
     from crda_spec.spec.scaffold import GraphPart, Scaffold
@@ -91,9 +91,8 @@ def _graph_part(file: Path, out: Path, table: Scaffold) -> GraphPart:
         text = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         what = f"{show(str(file))} cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8 text'}"
-        raise GraphError(
-            Complaint(code="unreadable-graph", path="--graph", what=what, hint="check the file")
-        ) from error
+        complaint = Complaint(code="unreadable-graph", path="--graph", what=what, hint="check the file")
+        raise GraphError(complaint) from error
     edges = [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
     columns = {one.name for one in table.columns} | set(table.left_out)
     unknown, unsaid = graph_nodes(edges if language == "edges" else text, language, file=file.name, columns=columns)
@@ -122,15 +121,11 @@ def _certified(text: str, out: Path) -> tuple[str, ...]:
 
 
 def _write(out: Path, text: str) -> None:
+    from crda_spec.audit.runfolder import writing
     from crda_spec.spec.schema import spec_schema_text
 
-    try:
+    with writing(out, "choose another file", "--out"):
         out.write_text(text, encoding="utf-8")
         schema = out.parent / _SCHEMA
         if not schema.exists():
             schema.write_text(spec_schema_text(), encoding="utf-8")
-    except OSError as error:
-        what = f"cannot write '{out}': {(error.strerror or str(error)).lower()}"
-        raise OutputError(
-            Complaint(code="cannot-write", path="--out", what=what, hint="choose another file")
-        ) from error

@@ -44,6 +44,7 @@ def report(
     Only the run folders are read: no data, no model, nothing is fitted.
     """
     from crda_spec.audit.open_run import open_run, readable, reopen
+    from crda_spec.audit.runfolder import writing
 
     several = len(runs) > 1
     if png is not None and (several or out is not None):
@@ -63,15 +64,11 @@ def report(
             files = {target: _comparison(opened) if several else page_of(opened[0])}
     if not (png or out or several):
         _check_hash(opened[0], files[target])
-    try:
+    with writing(target, f"{_ELSEWHERE} {option}", option):
         if png is not None:
             png.mkdir()
         for file, data in files.items():
             file.write_bytes(data)
-    except OSError as error:
-        what = f"cannot write '{target}': {(error.strerror or str(error)).lower()}"
-        hint = f"{_ELSEWHERE} {option}"
-        raise OutputError(Complaint(code="cannot-write", path=option, what=what, hint=hint)) from error
     size = sum(map(len, files.values()))
     told = {"file" if png is None else "folder": str(target), "bytes": size, "runs": [str(folder) for folder in runs]}
     say(f"{json.dumps(told) if as_json else target}\n")

@@ -140,11 +140,12 @@ def graph_svg(
     linked: as it stands in the page, with boxes that can be asked and lead to their feature's row.  contradicted: by
     the data, so that nothing is shown as certified.
     """
-    placed = scene(graph, verdicts, contradicted=contradicted)
+    placed, known = scene(graph, verdicts, contradicted=contradicted), {verdict.name: verdict for verdict in verdicts}
+    drawn = (*map(_edge, placed.lines), *(_box(box, known.get(box.name)) for box in placed.boxes))
     parts = [
         element("rect", class_="ground", width=placed.width, height=placed.height),
-        *(_linked_parts(placed, verdicts) if linked else _plain_parts(placed, verdicts)),
-        *(_entry(entry) for entry in placed.legend),
+        *(_linked_parts(placed, verdicts) if linked else drawn),
+        *map(_entry, placed.legend),
     ]
     # A wide graph shrinks only as far as its words can be read; then it scrolls.
     floor = f".crda-graph{{min-width:{coordinate(SMALLEST * placed.width)}px}}" if linked else ""
@@ -180,12 +181,6 @@ def _description(graph: DrawnGraph, verdicts: Sequence[FeatureVerdict], hidden: 
 def anchors(verdicts: Sequence[FeatureVerdict]) -> dict[str, str]:
     """The feature's place in the page, by its name: a number, since a name may be anything."""
     return {verdict.name: f"feature-{index}" for index, verdict in enumerate(verdicts, start=1)}
-
-
-def _plain_parts(placed: Scene, verdicts: Sequence[FeatureVerdict]) -> Iterator[str]:
-    known = {verdict.name: verdict for verdict in verdicts}
-    yield from (_edge(line) for line in placed.lines)
-    yield from (_box(box, known.get(box.name)) for box in placed.boxes)
 
 
 def _linked_parts(placed: Scene, verdicts: Sequence[FeatureVerdict]) -> Iterator[str]:
