@@ -1,4 +1,7 @@
-"""A finished run, read back through one door: its rows, its teacher, and the result that its pages were made from."""
+"""A finished run, read back through one door: its rows, its teacher, and the result that its pages were made from.
+
+And the list of all finished runs below a folder.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,7 @@ from crda_spec.audit.canonical import canonical_json, read_as, seal, sha256_of
 from crda_spec.audit.export import CRATE, LEDGER
 from crda_spec.audit.models import load_models
 from crda_spec.audit.record import RECORD_VERSION, STUDIES, read_studies
+from crda_spec.audit.runfolder import MARKER
 from crda_spec.audit.schemas import record_trouble
 from crda_spec.counterfactual.abduct import EvenScale, SmoothScale
 from crda_spec.data.cells import BlockPlace, block_numbers
@@ -467,4 +471,57 @@ def made_rows(ledger: Ledger, record: Mapping[str, Any]) -> records.Counterfactu
         scale=ledger.made["scale"],
         noise_source=ledger.noise_row,
         scale_clipped=recorded["scale_clipped"],
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedRun:
+    """What a list of runs says of one."""
+
+    folder: str  # from where the list was asked for
+    name: str = ""
+    created: str = ""
+    decision: str = ""
+    reason: str = ""
+    metric: str = ""
+    change_percent: float | None = None  # of the test loss of one model by the augmentation, used or not
+    sha256: str = ""
+    models: int = 1  # that the run hands over; more than one predict by their mean
+    trouble: str = ""  # why the record cannot be read; then nothing else is known
+
+
+def list_runs(folder: Path) -> list[ListedRun]:
+    """Every run below the folder, the oldest first; those whose record cannot be read come last."""
+    return sorted(map(_listed, _runs(folder)), key=lambda run: (bool(run.trouble), run.created, run.folder))
+
+
+def _runs(folder: Path) -> Iterator[Path]:
+    """Not inside a run, nor in what an interrupted run left behind."""
+    if (folder / "record.json").is_file():
+        yield folder
+        return
+    for inner in sorted(folder.iterdir()):
+        if inner.is_dir() and not inner.is_symlink() and not (inner / MARKER).exists():
+            yield from _runs(inner)
+
+
+def _listed(folder: Path) -> ListedRun:
+    try:
+        record = read_record(folder)
+        trouble = next((one.what for one in seal_findings(record)), "")
+    except OutputError as error:
+        trouble = error.complaints[0].what
+    if trouble:
+        return ListedRun(folder=str(folder), trouble=trouble)
+    change = record["test"]["change_percent"]
+    return ListedRun(
+        folder=str(folder),
+        name=record["name"],
+        created=record["volatile"]["created"],
+        decision=record["verdict"]["decision"],
+        reason=record["verdict"]["reason"],
+        metric=record["test"]["metric"],
+        change_percent=None if change is None else float(change),
+        sha256=record["sha256"],
+        models=(record["ensemble"] or {"models": 1})["models"],
     )
