@@ -150,7 +150,7 @@ _CONTEXT: dict[str, Any] = {
     "sc": "https://schema.org/",
 }
 _TYPES = {"continuous": "sc:Float", "integer": "sc:Integer", "boolean": "sc:Boolean", "category": "sc:Text"}
-LEDGER: dict[str, tuple[str, str]] = {  # what augmented.parquet adds to a row: type and meaning, in their order
+_LEDGER: dict[str, tuple[str, str]] = {  # what augmented.parquet adds to a row, in its order: type and meaning
     "_crda_synthetic": ("sc:Boolean", "True for a synthetic row, false for a real training row."),
     "_crda_source_row": ("sc:Integer", "The number, in the source, of the row itself or of the row it was made from."),
     "_crda_partner_row": ("sc:Integer", "The number of the second row it was made from, where there is one."),
@@ -169,6 +169,7 @@ LEDGER: dict[str, tuple[str, str]] = {  # what augmented.parquet adds to a row: 
     "_crda_weight": ("sc:Float", "The row's weight in training."),
     "_crda_trained": ("sc:Boolean", "Whether the augmented model was trained on the row."),
 }
+LEDGER = tuple(_LEDGER)
 
 
 def croissant_json(record: Mapping[str, Any], augmented: bytes) -> str:
@@ -253,7 +254,7 @@ def _fields(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         # The outcome of a synthetic row need not be whole, so the target's column is one of floats.
         kind = "sc:Float" if column is target and column["type"] == "integer" else _TYPES[column["type"]]
         described.append((f"column-{number}", column["name"], f"{role}{unit}.", kind))
-    described += [(name, name, about, kind) for name, (kind, about) in LEDGER.items()]
+    described += [(name, name, about, kind) for name, (kind, about) in _LEDGER.items()]
     for place, name, about, kind in described:
         yield {
             "@id": f"rows/{place}",

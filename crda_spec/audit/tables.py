@@ -106,7 +106,7 @@ def synthetic_table(
 
 def _with_ledger(x: Array, y: Array, like: Table, ledger: list[pa.Array]) -> pa.Table:
     features = [decoded(values, column) for values, column in zip(x.T, like.features, strict=True)]
-    names = [*like.names, like.target.name, *tuple(LEDGER)[: len(ledger)]]
+    names = [*like.names, like.target.name, *LEDGER[: len(ledger)]]
     return pa.table([*features, decoded(y, like.target, counterfactual=True), *ledger], names=names)
 
 

@@ -77,7 +77,9 @@ def verify(
         for check in _checks(run, depth, base, Tolerance(tolerance), seal):
             checks.append(check)
             if not as_json:
-                _print(check)
+                say(f"  {check.state:<8} {check.name}: {check.sentence}\n")
+                say("".join(f"           - {one}\n" for one in check.findings))
+                sys.stdout.flush()  # a run made again takes a while; what is known so far is seen
     code = max((_CODES[check.state] for check in checks), key=_WORSE.index)
     _report(run, depth, checks, code, uncovered(depth.value, read_record(run)), as_json=as_json)
     raise typer.Exit(code)
@@ -261,13 +263,6 @@ def _again(run: Path, record: dict[str, Any], kept: KeptSpec, tolerance: Toleran
         made = finish_run(result, spec=kept.spec, draft=kept.draft, folder=Path(folder) / "run")
         how = f"number by number, {tolerance}; not pictures and models" if tolerance.relative else "byte for byte"
         return checked("run again", f"the run made again, {how}", check_folders(run, made.folder, tolerance=tolerance))
-
-
-def _print(check: Check) -> None:
-    say(f"  {check.state:<8} {check.name}: {check.sentence}\n")
-    for one in check.findings:
-        say(f"           - {one}\n")
-    sys.stdout.flush()  # a run made again takes a while; what is known so far is seen
 
 
 def _report(
