@@ -30,13 +30,7 @@ from crda_spec.scm.graph import CausalGraph
 from crda_spec.scm.implied import implications
 from crda_spec.scm.propagation import followers as known_followers
 from crda_spec.scm.propagation import propagable
-from crda_spec.spec.check_models import (
-    candidate_complaints,
-    ensemble_complaints,
-    regressor_complaints,
-    teacher_complaints,
-    tuning_complaints,
-)
+from crda_spec.spec import check_models
 from crda_spec.spec.load import Draft, read_draft
 from crda_spec.spec.run import Causal, EdgesGraph, RunSpec
 
@@ -59,15 +53,15 @@ def load_spec(
 
 
 def _complaints(draft: Draft, parts: Mapping[str, Any]) -> Iterator[Complaint]:
-    yield from regressor_complaints(parts)
-    yield from teacher_complaints(parts)
-    yield from ensemble_complaints(parts)
-    yield from tuning_complaints(draft)
+    yield from check_models.regressor_complaints(parts)
+    yield from check_models.teacher_complaints(parts)
+    yield from check_models.ensemble_complaints(parts)
+    yield from check_models.tuning_complaints(draft)
     # A source that contradicts itself has no header to check against.
     if "dataset" in parts and not any(complaint.path == "dataset.source" for complaint in draft.complaints):
         yield from _data_complaints(draft, parts["dataset"], parts)
     if draft.spec is not None:
-        yield from candidate_complaints(draft.spec)
+        yield from check_models.candidate_complaints(draft.spec)
 
 
 def _data_complaints(draft: Draft, dataset: Dataset, parts: Mapping[str, Any]) -> Iterator[Complaint]:
