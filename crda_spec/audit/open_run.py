@@ -173,7 +173,6 @@ def readable(folder: Path) -> Iterator[None]:
 class SavedRun:
     """What a run's folder holds of the augmentation itself."""
 
-    folder: Path
     record: dict[str, Any]
     train: Table  # the real rows it was trained on
     noise: Array  # (n,) their abducted noise
@@ -193,9 +192,7 @@ def saved_run(run: OpenedRun) -> SavedRun:
             what = "the run saved no teacher, so nobody can label new rows"
             raise _refused(folder, "no-teacher", what, "set output.model: true, and run again")
         rows, scale = read_ledger(folder, record, real_only=True), load_scale(folder)
-    return SavedRun(
-        folder=folder, record=record, train=rows.train, noise=rows.real["noise"], teacher=teacher, scale=scale
-    )
+    return SavedRun(record=record, train=rows.train, noise=rows.real["noise"], teacher=teacher, scale=scale)
 
 
 def load_teacher(folder: Path, record: dict[str, Any]) -> Teacher | None:

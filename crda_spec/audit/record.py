@@ -41,8 +41,7 @@ def read_studies(folder: Path) -> tuple[records.Study, ...]:
     file = folder / STUDIES
     if not file.is_file():
         return ()
-    studies = json.loads(file.read_text(encoding="utf-8"))["studies"]
-    return tuple(read_as(records.Study, study) for study in studies)
+    return tuple(read_as(records.Study, study) for study in json.loads(file.read_text(encoding="utf-8"))["studies"])
 
 
 def tuning_record(studies: Sequence[records.Study]) -> dict[str, Any] | None:

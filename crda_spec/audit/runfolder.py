@@ -44,8 +44,7 @@ def check_destination(folder: Path) -> None:
         with half_written(above / folder.name):  # the only sure way to know
             pass
     except OSError as error:
-        why = f"'{above}' is not a folder one may write to"
-        raise _refused(folder, why, "choose another with --out") from error
+        raise _refused(folder, f"'{above}' is not a folder one may write to", "choose another with --out") from error
 
 
 def write_run(folder: Path, files: Mapping[str, bytes]) -> None:

@@ -133,8 +133,7 @@ def _division(record: Mapping[str, Any], train: ScoredRows) -> Sequence[tuple[In
     rng = stream(record["seed"], "gate-folds")
     if train.times is not None:
         return forward_folds(train.times, count, train.groups)
-    held = folds(rows, count, rng=rng, groups=train.groups)
-    return [(np.setdiff1d(np.arange(rows), fold), fold) for fold in held]
+    return [(np.setdiff1d(np.arange(rows), fold), fold) for fold in folds(rows, count, rng=rng, groups=train.groups)]
 
 
 def _spans(folder: Path, record: Mapping[str, Any], train: ScoredRows) -> Iterator[Finding]:
@@ -381,8 +380,7 @@ def _changes(found: records.Ensemble) -> Iterator[Finding]:
         change = None if first else percent_change(loss["plain", 1], one.loss)
         gain = None if one.arm == "plain" else percent_change(loss["plain", one.models], one.loss)
         yield from compared(f"{where}.change_percent", plain(one.change_percent), plain(change))
-        said = plain(one.augmentation_percent)
-        yield from compared(f"{where}.augmentation_percent", said, plain(gain))
+        yield from compared(f"{where}.augmentation_percent", plain(one.augmentation_percent), plain(gain))
         if len(one.singles) != one.models:
             yield Finding(f"{where}.singles", f"tells of {len(one.singles)} models, not of {one.models}")
         elif one.singles[0] != loss[one.arm, 1]:
