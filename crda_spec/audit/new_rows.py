@@ -286,12 +286,11 @@ class Scoring:
     file: RowFile
     missing: MissingRule
 
-    def predictions(self) -> Iterator[Array]:
-        """Blocks of predictions; NaN where a row has none."""
-        before = 0
-        names = [column.name for column in self.features]
-        for block in self.file.blocks(_SCORED, names):
-            place = BlockPlace(file=self.file.path.name, first=before, decimal=self.file.decimal)
+    def predictions(self) -> Array:
+        """One for each row; NaN where it has none."""
+        found: list[Array] = []
+        for block in self.file.blocks(_SCORED, [column.name for column in self.features]):
+            place = BlockPlace(file=self.file.path.name, first=sum(map(len, found)), decimal=self.file.decimal)
             x = block_numbers(block, self.features, place)
             missing = np.isnan(x)
             if self.missing == "error":
@@ -300,8 +299,8 @@ class Scoring:
             predictions = np.full(len(x), np.nan)
             with threadpool_limits(limits=1):  # the same bits on any machine
                 predictions[usable] = self.model.predict(np.ascontiguousarray(x[usable]))
-            yield predictions
-            before += len(x)
+            found.append(predictions)
+        return np.concatenate(found)
 
 
 def prepare_scoring(
@@ -329,25 +328,17 @@ def prepare_scoring(
     return Scoring(model=model, models=len(members), features=features, target=target, file=file, missing=missing)
 
 
-def predicted(scoring: Scoring) -> tuple[IntArray, Array]:
-    """The rows' numbers, counted from 1, and their predictions; NaN where a row has none."""
-    predictions = np.concatenate(list(scoring.predictions()))
-    return np.arange(1, len(predictions) + 1), predictions
-
-
-def write_predictions(numbers: IntArray, predictions: Array, out: Path) -> None:
+def write_predictions(predictions: Array, out: Path) -> None:
     """Writes `row, prediction` as CSV or Parquet, by the file's ending; whole or not at all."""
     with _whole_or_not_at_all(out) as partial:
         if out.suffix.casefold() in (".parquet", ".pq"):
-            pq.write_table(
-                pa.table({"row": numbers, "prediction": pa.array(predictions, mask=np.isnan(predictions))}), partial
-            )
+            known = pa.array(predictions, mask=np.isnan(predictions))
+            pq.write_table(pa.table({"row": np.arange(1, len(predictions) + 1), "prediction": known}), partial)
         else:
-            partial.write_text(predictions_csv(numbers, predictions), encoding="utf-8")
+            partial.write_text(predictions_csv(predictions), encoding="utf-8")
 
 
-def predictions_csv(numbers: IntArray, predictions: Array) -> str:
-    """The predictions as text, in the shortest form that reads back as the same number."""
-    pairs = zip(numbers.tolist(), predictions.tolist(), strict=True)
-    lines = [f"{number},{'' if np.isnan(value) else repr(value)}\n" for number, value in pairs]
-    return "".join(["row,prediction\n", *lines])
+def predictions_csv(predictions: Array) -> str:
+    """The predictions as text, in the shortest form that reads back as the same number; rows are counted from 1."""
+    cells = ("" if np.isnan(value) else repr(value) for value in predictions.tolist())
+    return "".join(["row,prediction\n", *(f"{number},{cell}\n" for number, cell in enumerate(cells, start=1))])
