@@ -19,13 +19,12 @@ import yaml
 from pydantic import ValidationError
 from threadpoolctl import threadpool_limits
 
-from crda_spec.audit.canonical import canonical_json, sealed
+from crda_spec.audit.canonical import canonical_json, sealed, sha256_of
 from crda_spec.audit.export import CRATE, crate_json, croissant_json
 from crda_spec.audit.models import model_files
 from crda_spec.audit.open_run import noise_files
 from crda_spec.audit.record import (
     certificate_record,
-    graph_record,
     lock_complaints,
     lock_file,
     make_lock,
@@ -334,8 +333,12 @@ def graph_of(spec: RunSpec, draft: Draft, drawn: DrawnGraph | None) -> dict[str,
     written: Any = spec.causal.graph
     path = getattr(written, "path", None)
     file = None if path is None else draft.file.parent / path
-    source = "discovered" if written is None else "spec" if file is None else file.name
-    return graph_record(drawn, source=source, language=getattr(written, "kind", None), file=file)
+    return {
+        "source": "discovered" if written is None else "spec" if file is None else file.name,
+        "language": getattr(written, "kind", None),
+        "sha256": None if drawn is None else sha256_of(canonical_json(drawn)),
+        "file_sha256": None if file is None else sha256_of(file.read_bytes()),
+    }
 
 
 def lock_now(spec: RunSpec, draft: Draft, plan: Plan) -> tuple[dict[str, Any], Plan]:

@@ -91,25 +91,6 @@ def platform_record() -> dict[str, str]:
     }
 
 
-def graph_record(
-    graph: records.DrawnGraph | None,
-    *,
-    source: str = "discovered",
-    language: str | None = None,
-    file: Path | None = None,
-) -> dict[str, Any]:
-    """The graph's hash, and where it comes from: the spec, a file, or a search.
-
-    graph: None before a search has found one.  file: the graph's own, whose bytes are hashed too.
-    """
-    return {
-        "source": source,
-        "language": language,
-        "sha256": None if graph is None else sha256_of(canonical_json(graph)),
-        "file_sha256": None if file is None else sha256_of(file.read_bytes()),
-    }
-
-
 def make_record(
     result: records.RunResult,
     *,
@@ -117,9 +98,9 @@ def make_record(
     spec_yaml: str,
     origins: Mapping[str, str],
     seed: int,
-    graph: Mapping[str, Any] | None = None,
+    graph: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """The record of a run, without its volatile part and its file hashes. graph: see `graph_record`."""
+    """The record of a run, without its volatile part and its file hashes. graph: see `api.graph_of`."""
     searched = (spec.get("tune", {}).get("augmentation") or {}).get("kind") == "tpe"
     return {
         "record_version": RECORD_VERSION,
@@ -129,7 +110,7 @@ def make_record(
         "versions": versions(*special_packages(result.settings["kind"], searched=searched)),
         "platform": platform_record(),
         "streams": {"rule": STREAM_RULE, "names": dict(STREAMS)},
-        "graph": dict(graph) if graph is not None else graph_record(result.certificate.graph),
+        "graph": dict(graph),
         "data": data_record(result.split, result.data),
         "certificate": certificate_record(result.certificate),
         "falsification": plain(result.falsification),

@@ -125,10 +125,8 @@ def _check_file(file: Path, kind: DataKind | None, target: str | None, overrides
         hint = f"endings: {', '.join(_DATA)}; a spec names its own target, and --set dataset.target=... changes it"
         complaints.append(Complaint(code="unknown-ending", what=what, hint=hint))
     elif target is None:
-        what, hint = (
-            f"{show(file.name)} does not say what to predict",
-            "add --target with the name of one of its columns",
-        )
+        what = f"{show(file.name)} does not say what to predict"
+        hint = "add --target with the name of one of its columns"
         complaints.append(Complaint(code="no-target", what=what, hint=hint))
     if overrides:
         what = "--set changes a spec, and a table has none"

@@ -72,7 +72,7 @@ def check_again(
     graph: Callable[[records.DrawnGraph | None], Mapping[str, Any]],
     tolerance: Tolerance,
 ) -> Iterator[Finding]:
-    """The record against one that is made from spec, data and files. graph: what `graph_record` says of a graph."""
+    """The record against one that is made from spec, data and files. graph: what `api.graph_of` says of a graph."""
     run, scale = reopen(open_run(folder)), taught[1]
     result, recorded = _without_fits(run, taught, plan, *data), run.record
     again = make_record(

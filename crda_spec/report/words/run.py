@@ -134,13 +134,13 @@ def rows_sentence(made: Counterfactuals, train_rows: int, *, weighted: bool = Fa
     if made.basis == "support":
         noise += ", makes no claim about it, and is labelled by the teacher alone,"
     action = made.action
-    told = [f"{action.copied} of them equal their source row."] if action.copied else []
-    if action.redrawn:
-        told.append(f"{action.redrawn} of them were drawn again, off the data or outside a contract at first.")
-    if action.dropped:
-        told.append(f"{action.dropped} more lay off the data and were left out.")
-    if made.scale_clipped:
-        told.append(f"At {made.scale_clipped} of them the noise's size was brought back into its fitted range.")
+    amounts = {
+        "{} of them equal their source row.": action.copied,
+        "{} of them were drawn again, off the data or outside a contract at first.": action.redrawn,
+        "{} more lay off the data and were left out.": action.dropped,
+        "At {} of them the noise's size was brought back into its fitted range.": made.scale_clipped,
+    }
+    told = [sentence.format(amount) for sentence, amount in amounts.items() if amount]
     rows = f"{count(len(made), 'synthetic row')} from {count(train_rows, 'training row')}"
     weight = f"{setting(made.weight)} times as much as its source" if weighted else setting(made.weight)
     return " ".join([f"{rows}; each carries {noise} and weighs {weight}.", *told])
