@@ -93,11 +93,7 @@ def _edge(line: Line) -> str:
     drawn = element("path", class_=f"edge{' tie' if line.dashed else ''}{look}", d=_path(line.route))
     rings = (element("circle", class_=f"end{look}", cx=x, cy=y, r=RING) for x, y in line.route.rings)
     heads = (
-        element(
-            "path",
-            class_=f"head{look}",
-            d=f"M{coordinate(x)} {coordinate(y)}l{-turn * (HEAD + 1):g} -4.5v9z",
-        )
+        element("path", class_=f"head{look}", d=f"M{coordinate(x)} {coordinate(y)}l{-turn * (HEAD + 1):g} -4.5v9z")
         for x, y, turn in line.route.tips
     )
     return drawn + "".join((*heads, *rings))

@@ -17,19 +17,10 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from crda_spec import errors
 from crda_spec.counterfactual.partition import Partition
 from crda_spec.data.dataset import Dataset
-from crda_spec.errors import (
-    Complaint,
-    Place,
-    SpecError,
-    did_you_mean,
-    inconsistent,
-    printable,
-    redact_url,
-    repeated,
-    show,
-)
+from crda_spec.errors import Complaint, Place, SpecError, did_you_mean, inconsistent, printable, repeated, show
 from crda_spec.gate.tests import FiveByTwo
 from crda_spec.spec.explain import explain
 from crda_spec.spec.recipes import preset_of
@@ -318,7 +309,7 @@ def _path_in(tree: Tree, name: str) -> SpecPath:
 def apply_override(tree: Tree, override: str) -> list[Complaint]:
     """Writes one `key=value` into the tree, or says why that cannot be done."""
     name, equals, text = override.partition("=")
-    written = f"{name}{equals}{redact_url(text, users=True) if name.endswith('.url') else text}"
+    written = f"{name}{equals}{errors.redact_url(text, users=True) if name.endswith('.url') else text}"
     place = Place(f"--set {written if len(written) <= _LONGEST_SHOWN else written[: _LONGEST_SHOWN - 1] + '…'}")
     path: SpecPath = tuple(int(part) if _POSITION.fullmatch(part) else part for part in name.split("."))
     if not equals or not all(str(part) for part in path) or any("\ud800" <= sign <= "\udfff" for sign in name):
