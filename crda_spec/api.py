@@ -7,7 +7,7 @@ import os
 import secrets
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -19,13 +19,12 @@ import yaml
 from pydantic import ValidationError
 from threadpoolctl import threadpool_limits
 
-from crda_spec.audit.canonical import canonical_json, sealed
+from crda_spec.audit.canonical import canonical_json, sealed, sha256_of
 from crda_spec.audit.export import CRATE, crate_json, croissant_json
 from crda_spec.audit.models import model_files
 from crda_spec.audit.open_run import noise_files
 from crda_spec.audit.record import (
     certificate_record,
-    graph_record,
     lock_complaints,
     lock_file,
     make_lock,
@@ -45,14 +44,7 @@ from crda_spec.discovery.knowledge import Constraints
 from crda_spec.errors import Complaint, CrdaError, SpecError
 from crda_spec.execution import no_collection
 from crda_spec.gate.cost import CostEstimate, estimate_cost
-from crda_spec.records import (
-    DrawnGraph,
-    FeatureVerdict,
-    Predictor,
-    RunResult,
-    SourceLine,
-    Table,
-)
+from crda_spec.records import DrawnGraph, FeatureVerdict, Predictor, RunResult, Table
 from crda_spec.regressors import FittedModel
 from crda_spec.report.figures import figure_files, run_figures
 from crda_spec.report.graph_draw import run_graph_svg
@@ -151,10 +143,17 @@ def wanted_search(
     notes: list[str] = []
     wanted = start
     if method is not None and method != start.kind:
-        wanted = _by_method(start, method)
-        if method == "ges" and _shared(start).get("knowledge", Knowledge()):
+        shared = _shared(start)
+        made: dict[str, Pc | Fci | Ges] = {"pc": Pc(**shared), "fci": Fci(**shared), "ges": Ges()}
+        wanted = Consensus(methods=tuple(made.values())) if method == "consensus" else made[method]
+        if method == "ges" and shared.get("knowledge", Knowledge()):
             notes.append("GES takes no knowledge: what the spec says is known was not used")
-    stability = _stability(start, wanted.kind, resamples)
+    # As many resamples as asked for; else the spec's; else a hundred halves, unless each search is slow.
+    stability = next((one.stability for one in _methods(start) if one.stability is not None), None)
+    if resamples is None:
+        stability = stability or (None if wanted.kind in _SLOW else Stability())
+    else:
+        stability = None if resamples == 0 else (stability or Stability()).model_copy(update={"resamples": resamples})
     if stability is None and resamples is None:
         notes.append("GES takes seconds a search, so no resamples were searched; --resamples 20 asks for them")
     return WantedSearch(discovery=_stripped(wanted, alpha), stability=stability, notes=tuple(notes))
@@ -187,25 +186,10 @@ def _shared(discovery: Discovery) -> dict[str, Any]:
     return {}
 
 
-def _by_method(start: Discovery, method: str) -> Discovery:
-    shared = _shared(start)
-    made: dict[str, Pc | Fci | Ges] = {"pc": Pc(**shared), "fci": Fci(**shared), "ges": Ges()}
-    return Consensus(methods=tuple(made.values())) if method == "consensus" else made[method]
-
-
-def _stability(start: Discovery, kind: str, resamples: int | None) -> Stability | None:
-    """As many resamples as asked for; else the spec's; else a hundred halves, unless each search is slow."""
-    written = next((one.stability for one in _methods(start) if one.stability is not None), None)
-    if resamples is None:
-        return written or (None if kind in _SLOW else Stability())
-    return None if resamples == 0 else (written or Stability()).model_copy(update={"resamples": resamples})
-
-
 def _stripped(discovery: Discovery, alpha: float | None) -> Discovery:
     """Without resamples of its own, which are drawn around the whole search, and with the alpha asked for."""
     if isinstance(discovery, Consensus):
-        members = tuple(_stripped(one, alpha) for one in discovery.methods)
-        return discovery.model_copy(update={"methods": members})
+        return discovery.model_copy(update={"methods": tuple(_stripped(one, alpha) for one in discovery.methods)})
     changes: dict[str, Any] = {"stability": None}
     if alpha is not None and not isinstance(discovery, Ges):
         changes["alpha"] = alpha
@@ -234,13 +218,11 @@ def with_places(result: RunResult, draft: Draft) -> RunResult:
     """The same result for the reader of this spec file; the record keeps paths, which hold for the spec it stores."""
 
     def placed(verdict: FeatureVerdict) -> FeatureVerdict:
-        lines = tuple(SourceLine(edge=line.edge, where=place_of(line.where, draft)) for line in verdict.lines)
+        lines = tuple(replace(line, where=place_of(line.where, draft)) for line in verdict.lines)
         return replace(verdict, lines=lines)
 
-    certificate = result.certificate
-    return replace(
-        result, certificate=replace(certificate, features=tuple(placed(verdict) for verdict in certificate.features))
-    )
+    features = tuple(map(placed, result.certificate.features))
+    return replace(result, certificate=replace(result.certificate, features=features))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -254,49 +236,36 @@ class KeptSpec:
 
 def kept_spec(run: Path, base: Path | None, record: dict[str, Any]) -> KeptSpec:
     """The run's own spec.yaml; SpecError when it is none, or needs an environment that is not set."""
-    with _as_written(run / "spec.yaml", record) as file:
+    tune = record["spec"]["resolved"].get("tune", {})
+    searched = tune.get("kind") != "none" or (tune.get("augmentation") or {}).get("kind") == "tpe"
+    # A search leaves alone what is written, and spec.yaml writes everything: then only what somebody wrote counts.
+    kept = run / "spec.yaml"
+    with _only_written(kept, record) if searched else nullcontext(kept) as file:
         draft = read_draft(file, environ=os.environ)
-        if draft.spec is None or draft.complaints:
-            raise SpecError(draft.complaints)
-        files = tuple(_files(draft.spec))
+        written = draft.sound()
+        files = tuple(_files(written))
         if any("***" in name for name in files):
-            return KeptSpec(spec=draft.spec, draft=draft, absent="the database's URL is masked; write it with ${NAME}")
+            return KeptSpec(spec=written, draft=draft, absent="the database's URL is masked; write it with ${NAME}")
         here = [name for name in files if "://" not in name]
         nearest = (one for one in (Path.cwd(), *run.resolve().parents) if all((one / name).is_file() for name in here))
         folder = base if base is not None else next(nearest, None)
         if folder is None:
             absent = f"no folder holds {', '.join(files)}; say where with --base"
-            return KeptSpec(spec=draft.spec, draft=draft, absent=absent)
+            return KeptSpec(spec=written, draft=draft, absent=absent)
         try:
             spec, loaded = load_spec(file, base=folder)
         except CrdaError as error:
             if base is not None:
                 raise
-            return KeptSpec(spec=draft.spec, draft=draft, absent=error.complaints[0].headline())
+            return KeptSpec(spec=written, draft=draft, absent=error.complaints[0].headline())
         return KeptSpec(spec=spec, draft=loaded)
-
-
-@contextmanager
-def _as_written(file: Path, record: dict[str, Any]) -> Iterator[Path]:
-    """The spec's file; of a run that searched, one with only what somebody wrote.
-
-    A search leaves alone what is written, and spec.yaml writes everything. The record knows who wrote what.
-    """
-    tune = record["spec"]["resolved"].get("tune", {})
-    if tune.get("kind") == "none" and (tune.get("augmentation") or {}).get("kind") != "tpe":
-        yield file
-        return
-    with _only_written(file, record) as pruned:
-        yield pruned
 
 
 def origins_again(run: Path, record: dict[str, Any]) -> dict[str, Any]:
     """The spec that follows from what somebody wrote alone, and who wrote each value: `user`, whoever it was."""
     with _only_written(run / "spec.yaml", record) as file:
         draft = read_draft(file, environ=os.environ)
-    if draft.spec is None or draft.complaints:
-        raise SpecError(draft.complaints)
-    values = json.loads(json.dumps(resolved(draft.spec, draft, shared=True)))
+    values = resolved(draft.sound(), draft, shared=True)
     return {"resolved": values, "origins": somebody(value_origins(values, draft))}
 
 
@@ -364,8 +333,12 @@ def graph_of(spec: RunSpec, draft: Draft, drawn: DrawnGraph | None) -> dict[str,
     written: Any = spec.causal.graph
     path = getattr(written, "path", None)
     file = None if path is None else draft.file.parent / path
-    source = "discovered" if written is None else "spec" if file is None else file.name
-    return graph_record(drawn, source=source, language=getattr(written, "kind", None), file=file)
+    return {
+        "source": "discovered" if written is None else "spec" if file is None else file.name,
+        "language": getattr(written, "kind", None),
+        "sha256": None if drawn is None else sha256_of(canonical_json(drawn)),
+        "file_sha256": None if file is None else sha256_of(file.read_bytes()),
+    }
 
 
 def lock_now(spec: RunSpec, draft: Draft, plan: Plan) -> tuple[dict[str, Any], Plan]:
@@ -416,14 +389,12 @@ def _saved(folder: str, model: Predictor) -> dict[str, bytes]:
 def finish_run(result: RunResult, *, spec: RunSpec, draft: Draft, folder: Path) -> FinishedRun:
     """Writes the run's files; all but the record's `volatile` part depend on spec, data and versions only."""
     # How the work was spread changes no number, so it may change no byte either: it is kept in `volatile`.
-    parts = {name: getattr(spec, name) for name in type(spec).model_fields}
-    spec_yaml = render(spec, draft, without=searched_paths(draft, parts), shared=True)
+    spec_yaml = render(spec, draft, without=searched_paths(draft), shared=True)
     values = resolved(spec, draft, shared=True)
     graph = graph_of(spec, draft, result.certificate.graph)
     record = make_record(
         result, spec=values, spec_yaml=spec_yaml, origins=value_origins(values, draft), seed=spec.seed, graph=graph
     )
-    svg = run_graph_svg(result)
     files: dict[str, bytes] = {
         "spec.yaml": spec_yaml.encode(),
         "certificate.json": canonical_json(certificate_record(result.certificate)).encode(),
@@ -431,7 +402,7 @@ def finish_run(result: RunResult, *, spec: RunSpec, draft: Draft, folder: Path) 
         "ledger.parquet": ledger_parquet(result),
         "folds.csv": folds_csv(result.verdict.folds, result.time).encode(),
         "rows.csv": rows_csv(result).encode(),
-        "graph.svg": svg.encode(),
+        "graph.svg": run_graph_svg(result).encode(),
         **tuning_files(result.studies),
     }
     if result.gate_rows:

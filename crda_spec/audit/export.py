@@ -150,7 +150,7 @@ _CONTEXT: dict[str, Any] = {
     "sc": "https://schema.org/",
 }
 _TYPES = {"continuous": "sc:Float", "integer": "sc:Integer", "boolean": "sc:Boolean", "category": "sc:Text"}
-_LEDGER: dict[str, tuple[str, str]] = {
+_LEDGER: dict[str, tuple[str, str]] = {  # what augmented.parquet adds to a row, in its order: type and meaning
     "_crda_synthetic": ("sc:Boolean", "True for a synthetic row, false for a real training row."),
     "_crda_source_row": ("sc:Integer", "The number, in the source, of the row itself or of the row it was made from."),
     "_crda_partner_row": ("sc:Integer", "The number of the second row it was made from, where there is one."),
@@ -169,6 +169,7 @@ _LEDGER: dict[str, tuple[str, str]] = {
     "_crda_weight": ("sc:Float", "The row's weight in training."),
     "_crda_trained": ("sc:Boolean", "Whether the augmented model was trained on the row."),
 }
+LEDGER = tuple(_LEDGER)
 
 
 def croissant_json(record: Mapping[str, Any], augmented: bytes) -> str:

@@ -39,12 +39,11 @@ def model_files(model: FittedModel) -> dict[str, bytes]:
     if model.columns is not None:
         head["columns"] = list(model.columns)
     estimator = model.estimator
-    if isinstance(estimator, Network | Process):
-        if isinstance(estimator, Network):
-            head["network"] = plain({"weights": estimator.weights, "biases": estimator.biases})
-        else:
-            head["process"] = plain(estimator)
-        return {"model.json": canonical_json(head).encode()}
+    if isinstance(estimator, Network):
+        numbers = {"network": plain({"weights": estimator.weights, "biases": estimator.biases})}
+        return {"model.json": canonical_json(head | numbers).encode()}
+    if isinstance(estimator, Process):
+        return {"model.json": canonical_json(head | {"process": plain(estimator)}).encode()}
     if isinstance(estimator, Booster):
         name, data = "estimator.json", bytes(estimator.trees.save_raw("json"))
     elif model.kind == "catboost":
@@ -74,8 +73,8 @@ def load_model(folder: Path) -> FittedModel:
     sound = columns is None or (len(columns) == len(encoder.labels) and min(columns) >= 0)
     _require(folder / "model.json", sound=sound)
     model = FittedModel(head["kind"], encoder, _load_estimator(folder, head), columns)
-    asked = model.predict(np.zeros((2, len(encoder.labels) if columns is None else max(columns) + 1)))
-    _require(folder / "model.json", sound=asked.shape == (2,))
+    width = len(encoder.labels) if columns is None else max(columns) + 1
+    _require(folder / "model.json", sound=model.predict(np.zeros((2, width))).shape == (2,))
     return model
 
 
@@ -105,8 +104,8 @@ def _load_estimator(folder: Path, head: dict[str, Any]) -> Any:  # noqa: ANN401 
         return Process(saved["kernel"], **parts, level=float(saved["level"]))
     if head["estimator"] not in _ESTIMATORS:  # a name from a file must not lead out of the folder
         raise _untrusted(f"{folder.name}/model.json names the estimator's file {show(head['estimator'])}")
-    data = (folder / head["estimator"]).read_bytes()
     file = folder / head["estimator"]
+    data = file.read_bytes()
     if head["kind"] == "xgboost":
         _require(file, sound=_sound_xgboost(json.loads(data)["learner"], width))
         trees = xgboost.Booster({"nthread": 1})
@@ -115,7 +114,7 @@ def _load_estimator(folder: Path, head: dict[str, Any]) -> Any:  # noqa: ANN401 
     if head["kind"] == "catboost":
         _require(file, sound=_sound_catboost(json.loads(data), width))
         model = load_catboost()()
-        model.load_model(folder / head["estimator"], format="json")
+        model.load_model(file, format="json")
         # CatBoost's own reader rounds the last bit of a leaf; Python's does not.
         leaves = [value for tree in json.loads(data)["oblivious_trees"] for value in tree["leaf_values"]]
         model.set_leaf_values(np.array(leaves, dtype=np.float64))
@@ -130,9 +129,8 @@ def _load_estimator(folder: Path, head: dict[str, Any]) -> Any:  # noqa: ANN401 
         raise OutputError(Complaint(code="plugin-model", what=what, hint=hint))
     if foreign:
         raise _untrusted(f"{name} contains unexpected types: {', '.join(foreign)}")
-    member = REGRESSORS.get(head["kind"])
     estimator = skops.io.loads(data, trusted=_TRUSTED)
-    wanted = getattr(member, "estimator", ("", ""))[1]
+    wanted = getattr(REGRESSORS.get(head["kind"]), "estimator", ("", ""))[1]
     _require(file, sound=type(estimator).__name__ == wanted and _sound_scikit(estimator, width))
     # A search tree has indices of its own; the rows that it was built from build it again, to the last bit.
     return estimator.fit(estimator._fit_X, estimator._y) if head["kind"] == "knn" else estimator  # noqa: SLF001
@@ -193,9 +191,10 @@ def _sound_catboost(model: dict[str, Any], width: int) -> bool:
 
     def known(split: dict[str, Any]) -> bool:
         feature, at = split["float_feature_index"], split["split_index"]
-        sound = split["split_type"] == "FloatFeature" and feature in range(width) and at in range(first[-1])
         return (
-            sound
+            split["split_type"] == "FloatFeature"
+            and feature in range(width)
+            and at in range(first[-1])
             and first[feature] <= at < first[feature + 1]
             and borders[feature][at - first[feature]] == split["border"]
         )

@@ -27,7 +27,7 @@ from threadpoolctl import ThreadpoolController, threadpool_limits
 from crda_spec.audit.canonical import read_as
 from crda_spec.audit.models import load_model, load_models
 from crda_spec.audit.open_run import OpenedRun, SavedRun, readable
-from crda_spec.audit.runfolder import half_written
+from crda_spec.audit.runfolder import half_written, writing
 from crda_spec.audit.tables import ONE_VALUE, synthetic_table
 from crda_spec.counterfactual.act import guarded_columns
 from crda_spec.counterfactual.generation import BLOCK, Generation, Quota, cannot_stream, generate_block
@@ -53,13 +53,9 @@ _SCORED = 16384  # rows that are predicted at a time
 @contextmanager
 def _whole_or_not_at_all(out: Path) -> Iterator[Path]:
     """Where to write a file that takes its own name when all is written."""
-    try:
-        with half_written(out) as partial:
-            yield partial / out.name
-            (partial / out.name).replace(out)
-    except OSError as error:
-        what = f"cannot write '{out}': {(error.strerror or str(error)).lower()}"
-        raise OutputError(Complaint(code="cannot-write", what=what, hint="choose another file with --out")) from error
+    with writing(out, "choose another file with --out"), half_written(out) as partial:
+        yield partial / out.name
+        (partial / out.name).replace(out)
 
 
 def _refuse_missing(
@@ -129,14 +125,7 @@ class Generated:
 _Part = tuple[pa.Table | None, Counts]  # one block's new rows, None when it gives none, and what happened on the way
 
 
-def prepare(
-    saved: SavedRun,
-    spec: RunSpec,
-    data: Path,
-    *,
-    rows: int | None = None,
-    factor: float | None = None,
-) -> Job:
+def prepare(saved: SavedRun, spec: RunSpec, data: Path, *, rows: int | None = None, factor: float | None = None) -> Job:
     """What is to be done, all of it checked; nothing is made yet.
 
     spec: the run's own, whose factor holds unless `rows` or `factor` says otherwise.
@@ -191,12 +180,7 @@ def prepare(
 
 
 def generate(
-    job: Job,
-    out: Path,
-    *,
-    batch: int = DEFAULT_BATCH,
-    workers: int = 1,
-    advance: Callable[[], None] = lambda: None,
+    job: Job, out: Path, *, batch: int = DEFAULT_BATCH, workers: int = 1, advance: Callable[[], None] = lambda: None
 ) -> Generated:
     """Writes the new rows to `out`, which appears whole or not at all.
 
@@ -209,7 +193,9 @@ def generate(
             for table, here in _parts(job, batch=batch, workers=workers):
                 if table is not None:
                     if file is None:  # the first rows tell the columns
-                        file = stack.enter_context(_writer(partial, table.schema))
+                        # A dictionary pays for labels and columns of one value; of other numbers it is built in vain.
+                        few = [one.name for one in table.schema if one.type == pa.string() or one.name in ONE_VALUE]
+                        file = stack.enter_context(pq.ParquetWriter(partial, table.schema, use_dictionary=few))
                     file.write_table(table, row_group_size=table.num_rows)
                 counts.add(here)
                 advance()
@@ -220,20 +206,13 @@ def generate(
     return Generated(source_rows=job.file.rows, counts=counts, sha256=digest)
 
 
-def _writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
-    """A dictionary pays for labels and for columns of one value; of other numbers it is built in vain."""
-    few = [column.name for column in schema if column.type == pa.string() or column.name in ONE_VALUE]
-    return pq.ParquetWriter(path, schema, use_dictionary=few)
-
-
 def _no_rows(counts: Counts) -> Complaint:
     if counts.dropped:
-        what = f"no row can be made: the support guard calls all {counts.dropped} new rows off the run's training data"
-        return Complaint(
-            code="no-rows", what=what, hint="use rows like those of the run, or run again with a weaker guard"
-        )
-    what = "no row can be made: every row of the data has a missing cell"
-    return Complaint(code="no-rows", what=what, hint="fill the cells, or leave such rows out")
+        what = f"the support guard calls all {counts.dropped} new rows off the run's training data"
+        hint = "use rows like those of the run, or run again with a weaker guard"
+    else:
+        what, hint = "every row of the data has a missing cell", "fill the cells, or leave such rows out"
+    return Complaint(code="no-rows", what=f"no row can be made: {what}", hint=hint)
 
 
 _Task = list[tuple[int, pa.Table]]  # blocks with their numbers
@@ -241,8 +220,7 @@ _Task = list[tuple[int, pa.Table]]  # blocks with their numbers
 
 def _parts(job: Job, *, batch: int, workers: int) -> Iterator[_Part]:
     """The blocks' new rows, in the order of the file."""
-    names = [column.name for column in job.columns]
-    numbered = enumerate(job.file.blocks(job.quota.block, names))
+    numbered = enumerate(job.file.blocks(job.quota.block, [column.name for column in job.columns]))
     per_task = max(1, batch // BLOCK)
     tasks = iter(lambda: list(islice(numbered, per_task)), [])
     if workers == 1:
@@ -286,12 +264,11 @@ def _part(job: Job, number: int, block: pa.Table) -> _Part:
         return None, counts
     numbers_in_data = usable + place.first + 1
     trained = generation.train.row_ids + 1  # whose rows are partners, and lend matched noise
-    lenders = trained if generation.rule.draw == "matched" else numbers_in_data
     table = synthetic_table(
         made,
         generation.train,
         source_numbers=numbers_in_data,
-        noise_numbers=lenders,
+        noise_numbers=trained if generation.draw == "matched" else numbers_in_data,
         partner_numbers=trained,
         source_weights=None if job.weights is None else numbers[usable, -1],
     )
@@ -321,12 +298,11 @@ class Scoring:
     file: RowFile
     missing: MissingRule
 
-    def predictions(self) -> Iterator[Array]:
-        """Blocks of predictions; NaN where a row has none."""
-        before = 0
-        names = [column.name for column in self.features]
-        for block in self.file.blocks(_SCORED, names):
-            place = BlockPlace(file=self.file.path.name, first=before, decimal=self.file.decimal)
+    def predictions(self) -> Array:
+        """One for each row; NaN where it has none."""
+        found: list[Array] = []
+        for block in self.file.blocks(_SCORED, [column.name for column in self.features]):
+            place = BlockPlace(file=self.file.path.name, first=sum(map(len, found)), decimal=self.file.decimal)
             x = block_numbers(block, self.features, place)
             missing = np.isnan(x)
             if self.missing == "error":
@@ -335,17 +311,12 @@ class Scoring:
             predictions = np.full(len(x), np.nan)
             with threadpool_limits(limits=1):  # the same bits on any machine
                 predictions[usable] = self.model.predict(np.ascontiguousarray(x[usable]))
-            yield predictions
-            before += len(x)
+            found.append(predictions)
+        return np.concatenate(found)
 
 
 def prepare_scoring(
-    run: OpenedRun,
-    data: Path,
-    *,
-    missing: MissingRule,
-    like: Source | None = None,
-    single: bool = False,
+    run: OpenedRun, data: Path, *, missing: MissingRule, like: Source | None = None, single: bool = False
 ) -> Scoring:
     """All that is needed: the models, the file of rows and its columns.
 
@@ -369,25 +340,17 @@ def prepare_scoring(
     return Scoring(model=model, models=len(members), features=features, target=target, file=file, missing=missing)
 
 
-def predicted(scoring: Scoring) -> tuple[IntArray, Array]:
-    """The rows' numbers, counted from 1, and their predictions; NaN where a row has none."""
-    predictions = np.concatenate(list(scoring.predictions()))
-    return np.arange(1, len(predictions) + 1), predictions
-
-
-def write_predictions(numbers: IntArray, predictions: Array, out: Path) -> None:
+def write_predictions(predictions: Array, out: Path) -> None:
     """Writes `row, prediction` as CSV or Parquet, by the file's ending; whole or not at all."""
     with _whole_or_not_at_all(out) as partial:
         if out.suffix.casefold() in (".parquet", ".pq"):
-            pq.write_table(
-                pa.table({"row": numbers, "prediction": pa.array(predictions, mask=np.isnan(predictions))}), partial
-            )
+            known = pa.array(predictions, mask=np.isnan(predictions))
+            pq.write_table(pa.table({"row": np.arange(1, len(predictions) + 1), "prediction": known}), partial)
         else:
-            partial.write_text(predictions_csv(numbers, predictions), encoding="utf-8")
+            partial.write_text(predictions_csv(predictions), encoding="utf-8")
 
 
-def predictions_csv(numbers: IntArray, predictions: Array) -> str:
-    """The predictions as text, in the shortest form that reads back as the same number."""
-    pairs = zip(numbers.tolist(), predictions.tolist(), strict=True)
-    lines = [f"{number},{'' if np.isnan(value) else repr(value)}\n" for number, value in pairs]
-    return "".join(["row,prediction\n", *lines])
+def predictions_csv(predictions: Array) -> str:
+    """The predictions as text, in the shortest form that reads back as the same number; rows are counted from 1."""
+    cells = ("" if np.isnan(value) else repr(value) for value in predictions.tolist())
+    return "".join(["row,prediction\n", *(f"{number},{cell}\n" for number, cell in enumerate(cells, start=1))])

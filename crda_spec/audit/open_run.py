@@ -1,4 +1,7 @@
-"""A finished run, read back through one door: its rows, its teacher, and the result that its pages were made from."""
+"""A finished run, read back through one door: its rows, its teacher, and the result that its pages were made from.
+
+And the list of all finished runs below a folder.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +20,11 @@ import pyarrow.parquet as pq
 
 from crda_spec import records
 from crda_spec.audit.canonical import canonical_json, read_as, seal, sha256_of
-from crda_spec.audit.export import CRATE
+from crda_spec.audit.export import CRATE, LEDGER
 from crda_spec.audit.models import load_models
 from crda_spec.audit.record import RECORD_VERSION, STUDIES, read_studies
+from crda_spec.audit.runfolder import MARKER
 from crda_spec.audit.schemas import record_trouble
-from crda_spec.audit.tables import LEDGER
 from crda_spec.counterfactual.abduct import EvenScale, SmoothScale
 from crda_spec.data.cells import BlockPlace, block_numbers
 from crda_spec.errors import Complaint, CrdaError, OutputError, Place, TamperedError, show
@@ -51,7 +54,7 @@ UNREADABLE = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One thing that is not as it should be: where, and what."""
 
@@ -98,8 +101,7 @@ def read_record(folder: Path) -> dict[str, Any]:
         return Complaint(code=code, place=Place(file=str(file)), what=what, hint=hint)
 
     def no_number(name: str) -> None:
-        message = f"{name} is no number of JSON"
-        raise ValueError(message)
+        raise ValueError(f"{name} is no number of JSON")
 
     try:
         if file.stat().st_size > _LARGEST:
@@ -129,10 +131,9 @@ def _inside(name: str) -> bool:
 def seal_findings(record: Mapping[str, Any]) -> Iterator[Finding]:
     """Whether the record was changed after it was written."""
     if seal(record, "volatile") != record["sha256"]:
-        yield Finding(where="record.json", what="was changed after it was written: its seal is broken")
+        yield Finding("record.json", "was changed after it was written: its seal is broken")
     if seal(record["volatile"]) != record["volatile"]["sha256"]:
-        what = "its volatile part (time, seconds, workers) was changed: its seal is broken"
-        yield Finding(where="record.json", what=what)
+        yield Finding("record.json", "its volatile part (time, seconds, workers) was changed: its seal is broken")
 
 
 def file_findings(folder: Path, record: Mapping[str, Any], *, others: bool = False) -> Iterator[Finding]:
@@ -142,13 +143,13 @@ def file_findings(folder: Path, record: Mapping[str, Any], *, others: bool = Fal
         file = folder / name
         if name not in listed:
             if others or name.split("/")[0] in _READ_WHERE_PRESENT:
-                yield Finding(where=name, what="was not written by the run")
+                yield Finding(name, "was not written by the run")
         elif any(one.is_symlink() for one in (file, *file.parents[: len(PurePosixPath(name).parts) - 1])):
-            yield Finding(where=name, what="is a link, not a file")
+            yield Finding(name, "is a link, not a file")
         elif not file.is_file():
-            yield Finding(where=name, what="is missing")
+            yield Finding(name, "is missing")
         elif sha256_of(file.read_bytes()) != listed[name]:
-            yield Finding(where=name, what="was changed after it was written: its hash differs")
+            yield Finding(name, "was changed after it was written: its hash differs")
 
 
 def present_files(folder: Path) -> set[str]:
@@ -172,7 +173,6 @@ def readable(folder: Path) -> Iterator[None]:
 class SavedRun:
     """What a run's folder holds of the augmentation itself."""
 
-    folder: Path
     record: dict[str, Any]
     train: Table  # the real rows it was trained on
     noise: Array  # (n,) their abducted noise
@@ -192,9 +192,7 @@ def saved_run(run: OpenedRun) -> SavedRun:
             what = "the run saved no teacher, so nobody can label new rows"
             raise _refused(folder, "no-teacher", what, "set output.model: true, and run again")
         rows, scale = read_ledger(folder, record, real_only=True), load_scale(folder)
-    return SavedRun(
-        folder=folder, record=record, train=rows.train, noise=rows.real["noise"], teacher=teacher, scale=scale
-    )
+    return SavedRun(record=record, train=rows.train, noise=rows.real["noise"], teacher=teacher, scale=scale)
 
 
 def load_teacher(folder: Path, record: dict[str, Any]) -> Teacher | None:
@@ -244,15 +242,13 @@ def read_ledger(folder: Path, record: Mapping[str, Any], *, real_only: bool = Fa
     rows = pq.read_table(folder / ROWS_FILE, filters=[("_crda_synthetic", "==", False)] if real_only else None)
     expected = [*(column.name for column in features), target.name, *LEDGER]
     if rows.column_names != expected:
-        message = f"the columns are not {', '.join(expected)}"
-        raise ValueError(message)
+        raise ValueError(f"the columns are not {', '.join(expected)}")
     numbers = block_numbers(rows, (*features, target), BlockPlace(file=ROWS_FILE, first=0))
     numbers_of = {name.removeprefix("_crda_"): _numbers(rows[name]) for name in LEDGER if name != "_crda_basis"}
     synthetic = numbers_of.pop("synthetic") == 1.0
     count = int(np.count_nonzero(~synthetic))
     if synthetic[:count].any():
-        message = "a synthetic row stands before a real one"
-        raise ValueError(message)
+        raise ValueError("a synthetic row stands before a real one")
     real = {name: values[:count] for name, values in numbers_of.items()}
     made = {name: values[count:] for name, values in numbers_of.items()}
     ids = real["source_row"].astype(np.int64)
@@ -475,4 +471,57 @@ def made_rows(ledger: Ledger, record: Mapping[str, Any]) -> records.Counterfactu
         scale_clipped=recorded["scale_clipped"],
         irrelevant=tuple(recorded["irrelevant"]),
         invariant=np.array([one == "invariance" for one in ledger.bases]) if recorded["irrelevant"] else None,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedRun:
+    """What a list of runs says of one."""
+
+    folder: str  # from where the list was asked for
+    name: str = ""
+    created: str = ""
+    decision: str = ""
+    reason: str = ""
+    metric: str = ""
+    change_percent: float | None = None  # of the test loss of one model by the augmentation, used or not
+    sha256: str = ""
+    models: int = 1  # that the run hands over; more than one predict by their mean
+    trouble: str = ""  # why the record cannot be read; then nothing else is known
+
+
+def list_runs(folder: Path) -> list[ListedRun]:
+    """Every run below the folder, the oldest first; those whose record cannot be read come last."""
+    return sorted(map(_listed, _runs(folder)), key=lambda run: (bool(run.trouble), run.created, run.folder))
+
+
+def _runs(folder: Path) -> Iterator[Path]:
+    """Not inside a run, nor in what an interrupted run left behind."""
+    if (folder / "record.json").is_file():
+        yield folder
+        return
+    for inner in sorted(folder.iterdir()):
+        if inner.is_dir() and not inner.is_symlink() and not (inner / MARKER).exists():
+            yield from _runs(inner)
+
+
+def _listed(folder: Path) -> ListedRun:
+    try:
+        record = read_record(folder)
+        trouble = next((one.what for one in seal_findings(record)), "")
+    except OutputError as error:
+        trouble = error.complaints[0].what
+    if trouble:
+        return ListedRun(folder=str(folder), trouble=trouble)
+    change = record["test"]["change_percent"]
+    return ListedRun(
+        folder=str(folder),
+        name=record["name"],
+        created=record["volatile"]["created"],
+        decision=record["verdict"]["decision"],
+        reason=record["verdict"]["reason"],
+        metric=record["test"]["metric"],
+        change_percent=None if change is None else float(change),
+        sha256=record["sha256"],
+        models=(record["ensemble"] or {"models": 1})["models"],
     )

@@ -18,8 +18,9 @@ from typing import Any
 from crda_spec import records
 from crda_spec.audit.canonical import canonical_json, plain, read_as, sha256_of
 from crda_spec.audit.compare import changes, said
+from crda_spec.audit.runfolder import writing
 from crda_spec.audit.tables import trials_csv
-from crda_spec.errors import Complaint, DataError, OutputError, Place, show
+from crda_spec.errors import Complaint, DataError, Place, show
 from crda_spec.report.words.causal import followed_words
 from crda_spec.scm.certificate import graph_certificate
 from crda_spec.scm.graph import CausalGraph
@@ -40,8 +41,7 @@ def read_studies(folder: Path) -> tuple[records.Study, ...]:
     file = folder / STUDIES
     if not file.is_file():
         return ()
-    studies = json.loads(file.read_text(encoding="utf-8"))["studies"]
-    return tuple(read_as(records.Study, study) for study in studies)
+    return tuple(read_as(records.Study, study) for study in json.loads(file.read_text(encoding="utf-8"))["studies"])
 
 
 def tuning_record(studies: Sequence[records.Study]) -> dict[str, Any] | None:
@@ -91,25 +91,6 @@ def platform_record() -> dict[str, str]:
     }
 
 
-def graph_record(
-    graph: records.DrawnGraph | None,
-    *,
-    source: str = "discovered",
-    language: str | None = None,
-    file: Path | None = None,
-) -> dict[str, Any]:
-    """The graph's hash, and where it comes from: the spec, a file, or a search.
-
-    graph: None before a search has found one.  file: the graph's own, whose bytes are hashed too.
-    """
-    return {
-        "source": source,
-        "language": language,
-        "sha256": None if graph is None else sha256_of(canonical_json(graph)),
-        "file_sha256": None if file is None else sha256_of(file.read_bytes()),
-    }
-
-
 def make_record(
     result: records.RunResult,
     *,
@@ -117,9 +98,9 @@ def make_record(
     spec_yaml: str,
     origins: Mapping[str, str],
     seed: int,
-    graph: Mapping[str, Any] | None = None,
+    graph: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """The record of a run, without its volatile part and its file hashes. graph: see `graph_record`."""
+    """The record of a run, without its volatile part and its file hashes. graph: see `api.graph_of`."""
     searched = (spec.get("tune", {}).get("augmentation") or {}).get("kind") == "tpe"
     return {
         "record_version": RECORD_VERSION,
@@ -129,7 +110,7 @@ def make_record(
         "versions": versions(*special_packages(result.settings["kind"], searched=searched)),
         "platform": platform_record(),
         "streams": {"rule": STREAM_RULE, "names": dict(STREAMS)},
-        "graph": dict(graph) if graph is not None else graph_record(result.certificate.graph),
+        "graph": dict(graph),
         "data": data_record(result.split, result.data),
         "certificate": certificate_record(result.certificate),
         "falsification": plain(result.falsification),
@@ -264,11 +245,8 @@ def make_lock(
 
 def write_lock(file: Path, lock: Mapping[str, Any]) -> None:
     """Canonical JSON: equal locks are equal bytes."""
-    try:
+    with writing(file, "choose another file with --out"):
         file.write_text(canonical_json(lock), encoding="utf-8")
-    except OSError as error:
-        what = f"cannot write '{file}': {(error.strerror or str(error)).lower()}"
-        raise OutputError(Complaint(code="cannot-write", what=what, hint="choose another file with --out")) from error
 
 
 def read_lock(file: Path) -> dict[str, Any]:

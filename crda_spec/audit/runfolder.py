@@ -21,6 +21,16 @@ MARKER = ".crda-partial"  # the file that makes a half-written folder ours
 _OURS = re.compile(r"\.partial-.+-\d+-[0-9a-f]{6}")
 
 
+@contextmanager
+def writing(file: Path, hint: str, path: str = "") -> Iterator[None]:
+    """What the system has against writing the file is an OutputError."""
+    try:
+        yield
+    except OSError as error:
+        what = f"cannot write '{file}': {(error.strerror or str(error)).lower()}"
+        raise OutputError(Complaint(code="cannot-write", path=path, what=what, hint=hint)) from error
+
+
 def check_destination(folder: Path) -> None:
     """Complains before the work starts, not after, when the folder cannot be written."""
     if folder.exists() and not folder.is_dir():
@@ -34,8 +44,7 @@ def check_destination(folder: Path) -> None:
         with half_written(above / folder.name):  # the only sure way to know
             pass
     except OSError as error:
-        why = f"'{above}' is not a folder one may write to"
-        raise _refused(folder, why, "choose another with --out") from error
+        raise _refused(folder, f"'{above}' is not a folder one may write to", "choose another with --out") from error
 
 
 def write_run(folder: Path, files: Mapping[str, bytes]) -> None:

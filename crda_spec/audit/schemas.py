@@ -225,8 +225,7 @@ class _Closed(GenerateJsonSchema):
     def float_schema(self, schema: core_schema.FloatSchema) -> JsonSchemaValue:
         """As `canonical.plain` writes it."""
         number = super().float_schema(schema)
-        finite = schema.get("allow_inf_nan") is False
-        return number if finite else {"anyOf": [number, {"enum": ["nan", "inf", "-inf"]}]}
+        return number if schema.get("allow_inf_nan") is False else {"anyOf": [number, {"enum": ["nan", "inf", "-inf"]}]}
 
     def dataclass_schema(self, schema: core_schema.DataclassSchema) -> JsonSchemaValue:
         """Whose keys are all written, but for those of `_NOT_ALWAYS`."""

@@ -12,22 +12,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from crda_spec.records import (
-    NOBODY,
-    Action,
-    Array,
-    Clock,
-    Column,
-    Counterfactuals,
-    FoldResult,
-    HeldOut,
-    IntArray,
-    RowLosses,
-    RunResult,
-    Study,
-    Table,
-    TimeOrder,
-)
+from crda_spec import records
+from crda_spec.audit.export import LEDGER
+from crda_spec.records import NOBODY, Array, Column, IntArray, RunResult, Table
 from crda_spec.report.words.causal import followed_words
 
 ROWS_HEAD = ("source", "row", "part", "gate_fold", "group", "plain_loss", "augmented_loss")
@@ -35,19 +22,6 @@ REPEATS_HEAD = ("gate_fold", "row", "plain_loss", "augmented_loss")
 TIME = "time"  # one column more, where rows have an order
 FOLDS_HEAD = ("fold", "train_rows", "held_out_rows", "synthetic_rows", "plain", "augmented", "perturbed")
 SPANS = ("trained_from", "trained_to", "held_out_from", "held_out_to")
-LEDGER = (
-    "_crda_synthetic",
-    "_crda_source_row",
-    "_crda_partner_row",
-    "_crda_prediction",
-    "_crda_scale",
-    "_crda_noise",
-    "_crda_noise_row",
-    "_crda_retention",
-    "_crda_basis",
-    "_crda_weight",
-    "_crda_trained",
-)
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "'")  # the last, so that a quote of ours can be told from theirs
 ONE_VALUE = ("_crda_retention", "_crda_weight")  # the same in every synthetic row, unless rows are weighted
@@ -96,7 +70,7 @@ def _real_rows(result: RunResult, *, trained: npt.NDArray[np.bool_]) -> pa.Table
 
 
 def synthetic_table(
-    made: Counterfactuals,
+    made: records.Counterfactuals,
     like: Table,
     *,
     source_numbers: IntArray,
@@ -145,7 +119,7 @@ def ledger_parquet(result: RunResult) -> bytes:
     return _written(ledger_table(result.split.train, None if made is None else made.action))
 
 
-def changed_cells(action: Action, real: Array) -> tuple[IntArray, IntArray, Array]:
+def changed_cells(action: records.Action, real: Array) -> tuple[IntArray, IntArray, Array]:
     """Every cell in which a synthetic row differs from its source: (k,) its row, (k,) its column, (2, k) old and new.
 
     Source row plus changed cells is the synthetic row, to the last bit. real: (n, d) the rows `action.source` counts.
@@ -157,7 +131,7 @@ def changed_cells(action: Action, real: Array) -> tuple[IntArray, IntArray, Arra
     return row, column, np.stack([source[row, column], action.x[row, column]])
 
 
-def ledger_table(train: Table, action: Action | None) -> pa.Table:
+def ledger_table(train: Table, action: records.Action | None) -> pa.Table:
     """The cells that an action changed, as `ledger.parquet` has them."""
     row, column = np.empty(0, np.int64), np.empty(0, np.int64)
     values, policies = np.empty((2, 0)), [""] * len(train.names)  # values: (2, k) old and new
@@ -257,10 +231,10 @@ def rows_csv(result: RunResult) -> str:
 def _part(
     source: str,
     part: str,
-    rows: Table | HeldOut,
-    clock: Clock | None,
+    rows: Table | records.HeldOut,
+    clock: records.Clock | None,
     folds: Sequence[object] | None = None,
-    losses: RowLosses | None = None,
+    losses: records.RowLosses | None = None,
 ) -> Iterator[Sequence[object]]:
     nothing = [""] * len(rows)
     groups: Sequence[object] = nothing if rows.groups is None else (rows.groups + 1).tolist()
@@ -272,7 +246,7 @@ def _part(
         yield source, row, part, *cells
 
 
-def moments_of(rows: Table | HeldOut, clock: Clock) -> list[str]:
+def moments_of(rows: Table | records.HeldOut, clock: records.Clock) -> list[str]:
     """When each row was; empty where that is not known."""
     return [""] * len(rows) if rows.times is None else [clock.timestamps[at] for at in rows.times.tolist()]
 
@@ -297,7 +271,7 @@ def repeats_csv(result: RunResult) -> str:
     )
 
 
-def folds_csv(folds: Sequence[FoldResult], order: TimeOrder | None = None) -> str:
+def folds_csv(folds: Sequence[records.FoldResult], order: records.TimeOrder | None = None) -> str:
     """The paired losses of the gate, one line a fold, with the time it was fitted and scored on where there is one."""
     spans = {} if order is None else {one.fold: one for one in order.folds}
     lines = []
@@ -309,7 +283,7 @@ def folds_csv(folds: Sequence[FoldResult], order: TimeOrder | None = None) -> st
     return _csv_text(FOLDS_HEAD if order is None else (*FOLDS_HEAD, *SPANS), lines)
 
 
-def trials_csv(studies: Sequence[Study]) -> str:
+def trials_csv(studies: Sequence[records.Study]) -> str:
     """One line a trial: which search, how it ended, its loss on each inner fold, and the values tried.
 
     gate_fold is 0 for the search on all training rows, or on the rows set aside for tuning.

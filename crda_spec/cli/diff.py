@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from crda_spec.cli.options import AsJson, print_json
-from crda_spec.errors import SpecError, printable
-
-if TYPE_CHECKING:
-    from crda_spec.audit.compare import Change
+from crda_spec.errors import printable
 
 _EITHER = "A spec, or the folder of a finished run."
 
@@ -29,7 +25,7 @@ def diff(
     Specs are compared as they would be run, with recipe and defaults filled in: comments and order do not count. A spec
     and a run are compared by their specs. The exit code is 0 whether they differ or not.
     """
-    from crda_spec.audit.compare import changes, run_changes, verdict_sentence
+    from crda_spec.audit.compare import ABSENT, changes, run_changes, said, verdict_sentence
 
     then, now = _record(first), _record(second)
     sentence = ""
@@ -40,9 +36,27 @@ def diff(
         listed = list(changes(_spec(first, then), _spec(second, now)))
         found = {"spec": listed} if listed else {}
     if as_json:
-        _print_json(first, second, found, sentence)
-    else:
-        _print(found, sentence)
+
+        def value(one: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON
+            return {} if one is ABSENT else {"value": one}
+
+        listings = {
+            part: [{"path": path, "a": value(one), "b": value(other)} for path, one, other in listed]
+            for part, listed in found.items()
+        }
+        content = {"a": str(first), "b": str(second), "same": not found, "changes": listings}
+        print_json({**content, "verdict": sentence or None})
+        return
+    if not found:
+        sys.stdout.write("no difference\n")
+    for part, listed in found.items():
+        sys.stdout.write(f"{part}\n")
+        for path, one, other in listed:
+            label = f"{printable(path)}: " if path and path != part else ""
+            before, after = map(printable, said(one, other))
+            sys.stdout.write(f"  {label}{before} -> {after}\n")
+    if sentence:
+        sys.stdout.write(f"{printable(sentence)}\n")
 
 
 def _record(path: Path) -> dict[str, Any] | None:
@@ -62,41 +76,4 @@ def _spec(path: Path, record: dict[str, Any] | None) -> dict[str, Any]:
     from crda_spec.spec.render import resolved
 
     draft = read_draft(path, environ=os.environ)
-    if draft.spec is None or draft.complaints:
-        raise SpecError(draft.complaints)
-    as_json: dict[str, Any] = json.loads(json.dumps(resolved(draft.spec, draft, shared=True)))
-    return as_json
-
-
-def _print(found: dict[str, list[Change]], sentence: str) -> None:
-    from crda_spec.audit.compare import said
-
-    if not found:
-        sys.stdout.write("no difference\n")
-    for part, listed in found.items():
-        sys.stdout.write(f"{part}\n")
-        for path, then, now in listed:
-            label = f"{printable(path)}: " if path and path != part else ""
-            before, after = map(printable, said(then, now))
-            sys.stdout.write(f"  {label}{before} -> {after}\n")
-    if sentence:
-        sys.stdout.write(f"{printable(sentence)}\n")
-
-
-def _print_json(first: Path, second: Path, found: dict[str, list[Change]], sentence: str) -> None:
-    from crda_spec.audit.compare import ABSENT
-
-    def value(one: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON
-        return {} if one is ABSENT else {"value": one}
-
-    content = {
-        "a": str(first),
-        "b": str(second),
-        "same": not found,
-        "changes": {
-            part: [{"path": path, "a": value(then), "b": value(now)} for path, then, now in listed]
-            for part, listed in found.items()
-        },
-        "verdict": sentence or None,
-    }
-    print_json(content)
+    return resolved(draft.sound(), draft, shared=True)

@@ -10,17 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from crda_spec.cli import options
 from crda_spec.cli.graph import picture
-from crda_spec.cli.options import (
-    ENDINGS,
-    AsJson,
-    Overrides,
-    check_terminal,
-    format_by_ending,
-    placed_in,
-    print_json,
-    write_graph_file,
-)
+from crda_spec.cli.options import AsJson, Overrides
 from crda_spec.errors import Complaint, CrdaError, OutputError, SpecError, show
 
 if TYPE_CHECKING:
@@ -30,7 +22,7 @@ if TYPE_CHECKING:
 
 Method = StrEnum("Method", ["pc", "fci", "ges", "consensus"])
 DraftFormat = StrEnum("DraftFormat", ["svg", "png", "yaml", "edges", "dagitty", "dot", "gml", "graphml"])
-_ENDINGS = {".svg": "svg", ".png": "png", ".yaml": "yaml", ".yml": "yaml", **ENDINGS}
+_ENDINGS = {".svg": "svg", ".png": "png", ".yaml": "yaml", ".yml": "yaml", **options.ENDINGS}
 _DATA: dict[str, DataKind] = {".csv": "csv", ".parquet": "parquet", ".xlsx": "excel"}
 
 
@@ -60,11 +52,11 @@ def discover(
     model. Pictures (svg, png) show what was found; the other formats hold a graph that a spec can declare, with every
     direction that the data leave open guessed, and every guess noted.
     """
-    chosen = form.value if form is not None else None if out is None else format_by_ending(out, _ENDINGS)
+    chosen = form.value if form is not None else None if out is None else options.format_by_ending(out, _ENDINGS)
     if out is None and chosen is not None and as_json:
         what = "--json and --format both want to be printed"
         raise OutputError(Complaint(code="idle-option", what=what, hint="leave one out, or name a file with --out"))
-    check_terminal(chosen or "", out)
+    options.check_terminal(chosen or "", out)
     kind = _DATA.get(source.suffix.lower())
     wish = {"method": method.value if method else None, "alpha": alpha, "resamples": resamples}
     if kind is not None or target is not None:
@@ -77,7 +69,7 @@ def discover(
         from crda_spec.report.discovery import exported
 
         data, notes = picture(found.drawn, (), chosen) or exported(found, chosen)
-        write_graph_file(data, chosen, out, notes)
+        options.write_graph_file(data, chosen, out, notes)
     if out is not None or chosen is None:
         _print(found, as_json=as_json)
 
@@ -94,7 +86,7 @@ def _in_spec(file: Path, overrides: list[str], wish: dict[str, Any]) -> _Found:
     from crda_spec.spec.build import build_plan
 
     wanted = wanted_search(spec.causal.discovery, **wish)
-    with placed_in(draft):
+    with options.placed_in(draft):
         split, report = build_plan(spec, draft).load()
         found = search(
             split.train,
@@ -133,10 +125,8 @@ def _check_file(file: Path, kind: DataKind | None, target: str | None, overrides
         hint = f"endings: {', '.join(_DATA)}; a spec names its own target, and --set dataset.target=... changes it"
         complaints.append(Complaint(code="unknown-ending", what=what, hint=hint))
     elif target is None:
-        what, hint = (
-            f"{show(file.name)} does not say what to predict",
-            "add --target with the name of one of its columns",
-        )
+        what = f"{show(file.name)} does not say what to predict"
+        hint = "add --target with the name of one of its columns"
         complaints.append(Complaint(code="no-target", what=what, hint=hint))
     if overrides:
         what = "--set changes a spec, and a table has none"
@@ -149,7 +139,7 @@ def _print(found: Findings, *, as_json: bool) -> None:
     if as_json:
         from crda_spec.report.discovery import findings_record
 
-        print_json(findings_record(found))
+        options.print_json(findings_record(found))
         return
     from rich.console import Console
 

@@ -80,8 +80,7 @@ def _check_numbers(*, rows: int | None, factor: float | None, batch: int, jobs: 
         what = f"must be above 0 and at most 1000, got {factor:g}"
         found.append(Complaint(code="out-of-range", path="--factor", what=what))
     if rows is not None and factor is not None:
-        what = "both --rows and --factor are given"
-        found.append(Complaint(code="inconsistent", what=what, hint="keep one of them"))
+        found.append(Complaint(code="inconsistent", what="both --rows and --factor are given", hint="keep one of them"))
     if found:
         raise SpecError(found)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from crda_spec.cli.options import ENDINGS, AsJson, check_new_file, print_json, say
-from crda_spec.errors import Complaint, GraphError, OutputError, Place, SpecError, show
+from crda_spec.errors import Complaint, GraphError, Place, SpecError, show
 
 if TYPE_CHECKING:
     from crda_spec.spec.scaffold import GraphPart, Scaffold
@@ -44,10 +44,14 @@ def init(
     it, so that editors complete and check the spec.
     """
     check_new_file(out, "choose another file with --out")
-    from crda_spec.spec.scaffold import scaffold, spec_text
+    from crda_spec.audit.runfolder import writing
+    from crda_spec.spec.scaffold import folds_for, scaffold, spec_text
+    from crda_spec.spec.schema import spec_schema_text
 
     table = scaffold(data, target, written=_relative(data, out))
-    _check_rows(table, data)
+    if table.training < (needed := folds_for(table)):
+        what = f"{table.units} rows that differ are too few: the gate needs {needed} to train on, beside those to test"
+        raise SpecError(Complaint(code="too-few-rows", place=Place(file=data.name), what=what, hint="gather more rows"))
     part = None if graph is None else _graph_part(graph, out, table)
     run_name = re.sub(r"[^A-Za-z0-9._-]+", "_", data.stem).lstrip("._-")[:64] or "run"
     named = {"name": run_name, "schema": _SCHEMA}
@@ -55,9 +59,13 @@ def init(
     certified = _certified(text, out)
     if part is not None:
         text = spec_text(table, **named, graph=replace(part, said=certified))
-    _write(out, text)
+    schema = out.parent / _SCHEMA
+    with writing(out, "choose another file", "--out"):
+        out.write_text(text, encoding="utf-8")
+        if not schema.exists():
+            schema.write_text(spec_schema_text(), encoding="utf-8")
     if as_json:
-        content = {"file": str(out), "schema": str(out.parent / _SCHEMA), "rows": len(table.table)}
+        content = {"file": str(out), "schema": str(schema), "rows": len(table.table)}
         print_json({**content, "features": list(table.table.names), "left_out": table.left_out}, indent=None)
         return
     aside = f", {len(table.left_out)} left out" if table.left_out else ""
@@ -68,15 +76,6 @@ def init(
 def _relative(file: Path, out: Path) -> str:
     """The file's path from the spec's folder, as a spec writes it."""
     return Path(os.path.relpath(file, out.parent)).as_posix()
-
-
-def _check_rows(table: Scaffold, data: Path) -> None:
-    from crda_spec.spec.scaffold import folds_for
-
-    needed = folds_for(table)
-    if table.units - max(1, round(0.2 * table.units)) < needed:
-        what = f"{table.units} rows that differ are too few: the gate needs {needed} to train on, beside those to test"
-        raise SpecError(Complaint(code="too-few-rows", place=Place(file=data.name), what=what, hint="gather more rows"))
 
 
 def _graph_part(file: Path, out: Path, table: Scaffold) -> GraphPart:
@@ -91,9 +90,8 @@ def _graph_part(file: Path, out: Path, table: Scaffold) -> GraphPart:
         text = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         what = f"{show(str(file))} cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8 text'}"
-        raise GraphError(
-            Complaint(code="unreadable-graph", path="--graph", what=what, hint="check the file")
-        ) from error
+        complaint = Complaint(code="unreadable-graph", path="--graph", what=what, hint="check the file")
+        raise GraphError(complaint) from error
     edges = [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
     columns = {one.name for one in table.columns} | set(table.left_out)
     unknown, unsaid = graph_nodes(edges if language == "edges" else text, language, file=file.name, columns=columns)
@@ -119,18 +117,3 @@ def _certified(text: str, out: Path) -> tuple[str, ...]:
     free = movable(verdicts)
     head = f"The certificate: {movable_words(verdicts)}{': ' if free else ''}{', '.join(free)}."
     return (head, *(f"fixed: {one.name}: {reason_sentence(one.reason)}" for one in verdicts if not one.perturbable))
-
-
-def _write(out: Path, text: str) -> None:
-    from crda_spec.spec.schema import spec_schema_text
-
-    try:
-        out.write_text(text, encoding="utf-8")
-        schema = out.parent / _SCHEMA
-        if not schema.exists():
-            schema.write_text(spec_schema_text(), encoding="utf-8")
-    except OSError as error:
-        what = f"cannot write '{out}': {(error.strerror or str(error)).lower()}"
-        raise OutputError(
-            Complaint(code="cannot-write", path="--out", what=what, hint="choose another file")
-        ) from error

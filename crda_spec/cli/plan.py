@@ -52,7 +52,7 @@ def _content(spec: RunSpec, draft: Draft, cost: CostEstimate, known: KnownGraph 
     certificate = _certificate(spec, draft, known, [one.name for one in cost.features])
     certified = {one.name: one.perturbable for one in cost.features}
     # Whether how much noise the new rows carry, and so their basis, is not known before the folds are.
-    basis = "searched" if "retention" in searched_knobs(draft, draft.parts) else cost.basis
+    basis = "searched" if "retention" in searched_knobs(draft) else cost.basis
     # A row without noise may move any feature, unless the effects of what moves are to follow it and cannot.
     any_moves = basis != "certificate" and not spec.perturbation.propagate
     held_back = {one.name: reason_sentence(one.reason) for one in cost.features if not one.perturbable}
@@ -140,7 +140,6 @@ def _tuning_content(spec: RunSpec, draft: Draft) -> dict[str, Any] | None:
         settings = {"kind": "candidates", "trials": len(names), "folds": tune.augmentation.folds}
         searches["augmentation"] = {**settings, "searched": names}
     elif tune.augmentation is not None:
-        parts = {name: getattr(spec, name) for name in type(spec).model_fields}
         settings = tune.augmentation.model_dump(mode="json", exclude={"knobs"})
-        searches["augmentation"] = {**settings, "searched": sorted(searched_knobs(draft, parts))}
+        searches["augmentation"] = {**settings, "searched": sorted(searched_knobs(draft))}
     return {"on": tune.on.kind, **searches} if searches else None

@@ -58,7 +58,7 @@ def predict(
     if out is not None:
         check_new_file(out, "choose another file")
     from crda_spec.api import resolved_spec
-    from crda_spec.audit.new_rows import predicted, predictions_csv, prepare_scoring, write_predictions
+    from crda_spec.audit.new_rows import predictions_csv, prepare_scoring, write_predictions
     from crda_spec.audit.open_run import open_run, readable
 
     opened = open_run(run)
@@ -67,9 +67,9 @@ def predict(
         scoring = prepare_scoring(
             opened, file, missing=spec.dataset.missing.kind, like=spec.dataset.source, single=single
         )
-        numbers, predictions = predicted(scoring)
+        predictions = scoring.predictions()
     if out is not None:
-        write_predictions(numbers, predictions, out)
+        write_predictions(predictions, out)
     listed = [None if math.isnan(value) else value for value in predictions.tolist()]
     count = len(listed) - listed.count(None)
     model, target, unit = record["final_model"], scoring.target.name, scoring.target.unit
@@ -79,7 +79,7 @@ def predict(
         content |= {"predictions": listed} if out is None else {"file": str(out)}
         sys.stdout.write(json.dumps(content) + "\n")
     elif out is None:
-        sys.stdout.write(predictions_csv(numbers, predictions))
+        sys.stdout.write(predictions_csv(predictions))
     else:
         who = f"the {model} model" if scoring.models == 1 else f"the mean of {scoring.models} {model} models"
         say(f"{count} predictions of {target}{f' in {unit}' if unit else ''} by {who}: {out}\n")

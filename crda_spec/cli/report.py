@@ -43,7 +43,9 @@ def report(
 
     Only the run folders are read: no data, no model, nothing is fitted.
     """
+    from crda_spec.audit.canonical import sha256_of
     from crda_spec.audit.open_run import open_run, readable, reopen
+    from crda_spec.audit.runfolder import writing
 
     several = len(runs) > 1
     if png is not None and (several or out is not None):
@@ -61,17 +63,16 @@ def report(
             files = {png / f"{name}.png": picture.png for name, picture in run_figures(opened[0].result).items()}
         else:
             files = {target: _comparison(opened) if several else page_of(opened[0])}
-    if not (png or out or several):
-        _check_hash(opened[0], files[target])
-    try:
+    # The record names the hash of its page: another page may not take its place unseen.
+    if not (png or out or several) and sha256_of(files[target]) != opened[0].record["files"].get(_PAGE):
+        what = "this crda-spec makes another page than the one whose hash the record holds"
+        hint = "write it elsewhere with --out FILE; crda-spec verify tells whether the folder was changed"
+        raise OutputError(Complaint(code="other-page", place=Place(file=str(runs[0])), what=what, hint=hint))
+    with writing(target, f"{_ELSEWHERE} {option}", option):
         if png is not None:
             png.mkdir()
         for file, data in files.items():
             file.write_bytes(data)
-    except OSError as error:
-        what = f"cannot write '{target}': {(error.strerror or str(error)).lower()}"
-        hint = f"{_ELSEWHERE} {option}"
-        raise OutputError(Complaint(code="cannot-write", path=option, what=what, hint=hint)) from error
     size = sum(map(len, files.values()))
     told = {"file" if png is None else "folder": str(target), "bytes": size, "runs": [str(folder) for folder in runs]}
     say(f"{json.dumps(told) if as_json else target}\n")
@@ -94,13 +95,3 @@ def _comparison(runs: list[ReopenedRun]) -> bytes:
         ComparedRun(name=run.name, folder=str(run.folder), result=run.result, record=run.record) for run in runs
     ]
     return render_comparison(compared).encode()
-
-
-def _check_hash(run: ReopenedRun, page: bytes) -> None:
-    """The record names the hash of its page: another page may not take its place unseen."""
-    from crda_spec.audit.canonical import sha256_of
-
-    if sha256_of(page) != run.record["files"].get(_PAGE):
-        what = "this crda-spec makes another page than the one whose hash the record holds"
-        hint = "write it elsewhere with --out FILE; crda-spec verify tells whether the folder was changed"
-        raise OutputError(Complaint(code="other-page", place=Place(file=str(run.folder)), what=what, hint=hint))

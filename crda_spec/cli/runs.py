@@ -13,7 +13,7 @@ from crda_spec.cli.options import AsJson, print_json
 from crda_spec.errors import Complaint, OutputError, printable
 
 if TYPE_CHECKING:
-    from crda_spec.audit.runs import ListedRun
+    from crda_spec.audit.open_run import ListedRun
 
 _HEAD = ("when (UTC)", "name", "verdict", "change on test", "hash", "folder")
 
@@ -29,7 +29,7 @@ def runs(
     Equal hashes are equal runs. The change is that of one augmented model against one plain model on the test rows,
     whether the gate let it be used or not.
     """
-    from crda_spec.audit.runs import list_runs
+    from crda_spec.audit.open_run import list_runs
 
     if not folder.is_dir():
         hint = "name the folder of your runs, or run a spec first: crda-run SPEC"

@@ -57,8 +57,7 @@ def render(spec: SpecFile, overrides: Overrides = None, as_json: AsJson = False)
     if as_json:
         print_json(resolved(found, draft))
     else:
-        parts = {name: getattr(found, name) for name in type(found).model_fields}
-        sys.stdout.write(to_yaml(found, draft, without=searched_paths(draft, parts)))
+        sys.stdout.write(to_yaml(found, draft, without=searched_paths(draft)))
 
 
 def lock(

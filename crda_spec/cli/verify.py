@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 _CODES = {"ok": 0, "skipped": 5, "failed": 4}
 _WORSE = (0, 5, 4)
-Loaded = TypeVar("Loaded")
 Depth = StrEnum("Depth", ["files", "rows", "full"])
 
 
@@ -78,7 +77,9 @@ def verify(
         for check in _checks(run, depth, base, Tolerance(tolerance), seal):
             checks.append(check)
             if not as_json:
-                _print(check)
+                say(f"  {check.state:<8} {check.name}: {check.sentence}\n")
+                say("".join(f"           - {one}\n" for one in check.findings))
+                sys.stdout.flush()  # a run made again takes a while; what is known so far is seen
     code = max((_CODES[check.state] for check in checks), key=_WORSE.index)
     _report(run, depth, checks, code, uncovered(depth.value, read_record(run)), as_json=as_json)
     raise typer.Exit(code)
@@ -89,7 +90,10 @@ def _checks(run: Path, depth: Depth, base: Path | None, tolerance: Tolerance, se
     from crda_spec.audit.verify.checks import check_files, check_record, checked, skipped
 
     record = read_record(run)
-    first = (check_record(run, record, noted=seal), check_files(run, record))
+    first = (
+        checked("record", "the record's schema, seal and form", check_record(run, record, noted=seal)),
+        checked("files", f"{len(record['files'])} files by their hashes", check_files(run, record)),
+    )
     yield from first
     if depth is Depth.files:
         return
@@ -97,86 +101,81 @@ def _checks(run: Path, depth: Depth, base: Path | None, tolerance: Tolerance, se
         yield skipped("numbers", "nothing is loaded from a folder whose seal or hashes are wrong")
         return
     kept: list[KeptSpec] = []
-    yield checked("spec", "the record's spec against spec.yaml", lambda: _spec_findings(run, base, record, kept))
+    yield checked("spec", "the record's spec against spec.yaml", _spec_findings(run, base, record, kept))
     yield from _row_checks(run, record, kept[0] if kept else None, tolerance)
     if depth is Depth.full:
         absent = kept[0].absent if kept else "spec.yaml cannot be loaded"
         yield skipped("run again", absent) if absent else _again(run, record, kept[0], tolerance)
 
 
-def _spec_findings(run: Path, base: Path | None, record: dict[str, Any], kept: list[KeptSpec]) -> Sequence[Any]:
+def _spec_findings(run: Path, base: Path | None, record: dict[str, Any], kept: list[KeptSpec]) -> Iterator[Finding]:
     """Loads the spec for all that follows, and compares it with the record's copy of it."""
     from crda_spec.api import kept_spec, origins_again, somebody
     from crda_spec.audit.canonical import sha256_of
-    from crda_spec.audit.verify.checks import Finding, Tolerance, compared
+    from crda_spec.audit.verify.checks import Finding, compared
     from crda_spec.spec.render import resolved
 
-    found = []
     if sha256_of((run / "spec.yaml").read_bytes()) != record["spec"]["sha256"]:
-        found.append(Finding(where="spec.yaml", what="is not the spec whose hash the record names"))
+        yield Finding("spec.yaml", "is not the spec whose hash the record names")
     kept.append(kept_spec(run, base, record))
-    written = json.loads(json.dumps(resolved(kept[0].spec, kept[0].draft)))
-    found += compared("spec.yaml", written, record["spec"]["resolved"], tolerance=Tolerance())
+    yield from compared("spec.yaml", resolved(kept[0].spec, kept[0].draft), record["spec"]["resolved"])
     told = {"resolved": record["spec"]["resolved"], "origins": somebody(record["spec"]["origins"])}
-    found += compared("record.json, spec", told, origins_again(run, record))
+    yield from compared("record.json, spec", told, origins_again(run, record))
     if kept[0].spec.seed != record["seed"]:
-        found.append(Finding(where="record.json, seed", what=f"is {record['seed']}, the spec says {kept[0].spec.seed}"))
-    return found
+        yield Finding("record.json, seed", f"is {record['seed']}, the spec says {kept[0].spec.seed}")
 
 
 def _row_checks(run: Path, record: dict[str, Any], kept: KeptSpec | None, tolerance: Tolerance) -> Iterator[Check]:
     """All that can be computed again without fitting a model."""
     from crda_spec.audit.open_run import load_scale, load_teacher, read_ledger
-    from crda_spec.audit.verify import checks, rows, verdict
+    from crda_spec.audit.verify import rows, verdict
+    from crda_spec.audit.verify.checks import checked, loaded, named, skipped
 
-    what = "augmented.parquet obeys the columns' contracts"
-    check, ledger = _loaded("table", what, lambda: read_ledger(run, record))
+    check, ledger = loaded("table", "augmented.parquet obeys the columns' contracts", lambda: read_ledger(run, record))
     yield check
     what = "the saved teacher, loaded without executing anything"
-    check, teacher = _loaded("teacher", what, lambda: (load_teacher(run, record), load_scale(run)))
+    check, teacher = loaded("teacher", what, lambda: (load_teacher(run, record), load_scale(run)))
     yield check
     model, scale = teacher or (None, None)
     if ledger is not None:
-        yield rows.check_real_rows(ledger, record, model, tolerance)
-        yield rows.check_made_rows(ledger, record)
-        yield rows.check_cells(run, ledger, record)
+        what = f"the noise of {len(ledger.train)} real rows"
+        yield checked("real rows", what, rows.check_real_rows(ledger, record, model, tolerance))
+        what = f"the fixed features of {len(ledger.y)} synthetic rows, bit for bit"
+        yield checked("synthetic rows", what, rows.check_made_rows(ledger, record))
+        what = "the list of changed cells against the rows"
+        yield checked("ledger", what, named(rows.check_cells(run, ledger, record)))
         if record["counterfactuals"] is not None and model is not None:
-            yield rows.check_labels(ledger, record, model, scale, tolerance)
+            what = f"{len(ledger.y)} labels from the saved teacher, {tolerance}"
+            yield checked("labels", what, rows.check_labels(ledger, record, model, scale, tolerance))
         elif record["counterfactuals"] is not None:
-            yield checks.skipped("labels", "the run saved no teacher (output.model: false)")
-    yield verdict.check_folds(run, record)
+            yield skipped("labels", "the run saved no teacher (output.model: false)")
+    yield checked("folds", "folds.csv against the record", named(verdict.check_folds(run, record)))
     trained = None if ledger is None else ledger.train
-    yield verdict.check_losses(run, record, trained, tolerance)
-    yield verdict.check_score(record)
+    what = "fold losses, test losses and interval from the losses of single rows"
+    yield checked("losses", what, named(verdict.check_losses(run, record, trained, tolerance)))
+    yield checked("score", "the change of the test score from its two losses", verdict.check_score(record))
     if verdict.has_ensemble(record):
-        yield verdict.check_ensemble(record)
+        what = "each change of the ensemble's score from its two losses"
+        yield checked("ensemble", what, verdict.check_ensemble(record))
     wrote = record["versions"]["crda-spec"]
     if wrote == __version__:
-        what = "report.html and graph.svg, drawn again from the record and the rows"
-        yield checks.checked("page", what, lambda: _pages(run))
+        yield checked("page", "report.html and graph.svg, drawn again from the record and the rows", _pages(run))
     else:
-        yield checks.skipped("page", f"it was drawn by crda-spec {wrote}")
+        yield skipped("page", f"it was drawn by crda-spec {wrote}")
     if kept is None:
-        yield checks.check_certificate(run, record)
+        yield _certificate_check(run, record)
         return
-    gate = kept.spec.gate
-    yield verdict.check_verdict(
-        record, lambda folds: verdict.rejudged(gate, run, record, folds, trained), tolerance=tolerance
-    )
+    what = "p-value, interval and verdict from the losses of folds and rows"
+    yield checked("verdict", what, verdict.check_verdict(kept.spec.gate, run, record, trained, tolerance))
     yield from _data_checks(run, record, kept, ledger, teacher, tolerance)
 
 
-def _loaded(name: str, what: str, load: Callable[[], Loaded]) -> tuple[Check, Loaded | None]:
-    """Loads something: the check that it can be loaded, and the thing itself."""
-    from crda_spec.audit.verify.checks import checked
+def _certificate_check(run: Path, record: dict[str, Any], source: str = "what moved", **against: Any) -> Check:  # noqa: ANN401
+    """against: what `check_certificate` holds the certificate against, which comes from the source."""
+    from crda_spec.audit.verify.checks import check_certificate, checked, named
 
-    things: list[Loaded] = []
-
-    def look() -> Sequence[Any]:
-        things.append(load())
-        return ()
-
-    return checked(name, what, look), things[0] if things else None
+    findings = named(check_certificate(run, record, **against))
+    return checked("certificate", f"the certificate from {source}", findings)
 
 
 def _pages(run: Path) -> Iterator[Finding]:
@@ -186,13 +185,9 @@ def _pages(run: Path) -> Iterator[Finding]:
     from crda_spec.report.graph_draw import run_graph_svg
 
     opened = reopen(open_run(run))
-    made = {
-        "report.html": page_of(opened),
-        "graph.svg": run_graph_svg(opened.result).encode(),
-    }
-    for name, data in made.items():
+    for name, data in (("report.html", page_of(opened)), ("graph.svg", run_graph_svg(opened.result).encode())):
         if (run / name).read_bytes() != data:
-            yield Finding(where=name, what="is not what this crda-spec draws from the record and the rows")
+            yield Finding(name, "is not what this crda-spec draws from the record and the rows")
 
 
 def _data_checks(
@@ -205,44 +200,39 @@ def _data_checks(
 ) -> Iterator[Check]:
     """What the run's data and graph say of it, where they are at hand."""
     from crda_spec.api import graph_of
-    from crda_spec.audit.open_run import open_run, reopen
-    from crda_spec.audit.verify import again, checks, rows, verdict
+    from crda_spec.audit.verify import rows, verdict
+    from crda_spec.audit.verify.again import check_again
+    from crda_spec.audit.verify.checks import certificate_again, checked, loaded, named, skipped
     from crda_spec.spec.build import build_plan
 
     def load() -> tuple[Any, ...]:
         plan = build_plan(kept.spec, kept.draft)
         return (plan, *plan.load())
 
-    check, loaded = checks.skipped("data", kept.absent), None
+    check, found = skipped("data", kept.absent), None
     if not kept.absent:
-        check, loaded = _loaded("data", "the data can be read", load)
-    if loaded is None or ledger is None:
+        check, found = loaded("data", "the data can be read", load)
+    if found is None or ledger is None:
         yield check
-        yield checks.check_certificate(run, record)
+        yield _certificate_check(run, record)
         return
-    plan, split, report = loaded
-    yield rows.check_source(run, ledger, record, split, report)
-    whole = checks.certificate_again(plan, split.train, ledger.real["noise"])
-    yield checks.check_certificate(run, record, proven=_proven(kept), whole=whole, tolerance=tolerance)
+    plan, split, report = found
+    what = f"{report.source}: its hash, {len(split.train)} training rows cell by cell"
+    yield checked("data", what, named(rows.check_source(run, ledger, record, split, report)))
+    whole, proven = certificate_again(plan, split.train, ledger.real["noise"]), _proven(kept)
+    source = "graph and residuals" if whole is not None else "the graph" if proven is not None else "what moved"
+    yield _certificate_check(run, record, source, proven=proven, whole=whole, tolerance=tolerance)
     if taught is not None:
-        teacher, scale = taught
-        yield again.check_again(
-            lambda: again.Known(
-                run=reopen(open_run(run)),
-                ledger=ledger,
-                teacher=teacher,
-                scale=scale,
-                plan=plan,
-                split=split,
-                report=report,
-            ),
-            graph=lambda drawn: graph_of(kept.spec, kept.draft, drawn),
-            tolerance=tolerance,
-        )
+        graph = partial(graph_of, kept.spec, kept.draft)
+        again = check_again(run, ledger, taught, plan, (split, report), graph=graph, tolerance=tolerance)
+        yield checked("again", "all of the record that needs no fit, made from spec, data and files", named(again))
     if "model/model.json" in record["files"]:
-        yield rows.check_model(run, record, split, tolerance=tolerance)
+        what = f"the saved model on {len(split.test)} test rows"
+        yield checked("model", what, named(rows.check_model(run, record, split, tolerance=tolerance)))
         if record.get("ensemble") is not None:
-            yield verdict.check_ensemble_models(run, record, split, tolerance=tolerance)
+            what = f"the saved models of the ensemble on {len(split.test)} test rows"
+            findings = verdict.check_ensemble_models(run, record, split, tolerance=tolerance)
+            yield checked("ensemble's models", what, findings)
 
 
 def _proven(kept: KeptSpec) -> dict[str, Any] | None:
@@ -261,6 +251,7 @@ def _again(run: Path, record: dict[str, Any], kept: KeptSpec, tolerance: Toleran
     from rich.console import Console
 
     from crda_spec.api import finish_run
+    from crda_spec.audit.verify.checks import checked
     from crda_spec.audit.verify.rows import check_folders
     from crda_spec.pipeline import run as run_plan
     from crda_spec.report.progress import progress_for
@@ -270,14 +261,8 @@ def _again(run: Path, record: dict[str, Any], kept: KeptSpec, tolerance: Toleran
     result = run_plan(build_plan(kept.spec, kept.draft), progress=progress_for(Console(stderr=True), quiet=False))
     with tempfile.TemporaryDirectory(prefix="crda-verify-") as folder:
         made = finish_run(result, spec=kept.spec, draft=kept.draft, folder=Path(folder) / "run")
-        return check_folders(run, made.folder, tolerance=tolerance)
-
-
-def _print(check: Check) -> None:
-    say(f"  {check.state:<8} {check.name}: {check.sentence}\n")
-    for one in check.findings:
-        say(f"           - {one}\n")
-    sys.stdout.flush()  # a run made again takes a while; what is known so far is seen
+        how = f"number by number, {tolerance}; not pictures and models" if tolerance.relative else "byte for byte"
+        return checked("run again", f"the run made again, {how}", check_folders(run, made.folder, tolerance=tolerance))
 
 
 def _report(

@@ -277,11 +277,9 @@ def _edge(line: Line) -> Iterator[Artist]:
     yield PathPatch(Path(points, codes), fill=False, linestyle=_dashes(width, dash) if line.dashed else "solid", **look)
     for x, y, turn in line.route.tips:
         back = x - turn * (HEAD + 1)
-        corners = [(x, y), (back, y - 4.5), (back, y + 4.5)]
-        yield Polygon(corners, closed=True, facecolor=colour, edgecolor="none")
+        yield Polygon([(x, y), (back, y - 4.5), (back, y + 4.5)], closed=True, facecolor=colour, edgecolor="none")
     for middle in line.route.rings:
-        ring = Path.circle(middle, radius=RING)
-        yield PathPatch(ring, facecolor=LIGHT["ground"], edgecolor=colour, linewidth=1.6)
+        yield PathPatch(Path.circle(middle, radius=RING), facecolor=LIGHT["ground"], edgecolor=colour, linewidth=1.6)
 
 
 def _dashes(width: float, on: float) -> tuple[float, tuple[float, float]]:

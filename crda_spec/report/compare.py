@@ -44,14 +44,13 @@ def render_comparison(runs: Sequence[ComparedRun]) -> str:
         Change(f"{letter}: {run.name}", run.result.score.change_percent, run.result.score.interval_percent)
         for letter, run in zip(letters, runs, strict=True)
     ]
-    figure = changes_figure(changes, title="Change on the test rows", metric=runs[0].result.score.metric)
     return rendered(
         "compare.html.j2",
         title=f"{count(len(runs), 'run')} side by side",
-        heads=[(letter, run) for letter, run in zip(letters, runs, strict=True)],
+        heads=list(zip(letters, runs, strict=True)),
         cautions=tuple(_cautions(runs)),
         facts=tuple(_facts(runs)),
-        figure=figure.svg,
+        figure=changes_figure(changes, title="Change on the test rows", metric=runs[0].result.score.metric).svg,
         differences=differences[:MOST_DIFFERENCES],
         more=max(0, len(differences) - MOST_DIFFERENCES),
         features=tuple(_features(runs)),

@@ -68,8 +68,7 @@ def search_sentence(found: Findings) -> str:
         effort = f"; {count(graph.tests, 'test')}{depth}"
     repeated = ""
     if found.stability is not None:
-        half = found.stability.scheme == "half"
-        size = "half of the rows each" if half else "as many rows, drawn with replacement"
+        size = "half of the rows each" if found.stability.scheme == "half" else "as many rows, drawn with replacement"
         repeated = f" Repeated on {found.stability.resamples} resamples ({size})."
     return f"{METHODS[graph.method]}{alpha}, on {where}: {columns}{effort}.{repeated}"
 

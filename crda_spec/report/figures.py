@@ -12,21 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from crda_spec.records import (
-    Array,
-    Cloud,
-    Column,
-    Comparison,
-    Control,
-    Ensemble,
-    FeatureSensitivity,
-    FoldResult,
-    MovedFeature,
-    RunResult,
-    Study,
-    TestScore,
-    Trial,
-)
+from crda_spec import records
+from crda_spec.records import Array, Column, RunResult
 from crda_spec.report.svg import LIGHT, text_width
 from crda_spec.report.words.gate import loss_unit, mean_losses
 from crda_spec.report.words.numbers import (
@@ -111,13 +98,6 @@ def _axes(figure: Figure) -> Axes:
 def _panel(width: float, height: float) -> tuple[Figure, Axes]:
     figure = _sheet(width, height)
     return figure, _axes(figure)
-
-
-def _cells(amount: int, across: int, size: tuple[float, float], top: float) -> tuple[Figure, list[_Cell]]:
-    """A figure of so many cells (left, top, width, height), `across` of them side by side, below `top` pixels."""
-    width, height = size
-    cells = [(width * (at % across), top + height * (at // across), width, height) for at in range(amount)]
-    return _sheet(width * across, top + height * -(-amount // across)), cells
 
 
 def _fit(ax: Axes, *, cell: _Cell | None = None, top: float = 34.0) -> None:
@@ -266,7 +246,7 @@ def _draw_bars(ax: Axes, before: Array, after: Array, column: Column) -> str:
 
 
 @_in_style()
-def gate_figure(folds: Sequence[FoldResult], metric: str, target: Column) -> Picture:
+def gate_figure(folds: Sequence[records.FoldResult], metric: str, target: Column) -> Picture:
     """Each fold as a line from the plain model's loss to the augmented model's; falling is better."""
     figure, ax = _panel(_HALF, 320.0)
     finite = [fold for fold in folds if math.isfinite(fold.plain) and math.isfinite(fold.augmented)]
@@ -282,9 +262,7 @@ def gate_figure(folds: Sequence[FoldResult], metric: str, target: Column) -> Pic
             gid=f"fold {fold.fold}: {number(fold.plain)} to {number(fold.augmented)}",
             label=labels.pop(better, ""),
         )
-    losses = [loss for fold in finite for loss in (fold.plain, fold.augmented)]
-    low, high = _room(losses, 0.08)
-    _scale(ax, "y", low, high)
+    _scale(ax, "y", *_room([loss for fold in finite for loss in (fold.plain, fold.augmented)], 0.08))
     if finite:
         means = plain, augmented = mean_losses(finite)
         words = f"mean of the folds: {number(plain)} to {number(augmented)}"
@@ -345,7 +323,7 @@ def _change_words(one: Change) -> str:
     return f"{percent(one.value)} %" + ("" if one.interval is None else f" ({between(one.interval)})")
 
 
-def score_figure(score: TestScore) -> Picture:
+def score_figure(score: records.TestScore) -> Picture:
     """The change on the test rows with its interval, if there is one."""
     if score.change_percent is None:
         raise ValueError("a run without an augmented model has no such figure")
@@ -356,7 +334,7 @@ def score_figure(score: TestScore) -> Picture:
     return changes_figure([only], title="Change on the test rows", metric=score.metric, description=description)
 
 
-def ensemble_figure(ensemble: Ensemble) -> Picture:
+def ensemble_figure(ensemble: records.Ensemble) -> Picture:
     """The changes with their intervals, the two equal footings first, then both together."""
     many, score, changes = ensemble.models, ensemble.score, []
     plain, augmented, single = score("plain", many), score("augmented", many), score("augmented", 1)
@@ -375,7 +353,7 @@ def ensemble_figure(ensemble: Ensemble) -> Picture:
 
 
 @_in_style()
-def cloud_figure(cloud: Cloud, axes: tuple[str, str], title: str) -> Picture:
+def cloud_figure(cloud: records.Cloud, axes: tuple[str, str], title: str) -> Picture:
     """Real rows as filled grey dots, new ones as blue rings."""
     figure, ax = _plane([*cloud.real, *cloud.new], axes)
     ax.plot(*_columns(cloud.real), **_DOT, color=_GREY, alpha=0.5, markeredgewidth=0.0, label=_REAL)
@@ -389,7 +367,7 @@ def cloud_figure(cloud: Cloud, axes: tuple[str, str], title: str) -> Picture:
 
 
 @_in_style()
-def quantile_figure(samples: Comparison, axes: tuple[str, str], title: str) -> Picture:
+def quantile_figure(samples: records.Comparison, axes: tuple[str, str], title: str) -> Picture:
     """Equal quantiles of two samples against each other, and the line on which they are the same."""
     both = [*samples.before, *samples.after]
     figure, ax = _plane([(value, value) for value in both], axes)
@@ -425,13 +403,13 @@ def _range(values: Sequence[float]) -> str:
 
 
 @_in_style()
-def effects_figure(moved: Sequence[MovedFeature], columns: Sequence[Column], target: Column) -> Picture:
+def effects_figure(moved: Sequence[records.MovedFeature], columns: Sequence[Column], target: Column) -> Picture:
     """The teacher's mean along each moved feature, on one scale of the target: flat means that nothing happens."""
-    across = min(2, len(moved))
-    figure, cells = _cells(len(moved), across, (_HALF / across, 150.0), 26.0)
-    ends = _room([value for one in moved for value in one.curve], 0.08)
-    for one, column, cell in zip(moved, columns, cells, strict=True):
-        ax = _axes(figure)
+    across, top, high = min(2, len(moved)), 26.0, 150.0
+    wide, height = _HALF / across, top + high * -(-len(moved) // across)
+    figure, ends = _sheet(_HALF, height), _room([value for one in moved for value in one.curve], 0.08)
+    for at, (one, column) in enumerate(zip(moved, columns, strict=True)):
+        ax, cell = _axes(figure), (wide * (at % across), top + high * (at // across), wide, high)
         ax.plot(one.grid, one.curve, color=_SKY, marker="o", markersize=4)
         _scale(ax, "y", *ends, 4)
         if column.is_numeric:
@@ -443,14 +421,14 @@ def effects_figure(moved: Sequence[MovedFeature], columns: Sequence[Column], tar
         ax.set_xlabel(shorten(in_unit(column.name, column.unit), 24))
         ax.set_title(f"{share(one.effect)} of the outcome's sd", fontsize=10.0, color=_SOFT, pad=3.0)
         _fit(ax, cell=cell, top=20.0)
-    outcome, height = shorten(in_unit(target.name, target.unit), 34), cells[-1][1] + cells[-1][3]
+    outcome = shorten(in_unit(target.name, target.unit), 34)
     figure.text(0.03, 1 - 18.0 / height, f"teacher's mean, {outcome}")
     effects = (f"{shown(one.name)}: {share(one.effect)} of the target's standard deviation" for one in moved)
     return Picture(figure, "What the teacher says along each moved feature", "; ".join(effects))
 
 
 @_in_style()
-def gain_figure(control: Control, target: Column) -> Picture:
+def gain_figure(control: records.Control, target: Column) -> Picture:
     """The test loss of three students: real rows, the same labelled anew, and rows at new places."""
     figure, ax = _panel(_HALF, 180.0)
     losses = (control.plain, control.relabelled, control.augmented)
@@ -475,7 +453,7 @@ def gain_figure(control: Control, target: Column) -> Picture:
 
 
 @_in_style()
-def sensitivity_figure(feature: FeatureSensitivity, target: str) -> Picture:
+def sensitivity_figure(feature: records.FeatureSensitivity, target: str) -> Picture:
     """The region in which a hidden cause uses up the gain, the point of equal ties on its edge, and the yardstick.
 
     Only for a finite limit above 0: with any other there is no edge to draw, and the caller asks first.
@@ -526,7 +504,7 @@ def _edge(limit: float, end: float) -> list[tuple[float, float]]:
 
 
 @_in_style()
-def trials_figure(study: Study) -> Picture:
+def trials_figure(study: records.Study) -> Picture:
     """Each trial at its loss: filled when whole, hollow when it was pruned.
 
     Where there is a plain model, the loss is a change against it on the same inner folds: a pruned trial has not seen
@@ -569,13 +547,13 @@ def trials_figure(study: Study) -> Picture:
     return Picture(figure, f"Inner {study.metric.upper()} of each trial", description)
 
 
-def _trial_loss(trial: Trial, study: Study) -> float:
+def _trial_loss(trial: records.Trial, study: records.Study) -> float:
     loss = study.mean_loss(trial.losses)
     against = change(study.mean_loss(study.plain[: len(trial.losses)]), loss) if study.plain else loss
     return math.inf if against is None else against
 
 
-def _trial_words(trial: Trial, loss: float, study: Study) -> str:
+def _trial_words(trial: records.Trial, loss: float, study: records.Study) -> str:
     values = ", ".join(f"{name} {setting_text(value)}" for name, value in sorted(trial.values.items()))
     height = f"{percent(loss)} %" if study.plain else number(loss)
     return f"trial {trial.number} ({trial.state}): {height}; {values}"
@@ -595,40 +573,38 @@ def _trial_ends(losses: Sequence[float]) -> tuple[float, float]:
 
 def run_figures(result: RunResult) -> dict[str, Picture]:
     """The figures that the page and the folder share, by name of file."""
-    return dict(_named_figures(result))
-
-
-def _named_figures(result: RunResult) -> Iterator[tuple[str, Picture]]:
+    figures: dict[str, Picture] = {}
     train, made = result.split.train, result.counterfactuals
     if made is not None:
         for place, name in enumerate(made.action.changed[:MOST_FEATURES], start=1):
             at = train.names.index(name)
-            yield f"feature_{place}", feature_figure(train.x[:, at], made.action.x[:, at], train.features[at])
+            figures[f"feature_{place}"] = feature_figure(train.x[:, at], made.action.x[:, at], train.features[at])
     target, found, verdict = train.target, result.diagnostics, result.verdict
     if verdict.folds:
-        yield "gate", gate_figure(verdict.folds, verdict.metric, target)
+        figures["gate"] = gate_figure(verdict.folds, verdict.metric, target)
     if result.score.change_percent is not None:
-        yield "test", score_figure(result.score)
+        figures["test"] = score_figure(result.score)
     if found is None:
-        return
+        return figures
     places, columns = found.places, {column.name: column for column in train.features}
     (first, second), plane = places.shares, places.plane
     axes = f"{plane.first} ({share(first)})", f"{plane.second} ({share(second)})"
-    yield "rows_plane", cloud_figure(plane, axes, "Real and new rows in the plane of their largest variation")
+    figures["rows_plane"] = cloud_figure(plane, axes, "Real and new rows in the plane of their largest variation")
     for at, pair in enumerate(places.pairs, start=1):
         one, other = (in_unit(name, columns[name].unit) for name in (pair.first, pair.second))
-        yield f"rows_pair_{at}", cloud_figure(pair, (one, other), f"{one} and {other}")
+        figures[f"rows_pair_{at}"] = cloud_figure(pair, (one, other), f"{one} and {other}")
     if moved := found.moved[:MOST_EFFECTS]:
-        yield "teacher_effects", effects_figure(moved, [columns[one.name] for one in moved], target)
+        figures["teacher_effects"] = effects_figure(moved, [columns[one.name] for one in moved], target)
     outcome = in_unit(target.name, target.unit)
     if found.noise is not None:
         axes = f"residual of real rows, {outcome}", "noise in new rows"
-        yield "noise_quantiles", quantile_figure(found.noise, axes, "Noise before and after")
+        figures["noise_quantiles"] = quantile_figure(found.noise, axes, "Noise before and after")
     if found.errors is not None:
         axes = f"plain model's errors, {outcome}", "augmented model's errors"
-        yield "error_quantiles", quantile_figure(found.errors, axes, "Test errors before and after")
+        figures["error_quantiles"] = quantile_figure(found.errors, axes, "Test errors before and after")
     if found.control is not None:
-        yield "gain_parts", gain_figure(found.control, target)
+        figures["gain_parts"] = gain_figure(found.control, target)
+    return figures
 
 
 def figure_files(figures: Mapping[str, Picture]) -> dict[str, bytes]:

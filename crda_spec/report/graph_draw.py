@@ -5,22 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from crda_spec.records import DrawnGraph, FeatureVerdict, RunResult
-from crda_spec.report.graph_scene import (
-    BOX_HEIGHT,
-    HEAD,
-    LOOKS,
-    MEANINGS,
-    RING,
-    UNMEASURED,
-    Box,
-    Edge,
-    Entry,
-    Line,
-    Route,
-    Scene,
-    scene,
-    witness_edges,
-)
+from crda_spec.report import graph_scene
+from crda_spec.report.graph_scene import HEAD, LOOKS, RING, Box, Edge, Line, Scene, scene, witness_edges
 from crda_spec.report.svg import coordinate, drawing, element, paint, words
 from crda_spec.report.words.causal import is_contradicted, reason_sentence, warning_sentence
 from crda_spec.report.words.numbers import count, listed, shown
@@ -60,10 +46,10 @@ RING_RULES = (
 def _box(box: Box, verdict: FeatureVerdict | None) -> str:
     """A node: its box, its label, and what a pointer that rests on it is told."""
     colour, mark = LOOKS[box.look]
-    corner, unmeasured = (15, " unmeasured") if box.look in UNMEASURED else (5, "")
+    corner, unmeasured = (15, " unmeasured") if box.look in graph_scene.UNMEASURED else (5, "")
     inside = (
         element("title", words(_about(box, verdict))),
-        element("rect", x=box.left, y=box.top, width=box.width, height=BOX_HEIGHT, rx=corner),
+        element("rect", x=box.left, y=box.top, width=box.width, height=graph_scene.BOX_HEIGHT, rx=corner),
         _sign(mark, box.left + 16, box.y),
         element("text", words(box.label), x=box.x + 9, y=box.y + 4.5, text_anchor="middle"),
     )
@@ -72,7 +58,7 @@ def _box(box: Box, verdict: FeatureVerdict | None) -> str:
 
 def _about(box: Box, verdict: FeatureVerdict | None) -> str:
     """A node in words: its name, what it is, and of a feature why it may or may not move."""
-    about = f"{shown(box.name)}: {MEANINGS[box.look]}"
+    about = f"{shown(box.name)}: {graph_scene.MEANINGS[box.look]}"
     if verdict is not None:
         about += f". {reason_sentence(verdict.reason)}"
         about += f" Warning: {warning_sentence(verdict.warning)}" if verdict.warning else ""
@@ -113,7 +99,7 @@ def _edge(line: Line) -> str:
     return drawn + "".join((*heads, *rings))
 
 
-def _path(route: Route) -> str:
+def _path(route: graph_scene.Route) -> str:
     """A route in SVG's words."""
     path = f"M{coordinate(route.start[0])} {coordinate(route.start[1])}"
     for step in route.steps:
@@ -122,7 +108,7 @@ def _path(route: Route) -> str:
     return path
 
 
-def _entry(entry: Entry) -> str:
+def _entry(entry: graph_scene.Entry) -> str:
     """One line of the legend."""
     text = element("text", words(entry.text), class_="note", x=entry.x + (19 if entry.look else 0), y=entry.y + 4)
     if not entry.look:
@@ -140,11 +126,12 @@ def graph_svg(
     linked: as it stands in the page, with boxes that can be asked and lead to their feature's row.  contradicted: by
     the data, so that nothing is shown as certified.
     """
-    placed = scene(graph, verdicts, contradicted=contradicted)
+    placed, known = scene(graph, verdicts, contradicted=contradicted), {verdict.name: verdict for verdict in verdicts}
+    drawn = (*map(_edge, placed.lines), *(_box(box, known.get(box.name)) for box in placed.boxes))
     parts = [
         element("rect", class_="ground", width=placed.width, height=placed.height),
-        *(_linked_parts(placed, verdicts) if linked else _plain_parts(placed, verdicts)),
-        *(_entry(entry) for entry in placed.legend),
+        *(_linked_parts(placed, verdicts) if linked else drawn),
+        *map(_entry, placed.legend),
     ]
     # A wide graph shrinks only as far as its words can be read; then it scrolls.
     floor = f".crda-graph{{min-width:{coordinate(SMALLEST * placed.width)}px}}" if linked else ""
@@ -180,12 +167,6 @@ def _description(graph: DrawnGraph, verdicts: Sequence[FeatureVerdict], hidden: 
 def anchors(verdicts: Sequence[FeatureVerdict]) -> dict[str, str]:
     """The feature's place in the page, by its name: a number, since a name may be anything."""
     return {verdict.name: f"feature-{index}" for index, verdict in enumerate(verdicts, start=1)}
-
-
-def _plain_parts(placed: Scene, verdicts: Sequence[FeatureVerdict]) -> Iterator[str]:
-    known = {verdict.name: verdict for verdict in verdicts}
-    yield from (_edge(line) for line in placed.lines)
-    yield from (_box(box, known.get(box.name)) for box in placed.boxes)
 
 
 def _linked_parts(placed: Scene, verdicts: Sequence[FeatureVerdict]) -> Iterator[str]:

@@ -53,7 +53,7 @@ def _placed_boxes(
     widths = [60.0] * layout.layers
     for name in names:
         level = layout.layer[name]
-        widths[level] = max(widths[level], _width(_label(name)))
+        widths[level] = max(widths[level], _label(name)[1])
     # Steep edges need room to turn: the taller the drawing, the wider the gutters between its layers.
     gutter = min(190.0, 72.0 + layout.bottom / 9)
     needed = sum(widths) + gutter * (len(widths) - 1) + 2 * MARGIN
@@ -62,7 +62,7 @@ def _placed_boxes(
     boxes = {
         name: Box(
             name=name,
-            label=_label(name),
+            label=_label(name)[0],
             look=looks[name],
             layer=layout.layer[name],
             x=middles[layout.layer[name]],
@@ -81,8 +81,7 @@ def _loose_boxes(
     boxes: list[Box] = []
     x, y = MARGIN, bottom + BOX_HEIGHT / 2
     for name in names:
-        label = _label(name)
-        wide = _width(label)
+        label, wide = _label(name)
         if x > MARGIN and x + wide > width - MARGIN:
             x, y = MARGIN, y + ROW - 6
         boxes.append(Box(name=name, label=label, look=looks[name], layer=0, x=x + wide / 2, y=y, width=wide))
@@ -90,13 +89,10 @@ def _loose_boxes(
     return tuple(boxes), (y + BOX_HEIGHT / 2 + MARGIN if names else bottom)
 
 
-def _label(name: str) -> str:
-    return shorten(shown(name), _LONGEST_LABEL)
-
-
-def _width(label: str) -> float:
-    """The width that a label and the mark beside it need."""
-    return text_width(label) + 46.0
+def _label(name: str) -> tuple[str, float]:
+    """A node's name as its box shows it, and the width that it and the mark beside it need."""
+    label = shorten(shown(name), _LONGEST_LABEL)
+    return label, text_width(label) + 46.0
 
 
 HEAD = 8.0  # the length of an arrow's head
@@ -174,8 +170,7 @@ def _finished(ends: tuple[str, str], sides: Sequence[Tip]) -> tuple[tuple[Tip, .
 
 def _same_layer(a: Box, b: Box, layout: Layout, ends: tuple[str, str]) -> Route:
     """Between two boxes of one layer: an arc in the gutter beside them."""
-    right = a.layer == 0 and layout.layers > 1
-    side, turn = (a.right, 1) if right else (a.left, -1)
+    side, turn = (a.right, 1) if a.layer == 0 and layout.layers > 1 else (a.left, -1)
     reach = side + turn * min(70.0, 30.0 + abs(a.y - b.y) / 6)
     first, last = (side + turn * _ROOM[end] for end in ends)
     sides = tuple((side, box.y, -turn) for box in (a, b))
@@ -348,8 +343,8 @@ def _laid_out(names: Sequence[str], roles: Mapping[str, str], edges: Sequence[Ed
     order = {name: index for index, name in enumerate(names)}
     forward = []
     for start, end, mark in edges:
-        nearer = (steps[start], order[start]) < (steps[end], order[end])
         if mark != "<->":
+            nearer = (steps[start], order[start]) < (steps[end], order[end])
             backwards = mark == "o--" or (mark in ("--", "o-o") and nearer)
             forward.append((end, start) if backwards else (start, end))
     ties = [(start, end) for start, end, mark in edges if mark == "<->"]

@@ -13,13 +13,7 @@ from importlib import resources
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from crda_spec.records import Column, FeatureVerdict, Movement, RunResult, Study
-from crda_spec.report.figures import (
-    Picture,
-    ensemble_figure,
-    run_figures,
-    sensitivity_figure,
-    trials_figure,
-)
+from crda_spec.report.figures import Picture, ensemble_figure, run_figures, sensitivity_figure, trials_figure
 from crda_spec.report.graph_draw import anchors, run_graph_svg
 from crda_spec.report.svg import FONT, palette
 from crda_spec.report.words import causal, gate, numbers, run
@@ -124,13 +118,10 @@ def render_html(
         ensemble_figure="" if result.ensemble is None else ensemble_figure(result.ensemble).svg,
         columns=tuple(_columns(result)),
     )
-    return page.replace(_CONTENTS, _contents(page), 1)
-
-
-def _contents(page: str) -> str:
-    """Links to the sections that this page has; their titles are the template's own words, never data."""
+    # Links to the sections that this page has; their titles are the template's own words, never data.
     links = "".join(f'<li><a href="#{place}">{title}</a></li>\n' for place, title in _HEADING.findall(page))
-    return f'<nav class="contents" aria-label="On this page">\n<ul>\n{links}</ul>\n</nav>'
+    contents = f'<nav class="contents" aria-label="On this page">\n<ul>\n{links}</ul>\n</nav>'
+    return page.replace(_CONTENTS, contents, 1)
 
 
 def _tiles(result: RunResult) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""What a run shows while it works: nothing, a line a stage, or moving bars.
+"""What a run shows while it works: nothing, a line a stage, or moving bars. Stages may nest.
 
 A stage may be advanced from any thread, as joblib's callbacks do; the bars and lines are written under one lock.
 """
@@ -9,31 +9,16 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from functools import partial
-from typing import IO, Protocol
+from typing import IO
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as RichProgress
 
+from crda_spec.execution import Progress, Step
 from crda_spec.report.words.numbers import shown
-
-
-class Stage(Protocol):
-    """A stage under way."""
-
-    def advance(self, steps: int = 1) -> None:
-        """So many more of the stage's steps are done."""
-        ...
-
-
-class Progress(Protocol):
-    """Tells a person which stage runs and how far it is. It changes nothing in the run."""
-
-    def stage(self, name: str, total: int | None = None) -> AbstractContextManager[Stage]:
-        """Opens a stage of `total` steps (None: nobody knows); leaving the context ends it. Stages may nest."""
-        ...
 
 
 class _Counter:
@@ -59,7 +44,7 @@ class Silent:
     __slots__ = ()
 
     @contextmanager
-    def stage(self, name: str, total: int | None = None) -> Iterator[Stage]:
+    def stage(self, name: str, total: int | None = None) -> Iterator[Step]:
         """A stage that nobody watches."""
         yield _Counter()
 
@@ -76,7 +61,7 @@ class Lines:
         self._lock = threading.Lock()
 
     @contextmanager
-    def stage(self, name: str, total: int | None = None) -> Iterator[Stage]:
+    def stage(self, name: str, total: int | None = None) -> Iterator[Step]:
         """Counts in silence and writes `gate: 10 of 10, 7.8 s` at the end, or where it stopped."""
         counter = _Counter()
         start = self._clock()
@@ -86,10 +71,9 @@ class Lines:
             ended = ""
         finally:
             done = "" if total is None else f"{counter.done} of {total}"
-            parts = (ended, done, f"{self._clock() - start:.1f} s")
+            parts = filter(None, (ended, done, f"{self._clock() - start:.1f} s"))
             with self._lock:
-                text = f"{shown(name)}: {', '.join(filter(None, parts))}"
-                print(text, file=self._stream or sys.stderr, flush=True)
+                print(f"{shown(name)}: {', '.join(parts)}", file=self._stream or sys.stderr, flush=True)
 
 
 class Bars:
@@ -112,7 +96,7 @@ class Bars:
         self._open = 0
 
     @contextmanager
-    def stage(self, name: str, total: int | None = None) -> Iterator[Stage]:
+    def stage(self, name: str, total: int | None = None) -> Iterator[Step]:
         """A bar for as long as the stage lasts; the first open stage starts the display, the last one ends it."""
         with self._lock:
             if not self._open:

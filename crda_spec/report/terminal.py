@@ -314,8 +314,7 @@ def print_sections(title: str, parts: Sequence[Section], last: Sequence[Line], *
         _print_rich(title, parts, last, console)
         return
     text = "\n".join(_plain_lines(title, parts, last)) + "\n"
-    encoded = text.encode(console.encoding, "backslashreplace").decode(console.encoding)
-    console.out(encoded, end="", highlight=False)
+    console.out(text.encode(console.encoding, "backslashreplace").decode(console.encoding), end="", highlight=False)
 
 
 def _plain_lines(title: str, parts: Sequence[Section], last: Sequence[Line]) -> Iterator[str]:

@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from crda_spec.counterfactual import tuning
 from crda_spec.counterfactual.act import Propagation
 from crda_spec.counterfactual.partition import DeclaredPartitioner, DiscoveredPartitioner, Partitioner
 from crda_spec.counterfactual.procedure import Procedure, Tuner
-from crda_spec.counterfactual.tuning import (
-    DECLARED,
-    Candidates,
-    CountRange,
-    KnobSearch,
-    KnobSpace,
-    NumberRange,
-    Options,
-    Prior,
-)
 from crda_spec.data.assemble import load
 from crda_spec.data.dataset import MissingImpute
 from crda_spec.data.folds import count_pieces, time_blocks
@@ -32,9 +24,7 @@ from crda_spec.discovery import Pc
 from crda_spec.errors import Complaint, SpecError
 from crda_spec.pipeline import Plan
 from crda_spec.records import DataReport, Split, Table
-from crda_spec.regressors.teachers import (
-    TeacherRule,
-)
+from crda_spec.regressors.teachers import TeacherRule
 from crda_spec.scm.graph import CausalGraph
 from crda_spec.seeds import stream
 from crda_spec.spec.check import declared_graph
@@ -100,11 +90,8 @@ def _teacher(spec: RunSpec, first: _Part) -> Iterator[Complaint]:
 
 
 def _searches(spec: RunSpec, part: _Part) -> Iterator[Complaint]:
-    """The inner folds of the searches, which run forward too; one search is repeated inside the folds of the other."""
-    tune = spec.tune
-    wanted = [("tune.augmentation.folds", tune.augmentation.folds)] if tune.augmentation is not None else []
-    wanted += [("tune.folds", tune.folds)] if tune.kind != "none" else []
-    for path, folds in wanted:
+    """The inner folds of the searches, which run forward too."""
+    for path, folds in _inner_folds(spec):
         if part.times <= folds:
             most = part.times - 1
             hint = f"use at most {most} of them, or fewer gate folds" if most >= 2 else "use fewer gate folds"
@@ -120,27 +107,23 @@ def _too_few(who: str, needed: int, part: _Part, path: str, hint: str) -> Compla
     return Complaint(code="too-few-times", path=path, what=what, hint=hint)
 
 
-def build_loader(spec: RunSpec, folder: Path) -> Callable[[], tuple[Split, DataReport]]:
-    """Reads, checks and splits the rows, when it is called and not before."""
-
-    def load_rows() -> tuple[Split, DataReport]:
-        split, report = load(spec.dataset, folder, seed=spec.seed)
-        if spec.tune.on.kind == "split":
-            split = replace(set_aside(split, spec.tune.on.fraction, seed=spec.seed), clock=split.clock)
-        complaints = [
-            *spec.perturbation.misfits(split.train),
-            *(_fold_complaints if split.clock is None else time_complaints)(spec, split.train, split.tuning),
-        ]
-        factor, rows = spec.counterfactual.factor, len(split.train)
-        if round(factor * rows) < 1:
-            what = f"{factor:g} new rows for each of {counted(rows, 'training row')} make none"
-            hint = f"use a factor of at least {1 / rows:.2g}"
-            complaints.append(Complaint(code="no-new-rows", path="counterfactual.factor", what=what, hint=hint))
-        if complaints:
-            raise SpecError(complaints)
-        return split, report
-
-    return load_rows
+def load_rows(spec: RunSpec, folder: Path) -> tuple[Split, DataReport]:
+    """Reads, checks and splits the rows."""
+    split, report = load(spec.dataset, folder, seed=spec.seed)
+    if spec.tune.on.kind == "split":
+        split = replace(set_aside(split, spec.tune.on.fraction, seed=spec.seed), clock=split.clock)
+    complaints = [
+        *spec.perturbation.misfits(split.train),
+        *(_fold_complaints if split.clock is None else time_complaints)(spec, split.train, split.tuning),
+    ]
+    factor, rows = spec.counterfactual.factor, len(split.train)
+    if round(factor * rows) < 1:
+        what = f"{factor:g} new rows for each of {counted(rows, 'training row')} make none"
+        hint = f"use a factor of at least {1 / rows:.2g}"
+        complaints.append(Complaint(code="no-new-rows", path="counterfactual.factor", what=what, hint=hint))
+    if complaints:
+        raise SpecError(complaints)
+    return split, report
 
 
 def _units(rows: Table) -> int:
@@ -148,23 +131,17 @@ def _units(rows: Table) -> int:
     return len(rows) if rows.groups is None else len(np.unique(rows.groups))
 
 
-def _tuning_folds(spec: RunSpec, units: int) -> list[tuple[str, int, int]]:
-    """The inner folds of the searches: place, number, and of how many units they are made.
-
-    The regressor's search is repeated inside the folds of the other.
-    """
-    tune, found = spec.tune, []
-    if tune.augmentation is not None:
-        found.append(("tune.augmentation.folds", tune.augmentation.folds, units))
-        units -= -(-units // tune.augmentation.folds)
-    return [*found, ("tune.folds", tune.folds, units)] if tune.kind != "none" else found
+def _inner_folds(spec: RunSpec) -> Iterator[tuple[str, int]]:
+    """The folds of the searches: place and number. The regressor's search is repeated inside the folds of the other."""
+    if spec.tune.augmentation is not None:
+        yield "tune.augmentation.folds", spec.tune.augmentation.folds
+    if spec.tune.kind != "none":
+        yield "tune.folds", spec.tune.folds
 
 
 def _fold_complaints(spec: RunSpec, train: Table, tuning: Table | None) -> list[Complaint]:
     """Folds that the rows (or groups) cannot fill, counted before anything is fitted."""
-    noun = "row" if train.groups is None else "group"
-    units = _units(train)
-    gate = spec.gate.folds
+    noun, units, gate = "row" if train.groups is None else "group", _units(train), spec.gate.folds
     least = units - -(-units // gate)  # units that the smallest fold-training set is sure to have
     wanted = [("gate.folds", gate, units, "the training set has")]
     if gate <= units:
@@ -175,7 +152,9 @@ def _fold_complaints(spec: RunSpec, train: Table, tuning: Table | None) -> list[
         if tuning is not None:
             least, inner = _units(tuning), "the rows set aside for tuning have only"
             inner = inner if tuning.groups is None else "the rows set aside for tuning form only"
-        wanted += [(path, count, units, inner) for path, count, units in _tuning_folds(spec, least)]
+        for path, folds in _inner_folds(spec):
+            wanted.append((path, folds, least, inner))
+            least -= -(-least // folds)
     needed = spec.gate.fewest_folds
     fewest = {"gate.folds": (needed, f": this gate cannot accept with fewer than {needed} folds")}
     return [
@@ -195,11 +174,10 @@ def _fold_complaints(spec: RunSpec, train: Table, tuning: Table | None) -> list[
 def build_plan(spec: RunSpec, draft: Draft) -> Plan:
     """Everything a run needs. The rows are read when the plan is run, not before."""
     dataset, folder = spec.dataset, draft.file.parent
-    header = header_of(dataset.source, folder, target=dataset.target)
-    graph = declared_graph(spec.causal, dataset, header, folder)
+    graph = declared_graph(spec.causal, dataset, header_of(dataset.source, folder, target=dataset.target), folder)
     jobs = spec.execution.jobs
     return Plan(
-        load=build_loader(spec, folder),
+        load=partial(load_rows, spec, folder),
         procedure=build_candidates(spec, draft, graph),
         gate=spec.gate,
         seed=spec.seed,
@@ -219,13 +197,12 @@ def build_candidates(spec: RunSpec, draft: Draft, graph: CausalGraph | None) -> 
     choice = spec.tune.augmentation
     if not isinstance(choice, CandidateTuning):
         return declared
-    named = {DECLARED: declared}
+    named = {tuning.DECLARED: declared}
     for name, found in candidate_specs(spec):
         if not isinstance(found, RunSpec):
             raise SpecError(found)
         named[name] = build_procedure(found, draft, graph)
-    tuner = Candidates(named=named, folds=choice.folds, metric=spec.gate.inner_loss)
-    return replace(declared, tuner=tuner)
+    return replace(declared, tuner=tuning.Candidates(named=named, folds=choice.folds, metric=spec.gate.inner_loss))
 
 
 def build_procedure(spec: RunSpec, draft: Draft, graph: CausalGraph | None) -> Procedure:
@@ -263,14 +240,13 @@ def build_knob_search(spec: RunSpec, draft: Draft) -> Tuner | None:
     said = spec.tune.augmentation
     if not isinstance(said, TpeTuning):
         return None
-    parts = {name: getattr(spec, name) for name in RunSpec.model_fields}
-    chosen = searched_knobs(draft, parts)
+    chosen = searched_knobs(draft)
     teachers = {_words(one): with_student(one, spec) for one in chosen.get("teacher", ())}
     policies = {_words(one): one for one in chosen.get("policy", ())}
-    space = KnobSpace(
+    space = tuning.KnobSpace(
         priors={name: _prior(value) for name, value in chosen.items()}, teachers=teachers, policies=policies
     )
-    return KnobSearch(
+    return tuning.KnobSearch(
         space=space,
         trials=said.trials,
         folds=said.folds,
@@ -281,11 +257,11 @@ def build_knob_search(spec: RunSpec, draft: Draft) -> Tuner | None:
     )
 
 
-def _prior(value: Any) -> Prior:  # noqa: ANN401 - the spec's union
-    if isinstance(value, NumberRange | CountRange):
+def _prior(value: Any) -> tuning.Prior:  # noqa: ANN401 - the spec's union
+    if isinstance(value, tuning.NumberRange | tuning.CountRange):
         return value
     numbers = all(isinstance(one, int | float) for one in value)
-    return Options(tuple(sorted(value))) if numbers else Options(tuple(_words(one) for one in value))
+    return tuning.Options(tuple(sorted(value))) if numbers else tuning.Options(tuple(_words(one) for one in value))
 
 
 def _words(choice: Any) -> str:  # noqa: ANN401 - the spec's union

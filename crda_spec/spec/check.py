@@ -30,13 +30,7 @@ from crda_spec.scm.graph import CausalGraph
 from crda_spec.scm.implied import implications
 from crda_spec.scm.propagation import followers as known_followers
 from crda_spec.scm.propagation import propagable
-from crda_spec.spec.check_models import (
-    candidate_complaints,
-    ensemble_complaints,
-    regressor_complaints,
-    teacher_complaints,
-    tuning_complaints,
-)
+from crda_spec.spec import check_models
 from crda_spec.spec.load import Draft, read_draft
 from crda_spec.spec.run import Causal, EdgesGraph, RunSpec
 
@@ -44,11 +38,7 @@ LEDGER_PREFIX = "_crda_"  # of the columns that augmented.parquet adds; audit/ta
 
 
 def load_spec(
-    file: Path,
-    *,
-    overrides: Sequence[str] = (),
-    environ: Mapping[str, str] | None = None,
-    base: Path | None = None,
+    file: Path, *, overrides: Sequence[str] = (), environ: Mapping[str, str] | None = None, base: Path | None = None
 ) -> tuple[RunSpec, Draft]:
     """The spec, checked against its data's header and its graph; SpecError with all complaints otherwise.
 
@@ -59,21 +49,19 @@ def load_spec(
         draft.file = base / file.name
     for complaint in _complaints(draft, draft.parts):
         draft.complain(complaint)
-    if draft.complaints or draft.spec is None:
-        raise SpecError(draft.complaints)
-    return draft.spec, draft
+    return draft.sound(), draft
 
 
 def _complaints(draft: Draft, parts: Mapping[str, Any]) -> Iterator[Complaint]:
-    yield from regressor_complaints(parts)
-    yield from teacher_complaints(parts)
-    yield from ensemble_complaints(parts)
-    yield from tuning_complaints(draft, parts)
+    yield from check_models.regressor_complaints(parts)
+    yield from check_models.teacher_complaints(parts)
+    yield from check_models.ensemble_complaints(parts)
+    yield from check_models.tuning_complaints(draft)
     # A source that contradicts itself has no header to check against.
     if "dataset" in parts and not any(complaint.path == "dataset.source" for complaint in draft.complaints):
         yield from _data_complaints(draft, parts["dataset"], parts)
     if draft.spec is not None:
-        yield from candidate_complaints(draft.spec)
+        yield from check_models.candidate_complaints(draft.spec)
 
 
 def _data_complaints(draft: Draft, dataset: Dataset, parts: Mapping[str, Any]) -> Iterator[Complaint]:
@@ -175,8 +163,7 @@ def _moving_together(perturbation: Perturbation) -> Iterator[tuple[str, str, tup
     """The place, the name and the companions of every feature that moves together with others."""
     for number, names in enumerate(perturbation.together):
         for position, name in enumerate(names):
-            others = tuple(other for other in names if other != name)
-            yield f"perturbation.together.{number}.{position}", name, others
+            yield f"perturbation.together.{number}.{position}", name, tuple(other for other in names if other != name)
 
 
 def _too_many_per_row(partition: Partition, perturbation: Perturbation, features: Sequence[str]) -> Iterator[Complaint]:

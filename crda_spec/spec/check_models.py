@@ -172,11 +172,12 @@ _BOUNDS: dict[str, tuple[float, bool, float]] = {
 }
 
 
-def searched_knobs(draft: Draft, parts: Mapping[str, Any]) -> dict[str, Any]:
+def searched_knobs(draft: Draft) -> dict[str, Any]:
     """What the search varies: knob -> its values as the spec's model has them.
 
     Of the usual knobs, those whose value the user wrote are left out, and those that the rest of the spec cannot take.
     """
+    parts = draft.parts
     search = parts["tune"].augmentation
     if not isinstance(search, TpeTuning):
         return {}
@@ -203,19 +204,21 @@ def _with_declared(name: str, values: tuple[Any, ...], parts: Mapping[str, Any])
     return values if declared is None or declared in values else (declared, *values)
 
 
-def searched_paths(draft: Draft, parts: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
+def searched_paths(draft: Draft) -> tuple[tuple[str, ...], ...]:
     """Where the spec would write what a search varies; a spec that is to be searched again leaves these out."""
+    parts = draft.parts
     found: list[tuple[str, ...]] = []
     if parts["tune"].kind != "none":
         found += [("regressor", name) for name in parts["regressor"].open_space()]
-    for name in searched_knobs(draft, parts):
+    for name in searched_knobs(draft):
         size = ("perturbation", "default", parts["perturbation"].default.size)
         found.append(size if name == "reach" else tuple(_WRITTEN[name].split(".")))
     return tuple(found)
 
 
-def tuning_complaints(draft: Draft, parts: Mapping[str, Any]) -> Iterator[Complaint]:
-    """Everything wrong with `tune`, each at its place; `parts` has only the sections that could be read."""
+def tuning_complaints(draft: Draft) -> Iterator[Complaint]:
+    """Everything wrong with `tune`, each at its place; a draft has only the sections that could be read."""
+    parts = draft.parts
     tune = parts.get("tune")
     if tune is None:
         return
@@ -227,7 +230,7 @@ def tuning_complaints(draft: Draft, parts: Mapping[str, Any]) -> Iterator[Compla
         return
     if isinstance(search.knobs, Knobs):
         yield from _written_knobs(search.knobs, draft, parts)
-    elif {"regressor", "counterfactual", "perturbation"} <= parts.keys() and not searched_knobs(draft, parts):
+    elif {"regressor", "counterfactual", "perturbation"} <= parts.keys() and not searched_knobs(draft):
         what = "every knob that is usually searched is written in the spec"
         yield Complaint(code="nothing-to-tune", path="tune.augmentation", what=what, hint="remove one, or the search")
 
@@ -241,12 +244,11 @@ def _written_knobs(knobs: Knobs, draft: Draft, parts: Mapping[str, Any]) -> Iter
     for name, values in chosen.items():
         yield from _pinned(name, draft, parts)
         bounds = _bounds(name, parts)
-        if name in ("teacher", "policy"):
-            yield from _several(name, values)
-        elif isinstance(values, tuple):
-            yield from _list(name, values, bounds)
-        else:
-            yield from _range(name, values, bounds)
+        yield from _several(name, values) if isinstance(values, tuple) else _range(name, values, bounds)
+        if name not in ("teacher", "policy"):
+            ends = enumerate(values) if isinstance(values, tuple) else (("low", values.low), ("high", values.high))
+            for end, value in ends:
+                yield from _inside(f"{name}.{end}", value, bounds)
     if knobs.policy is not None and knobs.reach is not None:
         what = "each policy to choose from has its own size, so reach has nothing to set"
         yield _bad("reach", what, "remove reach, and list a policy once for each size")
@@ -279,12 +281,6 @@ def _pinned(name: str, draft: Draft, parts: Mapping[str, Any]) -> Iterator[Compl
         yield Complaint(code="pinned-knob", path=f"{_KNOBS}.{name}", what=what, hint=hint)
 
 
-def _list(name: str, values: tuple[float, ...], bounds: tuple[float, bool, float]) -> Iterator[Complaint]:
-    yield from _several(name, values)
-    for position, value in enumerate(values):
-        yield from _inside(f"{name}.{position}", value, bounds)
-
-
 def _several(name: str, values: tuple[Any, ...]) -> Iterator[Complaint]:
     if len(values) < 2:
         where = "perturbation.default's size" if name == "reach" else _WRITTEN[name]
@@ -303,19 +299,14 @@ def _range(name: str, values: Any, bounds: tuple[float, bool, float]) -> Iterato
         yield _bad(f"{name}.low", what, "swap them" if low > high else "write the one value where it belongs")
     if getattr(values, "log", False) and low <= 0 and bounds[1]:
         yield _bad(f"{name}.low", f"a logarithm needs a low above 0, got {low:g}", "raise low, or remove log")
-    for end in ("low", "high"):
-        yield from _inside(f"{name}.{end}", getattr(values, end), bounds)
 
 
 def _inside(path: str, value: float, bounds: tuple[float, bool, float]) -> Iterator[Complaint]:
     least, included, greatest = bounds
-    if value > greatest:
-        yield Complaint(
-            code="out-of-range", path=f"{_KNOBS}.{path}", what=f"must be at most {greatest:g}, got {value:g}"
-        )
-    elif value < least or (value == least and not included):
-        limit = "at least" if included else "greater than"
-        yield Complaint(code="out-of-range", path=f"{_KNOBS}.{path}", what=f"must be {limit} {least:g}, got {value:g}")
+    if value > greatest or value < least or (value == least and not included):
+        lowest = f"{'at least' if included else 'greater than'} {least:g}"
+        what = f"must be {f'at most {greatest:g}' if value > greatest else lowest}, got {value:g}"
+        yield Complaint(code="out-of-range", path=f"{_KNOBS}.{path}", what=what)
 
 
 def _bounds(name: str, parts: Mapping[str, Any]) -> tuple[float, bool, float]:
@@ -384,10 +375,9 @@ def candidate_complaints(spec: RunSpec) -> Iterator[Complaint]:
         if not isinstance(found, RunSpec):
             yield from found
             continue
-        parts = {section: getattr(found, section) for section in RunSpec.model_fields}
-        for one in teacher_complaints(parts):
-            if one not in tuple(teacher_complaints({key: getattr(spec, key) for key in RunSpec.model_fields})):
-                yield replace(one, path=f"{_CANDIDATES}.{name}.{one.path}")
+        of_both = ({key: getattr(one, key) for key in RunSpec.model_fields} for one in (found, spec))
+        its_own, known = (list(teacher_complaints(parts)) for parts in of_both)
+        yield from (replace(one, path=f"{_CANDIDATES}.{name}.{one.path}") for one in its_own if one not in known)
 
 
 def candidate_specs(spec: RunSpec) -> Iterator[tuple[str, RunSpec | list[Complaint]]]:
@@ -420,8 +410,7 @@ def _whole(spec: RunSpec, name: str, candidate: Candidate) -> RunSpec | list[Com
         ]
     found = found.model_copy(update={"regressor": spec.regressor})  # which knows what of it the user wrote
     parts = {section: getattr(found, section) for section in _SECTIONS}
-    troubles = [replace(one, path=f"{where}.{one.path}") for one in check_parts(parts)]
-    return troubles or found
+    return [replace(one, path=f"{where}.{one.path}") for one in check_parts(parts)] or found
 
 
 def _over(base: Any, changes: Any) -> Any:  # noqa: ANN401 - any plain value

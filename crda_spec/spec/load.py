@@ -17,9 +17,10 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from crda_spec import errors
 from crda_spec.counterfactual.partition import Partition
 from crda_spec.data.dataset import Dataset
-from crda_spec.errors import Complaint, Place, did_you_mean, inconsistent, printable, redact_url, repeated, show
+from crda_spec.errors import Complaint, Place, SpecError, did_you_mean, inconsistent, printable, repeated, show
 from crda_spec.gate.tests import FiveByTwo
 from crda_spec.spec.explain import explain
 from crda_spec.spec.recipes import preset_of
@@ -70,6 +71,12 @@ class Draft:
     spec: RunSpec | None = None
     origins: dict[str, Origin] = field(default_factory=dict)  # dotted path of a leaf -> who wrote it
     complaints: list[Complaint] = field(default_factory=list)
+
+    def sound(self) -> RunSpec:
+        """The spec; SpecError with all that is wrong with it."""
+        if self.complaints or self.spec is None:
+            raise SpecError(self.complaints)
+        return self.spec
 
     def complain(self, complaint: Complaint) -> None:
         """Adds a complaint, at the place its path was written if it has none of its own."""
@@ -125,17 +132,15 @@ def read_draft(file: Path, *, overrides: Sequence[str] = (), environ: Mapping[st
         return draft
     if not isinstance(tree.value, dict):
         what = f"a spec is a mapping (key: value lines), got {show(tree.value)}"
-        draft.complaints.append(
-            Complaint(code="not-a-mapping", what=what, hint="start with `version: 1`", place=tree.place(()))
-        )
+        hint, place = "start with `version: 1`", tree.place(())
+        draft.complaints.append(Complaint(code="not-a-mapping", what=what, hint=hint, place=place))
         return draft
     version = tree.value.get("version")
     if isinstance(version, int | float) and not isinstance(version, bool) and version != SPEC_VERSION:
         # Nothing else can be said of a language that we do not know.
         what = f"this spec is of version {version}, but this crda-spec reads version {SPEC_VERSION}"
         hint = f"use the crda-spec that it was written for, or rewrite it as version {SPEC_VERSION}"
-        complaint = Complaint(code="unknown-version", path="version", what=what, hint=hint)
-        draft.complaints = [draft.placed(complaint)]
+        draft.complaints = [draft.placed(Complaint(code="unknown-version", path="version", what=what, hint=hint))]
         return draft
     for override in overrides:
         draft.complaints.extend(apply_override(tree, override))
@@ -304,12 +309,11 @@ def _path_in(tree: Tree, name: str) -> SpecPath:
 def apply_override(tree: Tree, override: str) -> list[Complaint]:
     """Writes one `key=value` into the tree, or says why that cannot be done."""
     name, equals, text = override.partition("=")
-    written = f"{name}{equals}{redact_url(text, users=True) if name.endswith('.url') else text}"
+    written = f"{name}{equals}{errors.redact_url(text, users=True) if name.endswith('.url') else text}"
     place = Place(f"--set {written if len(written) <= _LONGEST_SHOWN else written[: _LONGEST_SHOWN - 1] + '…'}")
     path: SpecPath = tuple(int(part) if _POSITION.fullmatch(part) else part for part in name.split("."))
     if not equals or not all(str(part) for part in path) or any("\ud800" <= sign <= "\udfff" for sign in name):
-        hint = "e.g. --set gate.folds=12"
-        return [Complaint(code="bad-override", what="expected key=value", hint=hint, place=place)]
+        return [Complaint(code="bad-override", what="expected key=value", hint="e.g. --set gate.folds=12", place=place)]
     sub = read_tree(text or "null", place.file, {})
     if sub.complaints:
         return [Complaint(code=one.code, what=one.what, hint=one.hint, place=place) for one in sub.complaints]

@@ -75,11 +75,10 @@ def value_origins(plain: dict[str, Any], draft: Draft) -> dict[str, str]:
 
     How the work is spread and where it is written are left out: they change no number.
     """
-    quiet = ("execution.", "output.dir")
     return {
         name: draft.origins.get(name, "default")
         for name in (dotted(path) for path, _ in leaves(plain))
-        if not name.startswith(quiet)
+        if not name.startswith(("execution.", "output.dir"))
     }
 
 

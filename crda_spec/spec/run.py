@@ -89,10 +89,7 @@ class GraphmlGraph(_WrittenGraph):
     kind: Literal["graphml"] = Field(description="GraphML; a node's data key `latent` says that nobody measured it.")
 
 
-Graph = Annotated[
-    EdgesGraph | DagittyGraph | DotGraph | GmlGraph | GraphmlGraph,
-    Field(discriminator="kind"),
-]
+Graph = Annotated[EdgesGraph | DagittyGraph | DotGraph | GmlGraph | GraphmlGraph, Field(discriminator="kind")]
 
 
 class Causal(Strict):

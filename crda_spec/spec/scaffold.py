@@ -64,6 +64,11 @@ class Scaffold:
         groups = self.table.groups
         return len(self.table) if groups is None else len(np.unique(groups))
 
+    @property
+    def training(self) -> int:
+        """Those of them that are left to train on."""
+        return self.units - max(1, round(_TEST * self.units))
+
 
 def scaffold(data: Path, target: str, *, written: str) -> Scaffold:
     """Reads the whole table once. written: the file's path as the spec will write it."""
@@ -190,24 +195,22 @@ class GraphPart:
 
 def spec_text(table: Scaffold, *, name: str, schema: str, graph: GraphPart | None) -> str:
     """The whole file. schema: where the JSON Schema lies, for editors."""
-    rest = (
+    rows = len(table.table)
+    lines = (
+        f"# yaml-language-server: $schema={schema}",
+        f"# $schema: {schema}",
+        "# Written by crda-spec init. It runs as it is; what is yours to decide is marked with <-.",
+        "version: 1",
+        f"name: {name}",
+        "seed: 0",
+        "recipe: distilled  # <- a committee labels the new rows. paper: Algorithm 1, they keep their own row's noise",
+        *((f"# {rows} rows are few: the gate will accept only a large gain.",) if rows < 100 else ()),
+        *_dataset(table),
+        *_causal(graph),
         "regressor: {kind: xgboost}  # <- or mlp, catboost, gaussian_process, ridge, ...: what you would use anyway",
         f"gate: {{kind: wilcoxon, folds: {folds_for(table)}}}  # augmented rows are used only if held-out errors fall",
     )
-    return "\n".join([*_head(table, name, schema), *_dataset(table), *_causal(graph), *rest, ""])
-
-
-def _head(table: Scaffold, name: str, schema: str) -> Iterator[str]:
-    yield f"# yaml-language-server: $schema={schema}"
-    yield f"# $schema: {schema}"
-    yield "# Written by crda-spec init. It runs as it is; what is yours to decide is marked with <-."
-    yield "version: 1"
-    yield f"name: {name}"
-    yield "seed: 0"
-    yield "recipe: distilled  # <- a committee labels the new rows. paper: Algorithm 1, they keep their own row's noise"
-    rows = len(table.table)
-    if rows < 100:
-        yield f"# {rows} rows are few: the gate will accept only a large gain."
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _dataset(table: Scaffold) -> Iterator[str]:
@@ -261,8 +264,7 @@ def _causal(graph: GraphPart | None) -> Iterator[str]:
 
 def folds_for(table: Scaffold) -> int:
     """Ten folds, or as many as the training rows allow; too few to ever accept is for `init` to say."""
-    training = table.units - max(1, round(_TEST * table.units))
-    return max(min(_FOLDS, training), folds_needed(0.05, "less"))
+    return max(min(_FOLDS, table.training), folds_needed(0.05, "less"))
 
 
 _COMMENT = TextWrapper(_WIDTH, "  # ", "  #   ", break_long_words=False, break_on_hyphens=False)

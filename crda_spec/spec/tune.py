@@ -175,28 +175,18 @@ _PAPER = Knobs(max_features=(1, 2, 3, 4, 5), factor=(0.5, 0.75, 1.0, 1.25, 1.5),
 
 # No max_features: the recipe lets any feature move, and a number from 1 up cannot say that.
 _DISTILLED = Knobs(
-    retention=(0.0, 0.25, 0.5, 0.75, 1.0),
-    teacher=(CommitteeTeacher(folds="blocks"), CrossfitTeacher(folds="blocks")),
+    retention=(0.0, 0.25, 0.5, 0.75, 1.0), teacher=(CommitteeTeacher(folds="blocks"), CrossfitTeacher(folds="blocks"))
 )
 # Jitter is left out on purpose: where columns depend on each other it makes rows that never occur.
 _FOR_TREES = Knobs(
     factor=(2.0, 5.0, 10.0, 20.0),
     weight=(0.1, 0.3, 0.6, 1.0),
-    policy=(
-        Interpolate(),
-        Interpolate(reach=0.25),
-        Interpolate(partner="near"),
-    ),
+    policy=(Interpolate(), Interpolate(reach=0.25), Interpolate(partner="near")),
 )
 _FOR_OTHERS = Knobs(
     factor=(2.0, 4.0, 8.0, 15.0),
     weight=(0.25, 0.5, 0.75, 1.0),
-    policy=(
-        Resample(),
-        Resample(weights="neighbour"),
-        Quantile(),
-        Interpolate(),
-    ),
+    policy=(Resample(), Resample(weights="neighbour"), Quantile(), Interpolate()),
 )
 
 # What makes a recipe what it is: searching it would be another recipe under the same name.
@@ -205,7 +195,7 @@ PINNED_KNOBS: dict[str, dict[str, str]] = {
         "retention": "Algorithm 1 keeps all of a row's noise",
         "teacher": "in Algorithm 1 the fitted regressor itself labels the new rows",
         "policy": "Algorithm 1 scales features",
-    },
+    }
 }
 
 

@@ -142,20 +142,16 @@ class _Reader:
         """PyYAML composes by recursion, so nesting is measured on its flat event stream first."""
         depth = documents = 0
         for event in yaml.parse(self.text, Loader=yaml.SafeLoader):
-            if isinstance(event, yaml.CollectionStartEvent):
-                depth += 1
-                if depth > MAX_DEPTH:
-                    what = f"nested more than {MAX_DEPTH} levels deep"
-                    self.complain("too-deep", what, "a spec needs about 5 levels", self.at(event.start_mark))
-                    return False
-            elif isinstance(event, yaml.CollectionEndEvent):
-                depth -= 1
-            elif isinstance(event, yaml.DocumentStartEvent):
-                documents += 1
-                if documents > 1:
-                    what = "a second YAML document starts here"
-                    self.complain("many-documents", what, "one file holds one spec", self.at(event.start_mark))
-                    return False
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            documents += isinstance(event, yaml.DocumentStartEvent)
+            if depth > MAX_DEPTH:
+                what = f"nested more than {MAX_DEPTH} levels deep"
+                self.complain("too-deep", what, "a spec needs about 5 levels", self.at(event.start_mark))
+                return False
+            if documents > 1:
+                what = "a second YAML document starts here"
+                self.complain("many-documents", what, "one file holds one spec", self.at(event.start_mark))
+                return False
         return True
 
     def _value(self, node: yaml.Node, path: SpecPath) -> Any:  # noqa: ANN401
@@ -231,8 +227,7 @@ class _Reader:
         """`<<: *base`: the base's keys, but for those of the mapping itself (found) and of earlier bases."""
         place = self.at(base.start_mark)
         if not isinstance(base, yaml.MappingNode):
-            hint = "point it at an anchor of key: value lines"
-            self.complain("bad-merge", "<< needs a mapping", hint, place, path)
+            self.complain("bad-merge", "<< needs a mapping", "point it at an anchor of key: value lines", place, path)
             return
         with self._entered(base, place, path) as open_:
             below: list[yaml.Node] = []

@@ -203,7 +203,7 @@ def test_the_record_says_all_that_was_found(finished):
 
 def test_a_package_that_only_some_runs_use_is_recorded_by_those(finished):
     catboost = replace(finished.result, settings={"kind": "catboost"})
-    record = make_record(catboost, spec={"name": "n"}, spec_yaml="", origins={}, seed=0)
+    record = make_record(catboost, spec={"name": "n"}, spec_yaml="", origins={}, seed=0, graph={})
     assert set(record["versions"]) - set(versions()) == {"catboost"}
 
 
@@ -258,5 +258,5 @@ def test_a_run_without_synthetic_rows_has_a_ledger_of_real_ones(tmp_path):
     assert table["price"].tolist() == finished.result.split.train.y.tolist()
     assert folds_csv(finished.result.verdict.folds).count("\n") == 1
     assert pq.read_table(io.BytesIO(ledger_parquet(finished.result))).num_rows == 0
-    record = make_record(finished.result, spec={"name": "n"}, spec_yaml="", origins={}, seed=0)
+    record = make_record(finished.result, spec={"name": "n"}, spec_yaml="", origins={}, seed=0, graph={})
     assert (record["counterfactuals"], record["test"]["augmented"]) == (None, None)

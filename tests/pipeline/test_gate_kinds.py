@@ -71,7 +71,7 @@ def test_without_a_gate_the_augmented_model_is_used_and_everybody_says_so(tmp_pa
     assert (verdict.decision, verdict.reason, verdict.accepted) == ("ungated", "gate_disabled", False)
     assert verdict_sentence(verdict).startswith("UNGATED: the spec switches the gate off")
     assert (verdict.folds, verdict.p_value, result.cost.fits) == ((), None, 2)
-    record = make_record(result, spec={"name": "gates"}, spec_yaml="", origins={}, seed=2)
+    record = make_record(result, spec={"name": "gates"}, spec_yaml="", origins={}, seed=2, graph={})
     assert (record["final_model"], record["verdict"]["decision"]) == ("augmented", "ungated")
     errors = result.split.test.errors(result.model)
     assert float((errors**2).mean()) == result.score.augmented

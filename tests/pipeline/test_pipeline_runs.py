@@ -51,7 +51,7 @@ def bidding(regressor):
 
 def everything(result):
     """All bytes that a run would leave, but for its clock."""
-    record = make_record(result, spec={"name": "small"}, spec_yaml="", origins={}, seed=4)
+    record = make_record(result, spec={"name": "small"}, spec_yaml="", origins={}, seed=4, graph={})
     return canonical_json(record), augmented_parquet(result), model_files(result.model)
 
 

@@ -50,7 +50,7 @@ def run(tmp_path, features):
 
 def everything(result):
     """All bytes that a run would leave, the teacher's members among them."""
-    record = make_record(result, spec={"name": "shared"}, spec_yaml="", origins={}, seed=4)
+    record = make_record(result, spec={"name": "shared"}, spec_yaml="", origins={}, seed=4, graph={})
     models = [model_files(one) for one in (result.model, *result.teacher.members)]
     return canonical_json(record), augmented_parquet(result), models
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,10 @@ import numpy as np
 from crda_spec import records
 from crda_spec.audit.canonical import plain
 from crda_spec.audit.export import croissant_json
-from crda_spec.audit.open_run import ROWS_FILE, Finding, Ledger, ReopenedRun
+from crda_spec.audit.open_run import ROWS_FILE, Finding, Ledger, ReopenedRun, open_run, reopen
 from crda_spec.audit.record import make_record, tuning_files
 from crda_spec.audit.tables import rows_csv
-from crda_spec.audit.verify.checks import Check, Tolerance, checked, compared, named
+from crda_spec.audit.verify.checks import Tolerance, compared, differing
 from crda_spec.audit.verify.verdict import read_scored
 from crda_spec.counterfactual.basis import movements, restated
 from crda_spec.counterfactual.diagnostics import diagnose
@@ -30,6 +31,7 @@ from crda_spec.regressors._protocol import recorded_settings
 from crda_spec.regressors.fit import student_seed, watched_rows, watches_synthetic
 from crda_spec.regressors.teachers import FoldContext
 
+_Taught = tuple[Teacher | None, NoiseScale | None]  # what labelled the rows, and the noise's size, where saved
 _NOT_FACTS = ("files", "sha256", "volatile", "versions", "platform")
 # What no depth but `full` can tell, by name; the clock and the machine not even that.
 _FITS = (
@@ -60,70 +62,55 @@ def uncovered(depth: str, record: Mapping[str, Any]) -> tuple[str, ...]:
     return (*_FITS, *more, *_MACHINE, *_CLOCK)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Known:
-    """What the folder and the data hold."""
-
-    run: ReopenedRun
-    ledger: Ledger
-    teacher: Teacher | None
-    scale: NoiseScale | None
-    plan: Plan
-    split: records.Split
-    report: records.DataReport
-
-
 def check_again(
-    read: Callable[[], Known], *, graph: Callable[[records.DrawnGraph | None], Mapping[str, Any]], tolerance: Tolerance
-) -> Check:
-    """The record against one that is made from spec, data and files. graph: what `graph_record` says of a graph."""
-
-    def look() -> Iterator[Finding]:
-        known = read()
-        result = _without_fits(known)
-        run, recorded = known.run, known.run.record
-        again = make_record(
-            result,
-            spec=recorded["spec"]["resolved"],
-            spec_yaml=run.spec_yaml,
-            origins=recorded["spec"]["origins"],
-            seed=known.plan.seed,
-            graph=graph(result.certificate.graph),
-        )
-        found, expected = ({k: v for k, v in one.items() if k not in _NOT_FACTS} for one in (recorded, plain(again)))
-        yield from compared("record.json", found, expected, tolerance=tolerance)
-        if result.counterfactuals is not None and known.run.result.counterfactuals is not None:
-            yield from _drawn(known.ledger, result.counterfactuals, tolerance)
-        if known.scale is not None:
-            size, kept = known.scale.at(known.split.train.x)[0], known.ledger.real["scale"]
-            for at in np.flatnonzero(tolerance.differ(kept, size)).tolist():
-                what = f"is {kept[at]:.17g}, noise.json makes it {size[at]:.17g}"
-                yield Finding(where=f"{ROWS_FILE}, row {at + 1}, '_crda_scale'", what=what)
-        table = (run.folder / ROWS_FILE).read_bytes()
-        texts = {"rows.csv": rows_csv(result), "croissant.json": croissant_json(recorded, table)}
-        texts |= {name: data.decode() for name, data in tuning_files(result.studies).items()}
-        for name, text in texts.items():
-            yield from _lines(name, (run.folder / name).read_text(encoding="utf-8"), text)
-
-    return checked(
-        "again", "all of the record that needs no fit, made from spec, data and files", lambda: named(look())
+    folder: Path,
+    ledger: Ledger,
+    taught: _Taught,
+    plan: Plan,
+    data: tuple[records.Split, records.DataReport],
+    *,
+    graph: Callable[[records.DrawnGraph | None], Mapping[str, Any]],
+    tolerance: Tolerance,
+) -> Iterator[Finding]:
+    """The record against one that is made from spec, data and files. graph: what `api.graph_of` says of a graph."""
+    run, scale = reopen(open_run(folder)), taught[1]
+    result, recorded = _without_fits(run, taught, plan, *data), run.record
+    again = make_record(
+        result,
+        spec=recorded["spec"]["resolved"],
+        spec_yaml=run.spec_yaml,
+        origins=recorded["spec"]["origins"],
+        seed=plan.seed,
+        graph=graph(result.certificate.graph),
     )
+    found, expected = ({k: v for k, v in one.items() if k not in _NOT_FACTS} for one in (recorded, plain(again)))
+    yield from compared("record.json", found, expected, tolerance=tolerance)
+    if result.counterfactuals is not None and run.result.counterfactuals is not None:
+        yield from _drawn(ledger, result.counterfactuals, tolerance)
+    if scale is not None:
+        size, says = scale.at(data[0].train.x)[0], "is {:.17g}, noise.json makes it {:.17g}"
+        yield from differing(f"{ROWS_FILE}, row", "_crda_scale", ledger.real["scale"], size, says, tolerance)
+    table = (run.folder / ROWS_FILE).read_bytes()
+    texts = {"rows.csv": rows_csv(result), "croissant.json": croissant_json(recorded, table)}
+    texts |= {name: data.decode() for name, data in tuning_files(result.studies).items()}
+    for name, text in texts.items():
+        yield from _lines(name, (run.folder / name).read_text(encoding="utf-8"), text)
 
 
 def _lines(name: str, kept: str, made: str) -> Iterator[Finding]:
     for number, (one, other) in enumerate(zip(kept.splitlines(), made.splitlines(), strict=False), start=1):
         if one != other:
-            yield Finding(where=f"{name}, line {number}", what=f"says {show(one)}, should be {show(other)}")
+            yield Finding(f"{name}, line {number}", f"says {show(one)}, should be {show(other)}")
             return
     if kept != made:
-        yield Finding(where=name, what=f"has {len(kept)} letters, should have {len(made)}")
+        yield Finding(name, f"has {len(kept)} letters, should have {len(made)}")
 
 
 def _drawn(ledger: Ledger, made: records.Counterfactuals, tolerance: Tolerance) -> Iterator[Finding]:
     """The synthetic rows against those that the seed draws."""
     partner = np.full(len(made), NOBODY) if made.action.partner is None else made.action.partner
     if ledger.x.shape != made.action.x.shape:
-        yield Finding(where=ROWS_FILE, what=f"has {len(ledger.y)} synthetic rows, the seed draws {len(made)}")
+        yield Finding(ROWS_FILE, f"has {len(ledger.y)} synthetic rows, the seed draws {len(made)}")
         return
     numbers = {"_crda_source_row": (ledger.source, made.action.source), "_crda_partner_row": (ledger.partner, partner)}
     numbers["_crda_noise_row"] = (ledger.noise_row, made.noise_rows)
@@ -132,7 +119,7 @@ def _drawn(ledger: Ledger, made: records.Counterfactuals, tolerance: Tolerance) 
         wrong[name] = tolerance.differ(ledger.x[:, column] + 0.0, made.action.x[:, column] + 0.0)  # no -0.0
     for name, rows in wrong.items():
         for at in np.flatnonzero(rows).tolist()[:1]:
-            yield Finding(where=ledger.place(at, name), what="is not what the seed draws")
+            yield Finding(ledger.place(at, name), "is not what the seed draws")
 
 
 def _sized(fold: records.FoldResult, rows: int, parts: Sequence[Division]) -> records.FoldResult:
@@ -144,26 +131,28 @@ def _sized(fold: records.FoldResult, rows: int, parts: Sequence[Division]) -> re
     return replace(fold, held_out_rows=len(held), train_rows=rows - len(held) if seen is None else len(seen[at]))
 
 
-def _without_fits(known: Known) -> records.RunResult:
+def _without_fits(
+    run: ReopenedRun, taught: _Taught, plan: Plan, split: records.Split, report: records.DataReport
+) -> records.RunResult:
     """The run's result, with all made anew that needs no fit; the rest is as the record tells it."""
-    said, plan, split = known.run.result, known.plan, known.split
+    said, (teacher, scale) = run.result, taught
     procedure, train, seed = plan.procedure, split.train, plan.seed
     tested = bool(said.verdict.folds)
     parts = divisions(plan.gate, train, seed=seed) if tested else ()
     division = parts[0] if parts else None
     abduction = replace(said.abduction, model=procedure.noise.kind, residuals=procedure.residuals)
-    if known.scale is not None:
-        abduction = replace(abduction, scale_model=known.scale, scale_clipped=known.scale.at(train.x)[1])
+    if scale is not None:
+        abduction = replace(abduction, scale_model=scale, scale_clipped=scale.at(train.x)[1])
     result = replace(
         said,
-        data=known.report,
+        data=report,
         split=split,
         falsification=None if plan.falsify is None else plan.falsify(train),
         abduction=abduction,
         teacher=replace(said.teacher, kind=procedure.teacher.kind),
         gate_fold=fold_numbers(len(train), () if division is None else division.held),
-        gate_losses=read_scored(known.run.folder, "train").losses if tested else None,
-        test_losses=read_scored(known.run.folder, "test").losses,
+        gate_losses=read_scored(run.folder, "train").losses if tested else None,
+        test_losses=read_scored(run.folder, "test").losses,
         score=replace(said.score, metric=plan.gate.loss.name, level=LEVEL, resamples=RESAMPLES),
         verdict=replace(said.verdict, folds=tuple(_sized(one, len(train), parts) for one in said.verdict.folds)),
         time=describe_time(split, division),
@@ -178,17 +167,16 @@ def _without_fits(known: Known) -> records.RunResult:
     certificate = restated(partition, movable)
     falsified = result.falsification is not None and result.falsification.forbids
     made = None
-    if known.teacher is not None and not falsified:
-        made = act_and_predict(procedure, train, known.teacher, abduction, movable, FoldContext(seed=seed))
+    if teacher is not None and not falsified:
+        made = act_and_predict(procedure, train, teacher, abduction, movable, FoldContext(seed=seed))
     elif not falsified:
         return replace(result, certificate=certificate)  # nobody labels rows that are drawn again
     watched = watched_rows(train, procedure.regressor.stopping, seed=student_seed(seed, (0,)))
     synthetic = made is not None and watches_synthetic(made, watched, procedure.watch)
     figures = said.diagnostics
-    if figures is not None and made is not None and known.teacher is not None:
-        figures = replace(
-            diagnose(train, known.teacher, abduction, made, seed=seed), errors=figures.errors, control=figures.control
-        )
+    if figures is not None and made is not None and teacher is not None:
+        anew = diagnose(train, teacher, abduction, made, seed=seed)
+        figures = replace(anew, errors=figures.errors, control=figures.control)
     return replace(
         result,
         certificate=certificate,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ from crda_spec.errors import CrdaError, show
 from crda_spec.pipeline import Plan
 from crda_spec.records import Array, Table
 
+Loaded = TypeVar("Loaded")
 _MOST_NAMED = 5  # findings of one kind that are spelt out; the rest is counted
 
 
@@ -63,16 +64,22 @@ class Tolerance:
 EXACT = Tolerance()
 
 
-def checked(name: str, sentence: str, look: Callable[[], Iterable[Finding]]) -> Check:
-    """Looks, and turns whatever cannot even be read into a finding."""
+def loaded(name: str, sentence: str, load: Callable[[], Loaded]) -> tuple[Check, Loaded | None]:
+    """Loads something, and turns whatever cannot be read into a finding: the check, and the thing itself."""
     try:
-        found = tuple(look())
+        return Check(name=name, state="ok", sentence=sentence), load()
     except CrdaError as error:
-        found = tuple(Finding(where=str(one.place or name), what=one.what) for one in error.complaints)
+        found = tuple(Finding(str(one.place or name), one.what) for one in error.complaints)
     except UNREADABLE as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        found = (Finding(where=name, what=f"cannot be read ({type(error).__name__}: {reason})"),)
-    return Check(name=name, state="failed" if found else "ok", sentence=sentence, findings=found)
+        found = (Finding(name, f"cannot be read ({type(error).__name__}: {reason})"),)
+    return Check(name=name, state="failed", sentence=sentence, findings=found), None
+
+
+def checked(name: str, sentence: str, findings: Iterable[Finding]) -> Check:
+    """Looks for the findings; what cannot even be read is one."""
+    check, found = loaded(name, sentence, lambda: tuple(findings))
+    return replace(check, state="failed", findings=found) if found else check
 
 
 def skipped(name: str, why: str) -> Check:
@@ -80,13 +87,20 @@ def skipped(name: str, why: str) -> Check:
     return Check(name=name, state="skipped", sentence=why)
 
 
-def named(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+def named(findings: Iterable[Finding]) -> Iterator[Finding]:
     """The first findings, and how many more there are."""
     found = list(findings)
-    if len(found) <= _MOST_NAMED:
-        return tuple(found)
-    more = Finding(where=found[_MOST_NAMED].where.split(",")[0], what=f"{len(found) - _MOST_NAMED} more of this kind")
-    return (*found[:_MOST_NAMED], more)
+    yield from found[:_MOST_NAMED]
+    if len(found) > _MOST_NAMED:
+        yield Finding(found[_MOST_NAMED].where.split(",")[0], f"{len(found) - _MOST_NAMED} more of this kind")
+
+
+def differing(
+    where: str, column: str, found: Array, expected: Array, says: str, tolerance: Tolerance = EXACT, *, first: int = 1
+) -> Iterator[Finding]:
+    """Where two columns of numbers differ. where: what the rows are counted in, from `first` on."""
+    for at in np.flatnonzero(tolerance.differ(found, expected)).tolist():
+        yield Finding(f"{where} {first + at}, {show(column)}", says.format(found[at], expected[at]))
 
 
 def compared(where: str, found: Any, expected: Any, *, tolerance: Tolerance = EXACT) -> list[Finding]:  # noqa: ANN401
@@ -104,38 +118,30 @@ def compared(where: str, found: Any, expected: Any, *, tolerance: Tolerance = EX
         return "nothing" if value is ABSENT else show(value, 80)
 
     return [
-        Finding(where=path, what=f"says {shown(one)}, should be {shown(other)}")
+        Finding(path, f"says {shown(one)}, should be {shown(other)}")
         for path, one, other in changes(found, expected, where, same=same, order=sorted)
     ]
 
 
-def check_record(folder: Path, record: Mapping[str, Any], *, noted: str | None = None) -> Check:
+def check_record(folder: Path, record: Mapping[str, Any], *, noted: str | None = None) -> Iterator[Finding]:
     """The record against its seals; `noted` is a seal, or its beginning, that somebody wrote down at the time."""
-
-    def look() -> Iterator[Finding]:
-        yield from seal_findings(record)
-        if (folder / "record.json").read_text(encoding="utf-8") != canonical_json(record):
-            yield Finding(where="record.json", what="is not in the form in which a run writes it")
-        if noted is not None and not record["sha256"].startswith(noted):
-            yield Finding(where="record.json", what=f"has the seal {record['sha256']}, not the one you noted")
-
-    return checked("record", "the record's schema, seal and form", look)
+    yield from seal_findings(record)
+    if (folder / "record.json").read_text(encoding="utf-8") != canonical_json(record):
+        yield Finding("record.json", "is not in the form in which a run writes it")
+    if noted is not None and not record["sha256"].startswith(noted):
+        yield Finding("record.json", f"has the seal {record['sha256']}, not the one you noted")
 
 
-def check_files(folder: Path, record: Mapping[str, Any]) -> Check:
+def check_files(folder: Path, record: Mapping[str, Any]) -> Iterator[Finding]:
     """Every file against the hash that the record names, and no file more."""
-
-    def look() -> Iterator[Finding]:
-        yield from file_findings(folder, record, others=True)
-        # The crate tells the day, so the record holds no hash of it; but it follows from the record and the files.
-        crate, others = folder / CRATE, present_files(folder) - {CRATE}
-        files = {name: (folder / name).read_bytes() for name in others if not (folder / name).is_symlink()}
-        if crate.is_symlink() or not crate.is_file():
-            yield Finding(where=CRATE, what="is a link, not a file" if crate.is_symlink() else "is missing")
-        elif crate.read_bytes() != crate_json(record, files).encode():
-            yield Finding(where=CRATE, what="does not tell what the record and the files do")
-
-    return checked("files", f"{len(record['files'])} files by their hashes", look)
+    yield from file_findings(folder, record, others=True)
+    # The crate tells the day, so the record holds no hash of it; but it follows from the record and the files.
+    crate, others = folder / CRATE, present_files(folder) - {CRATE}
+    files = {name: (folder / name).read_bytes() for name in others if not (folder / name).is_symlink()}
+    if crate.is_symlink() or not crate.is_file():
+        yield Finding(CRATE, "is a link, not a file" if crate.is_symlink() else "is missing")
+    elif crate.read_bytes() != crate_json(record, files).encode():
+        yield Finding(CRATE, "does not tell what the record and the files do")
 
 
 _MOVES = ("direct_cause", "irrelevant", "screened")
@@ -155,27 +161,20 @@ def check_certificate(
     proven: Mapping[str, Any] | None = None,
     whole: Mapping[str, Any] | None = None,
     tolerance: Tolerance = EXACT,
-) -> Check:
+) -> Iterator[Finding]:
     """The certificate's two copies against each other, the graph, and what moved.
 
     proven: what the declared graph proves by itself.  whole: the certificate made anew from graph and residuals.
     """
     recorded = record["certificate"]
-
-    def look() -> Iterator[Finding]:
-        copy = json.loads((folder / "certificate.json").read_text(encoding="utf-8"))
-        yield from compared("certificate.json", copy, recorded)
-        if whole is not None:
-            yield from compared("record.json, certificate", recorded, plain(whole), tolerance=tolerance)
-        elif proven is not None:
-            for key in PROVEN:
-                yield from compared(
-                    f"record.json, certificate.{key}", recorded[key], plain(proven)[key], tolerance=EXACT
-                )
-        yield from _moved(record)
-
-    source = "graph and residuals" if whole is not None else "the graph" if proven is not None else "what moved"
-    return checked("certificate", f"the certificate from {source}", lambda: named(look()))
+    copy = json.loads((folder / "certificate.json").read_text(encoding="utf-8"))
+    yield from compared("certificate.json", copy, recorded)
+    if whole is not None:
+        yield from compared("record.json, certificate", recorded, plain(whole), tolerance=tolerance)
+    elif proven is not None:
+        for key in PROVEN:
+            yield from compared(f"record.json, certificate.{key}", recorded[key], plain(proven)[key])
+    yield from _moved(record)
 
 
 def _moved(record: Mapping[str, Any]) -> Iterator[Finding]:
@@ -189,12 +188,12 @@ def _moved(record: Mapping[str, Any]) -> Iterator[Finding]:
         for name in free:
             if name not in certificate["largest"]:
                 what = f"{show(name)} may move, but is not among the features that the graph frees"
-                yield Finding(where="record.json, certificate.features", what=what)
+                yield Finding("record.json, certificate.features", what)
     if made is not None and made["basis"] == "certificate":
         for name in made["moved"]:
             if name not in free:
                 what = f"{show(name)} moved and carries noise, but the certificate does not free it"
-                yield Finding(where="record.json, counterfactuals.moved", what=what)
+                yield Finding("record.json, counterfactuals.moved", what)
 
 
 def certificate_again(plan: Plan, train: Table, noise: Array) -> dict[str, Any] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from crda_spec.audit.canonical import plain, read_as
 from crda_spec.audit.models import load_models
 from crda_spec.audit.open_run import Finding
 from crda_spec.audit.tables import TIME, folds_csv
-from crda_spec.audit.verify.checks import EXACT, Check, Tolerance, checked, compared, named
+from crda_spec.audit.verify.checks import Tolerance, compared, differing
 from crda_spec.data.folds import folds, forward_folds
 from crda_spec.data.timestamps import time_codes
 from crda_spec.errors import show
@@ -73,8 +73,7 @@ def _weights(lines: Sequence[Mapping[str, str]]) -> Array | None:
     wrong = np.flatnonzero(~(np.isfinite(weights) & (weights > 0.0)))
     if len(wrong):
         line = lines[int(wrong[0])]
-        message = f"{_ROWS}: {line['part']} row {line['row']} has the weight {show(line['weight'])}"
-        raise ValueError(message)
+        raise ValueError(f"{_ROWS}: {line['part']} row {line['row']} has the weight {show(line['weight'])}")
     return weights
 
 
@@ -82,40 +81,35 @@ def _numbers(lines: Sequence[Mapping[str, str]], name: str) -> Array:
     return np.array([float(line[name] or "nan") for line in lines], dtype=np.float64)
 
 
-def check_losses(folder: Path, record: Mapping[str, Any], rows: Table | None, tolerance: Tolerance) -> Check:
+def check_losses(
+    folder: Path, record: Mapping[str, Any], rows: Table | None, tolerance: Tolerance
+) -> Iterator[Finding]:
     """The gate's folds as the seed draws them, their losses, both test losses and the interval between them.
 
     rows: the training rows of augmented.parquet, for their weights and for a metric that is relative to the variance of
     their outcomes; None: not at hand.
     """
-
-    def look() -> Iterator[Finding]:
-        train = read_scored(folder, "train")
-        test = read_scored(folder, "test")
-        yield from _weighted(record, train, test, rows)
-        yield from _drawn(record, train)
-        yield from _spans(folder, record, train)
-        scored = scored_folds(folder, record, train)
-        yield from _repeated(record, train, scored, tolerance)
-        yield from _fold_losses(record, train, scored, None if rows is None else rows.y, tolerance)
-        yield from _test_losses(record, test, tolerance)
-
-    return checked(
-        "losses", "fold losses, test losses and interval from the losses of single rows", lambda: named(look())
-    )
+    train = read_scored(folder, "train")
+    test = read_scored(folder, "test")
+    yield from _weighted(record, train, test, rows)
+    yield from _drawn(record, train)
+    yield from _spans(folder, record, train)
+    scored = scored_folds(folder, record, train)
+    yield from _repeated(record, train, scored, tolerance)
+    yield from _fold_losses(record, train, scored, None if rows is None else rows.y, tolerance)
+    yield from _test_losses(record, test, tolerance)
 
 
 def _weighted(record: Mapping[str, Any], train: ScoredRows, test: ScoredRows, rows: Table | None) -> Iterator[Finding]:
     """The file tells weights if the record says that there are any, the same as the rows themselves."""
     declared = record["data"].get("weights") is not None
     if any((part.weights is not None) != declared for part in (train, test)):
-        yield Finding(where=_ROWS, what="lacks the rows' weights" if declared else "tells weights, but there are none")
+        yield Finding(_ROWS, "lacks the rows' weights" if declared else "tells weights, but there are none")
         return
     if train.weights is None or rows is None or rows.weights is None or len(rows) != len(train.weights):
         return
-    for at in np.flatnonzero(train.weights != rows.weights).tolist():
-        what = f"says {train.weights[at]:.17g}, augmented.parquet says {rows.weights[at]:.17g}"
-        yield Finding(where=f"{_ROWS}, line {at + 2}, 'weight'", what=what)
+    says = "says {:.17g}, augmented.parquet says {:.17g}"
+    yield from differing(f"{_ROWS}, line", "weight", train.weights, rows.weights, says, first=2)
 
 
 def _drawn(record: Mapping[str, Any], train: ScoredRows) -> Iterator[Finding]:
@@ -125,7 +119,7 @@ def _drawn(record: Mapping[str, Any], train: ScoredRows) -> Iterator[Finding]:
     if len(wrong):
         first, whose = int(wrong[0]), "the seed" if train.times is None else "time"
         what = f"holds {len(wrong)} training rows out in another fold than {whose} does, first that of line {first + 2}"
-        yield Finding(where=_ROWS, what=what)
+        yield Finding(_ROWS, what)
 
 
 def _division(record: Mapping[str, Any], train: ScoredRows) -> Sequence[tuple[IntArray, IntArray]]:
@@ -135,20 +129,18 @@ def _division(record: Mapping[str, Any], train: ScoredRows) -> Sequence[tuple[In
         return ()
     count, rest = divmod(recorded["planned_folds"], max(1, recorded["repeats"]))
     if not (2 <= count <= rows and 1 <= recorded["repeats"] <= rows and rest == 0):  # no gate divides rows like this
-        message = f"{recorded['planned_folds']} folds in {recorded['repeats']} repeats of {rows} rows"
-        raise ValueError(message)
+        raise ValueError(f"{recorded['planned_folds']} folds in {recorded['repeats']} repeats of {rows} rows")
     rng = stream(record["seed"], "gate-folds")
     if train.times is not None:
         return forward_folds(train.times, count, train.groups)
-    held = folds(rows, count, rng=rng, groups=train.groups)
-    return [(np.setdiff1d(np.arange(rows), fold), fold) for fold in held]
+    return [(np.setdiff1d(np.arange(rows), fold), fold) for fold in folds(rows, count, rng=rng, groups=train.groups)]
 
 
 def _spans(folder: Path, record: Mapping[str, Any], train: ScoredRows) -> Iterator[Finding]:
     """Which time each part and each fold covers, from the rows' own."""
     recorded = record.get("time")
     if (recorded is not None) != bool(train.timestamps):
-        yield Finding(where=_ROWS, what="tells the rows' times, or does not, and the record does otherwise")
+        yield Finding(_ROWS, "tells the rows' times, or does not, and the record does otherwise")
     if recorded is None or not train.timestamps:
         return
     for part in ("train", "test", "tuning"):
@@ -184,13 +176,11 @@ def scored_folds(folder: Path, record: Mapping[str, Any], train: ScoredRows) -> 
     with (folder / _REPEATS).open(encoding="utf-8", newline="") as file:
         for line in csv.DictReader(file):
             if int(line["gate_fold"]) not in found or int(line["row"]) not in position:
-                message = f"{_REPEATS}: there is no row {line['row']} in gate fold {line['gate_fold']}"
-                raise ValueError(message)
+                raise ValueError(f"{_REPEATS}: there is no row {line['row']} in gate fold {line['gate_fold']}")
             found[int(line["gate_fold"])].append(line)
     for number, lines in found.items():
         if not lines:
-            message = f"{_REPEATS}: has no row of gate fold {number}"
-            raise ValueError(message)
+            raise ValueError(f"{_REPEATS}: has no row of gate fold {number}")
     return tuple(
         FoldRows(
             held=np.array([position[int(line["row"])] for line in lines], dtype=np.int64),
@@ -213,23 +203,16 @@ def _repeated(
         drawn = folds(rows, each, rng=stream(seed, "gate-folds"), groups=train.groups)
         mine = scored[repeat * each : (repeat + 1) * each]
         if any(not np.array_equal(np.sort(fold.held), held) for fold, held in zip(mine, drawn, strict=False)):
-            yield Finding(
-                where=_REPEATS, what=f"holds rows out in other folds of repeat {repeat + 1} than the seed does"
-            )
+            yield Finding(_REPEATS, f"holds rows out in other folds of repeat {repeat + 1} than the seed does")
     means = mean_losses(scored, rows)
     for arm in _ARMS:
         kept, mean = getattr(train.losses, arm), getattr(means, arm)
-        for at in np.flatnonzero(tolerance.differ(kept, mean)).tolist():
-            what = f"says {kept[at]:.17g}, the mean over the repeats is {mean[at]:.17g}"
-            yield Finding(where=f"{_ROWS}, line {at + 2}, '{arm}_loss'", what=what)
+        says = "says {:.17g}, the mean over the repeats is {:.17g}"
+        yield from differing(f"{_ROWS}, line", f"{arm}_loss", kept, mean, says, tolerance, first=2)
 
 
 def _fold_losses(
-    record: Mapping[str, Any],
-    train: ScoredRows,
-    scored: Sequence[FoldRows],
-    y: Array | None,
-    tolerance: Tolerance,
+    record: Mapping[str, Any], train: ScoredRows, scored: Sequence[FoldRows], y: Array | None, tolerance: Tolerance
 ) -> Iterator[Finding]:
     recorded = record["verdict"]
     ran = {fold["fold"] for fold in recorded["folds"]}
@@ -237,10 +220,10 @@ def _fold_losses(
         return
     if recorded["repeats"] == 1:
         for at in np.flatnonzero(np.isnan(train.losses.plain) == np.isin(train.fold, sorted(ran))).tolist():
-            yield Finding(where=f"{_ROWS}, line {at + 2}", what="has a loss that no fold measured, or lacks one")
+            yield Finding(f"{_ROWS}, line {at + 2}", "has a loss that no fold measured, or lacks one")
     for fold, rows in zip(recorded["folds"], scored, strict=True):
         if not len(rows.plain):
-            yield Finding(where=_ROWS, what=f"has no row of fold {fold['fold']}")
+            yield Finding(_ROWS, f"has no row of fold {fold['fold']}")
             continue
         weights = None if train.weights is None else train.weights[rows.held]
         spread = records.spread_of(y[rows.held], weights) if y is not None else 1.0
@@ -277,62 +260,39 @@ def fold_results(record: Mapping[str, Any]) -> tuple[FoldResult, ...]:
     return tuple(read_as(FoldResult, recorded) for recorded in record["verdict"]["folds"])
 
 
-def check_folds(folder: Path, record: Mapping[str, Any]) -> Check:
+def check_folds(folder: Path, record: Mapping[str, Any]) -> Iterator[Finding]:
     """folds.csv against the record."""
-
-    def look() -> Iterator[Finding]:
-        found = (folder / "folds.csv").read_text(encoding="utf-8").splitlines()
-        recorded = record.get("time")
-        expected = folds_csv(
-            fold_results(record), None if recorded is None else read_as(records.TimeOrder, recorded)
-        ).splitlines()
-        if len(found) != len(expected):
-            yield Finding(where="folds.csv", what=f"has {len(found)} lines, the record makes {len(expected)}")
-        for number, (one, other) in enumerate(zip(found, expected, strict=False), start=1):
-            if one != other:
-                yield Finding(
-                    where=f"folds.csv, line {number}", what=f"says {show(one)}, the record says {show(other)}"
-                )
-
-    return checked("folds", "folds.csv against the record", lambda: named(look()))
+    found = (folder / "folds.csv").read_text(encoding="utf-8").splitlines()
+    recorded = record.get("time")
+    order = None if recorded is None else read_as(records.TimeOrder, recorded)
+    expected = folds_csv(fold_results(record), order).splitlines()
+    if len(found) != len(expected):
+        yield Finding("folds.csv", f"has {len(found)} lines, the record makes {len(expected)}")
+    for number, (one, other) in enumerate(zip(found, expected, strict=False), start=1):
+        if one != other:
+            yield Finding(f"folds.csv, line {number}", f"says {show(one)}, the record says {show(other)}")
 
 
 def check_verdict(
-    record: Mapping[str, Any],
-    rejudged: Callable[[Sequence[FoldResult]], records.Verdict],
-    *,
-    tolerance: Tolerance = EXACT,
-) -> Check:
-    """The verdict, judged anew from the recorded fold losses. rejudged: the gate of the run's spec."""
-    recorded = record["verdict"]
-
-    def look() -> Iterator[Finding]:
-        verdict = rejudged(fold_results(record))
-        expected = {**plain(verdict), "accepted": verdict.accepted}
-        for name in sorted(set(expected) - {"fits", "reused_fits", "folds"}):
-            yield from compared(f"record.json, verdict.{name}", recorded.get(name), expected[name], tolerance=tolerance)
-        final = "augmented" if verdict.uses_augmented else "plain"
-        yield from compared("record.json, final_model", record["final_model"], final)
-
-    return checked("verdict", "p-value, interval and verdict from the losses of folds and rows", look)
+    gate: Gate, folder: Path, record: Mapping[str, Any], rows: Table | None, tolerance: Tolerance
+) -> Iterator[Finding]:
+    """The verdict, judged anew by the gate of the run's spec from the recorded fold losses. rows: see `_rejudged`."""
+    recorded, verdict = record["verdict"], _rejudged(gate, folder, record, fold_results(record), rows)
+    expected = {**plain(verdict), "accepted": verdict.accepted}
+    for name in sorted(set(expected) - {"fits", "reused_fits", "folds"}):
+        yield from compared(f"record.json, verdict.{name}", recorded.get(name), expected[name], tolerance=tolerance)
+    final = "augmented" if verdict.uses_augmented else "plain"
+    yield from compared("record.json, final_model", record["final_model"], final)
 
 
-def check_score(record: Mapping[str, Any]) -> Check:
+def check_score(record: Mapping[str, Any]) -> Iterator[Finding]:
     """The test score against itself: the change follows from the two losses."""
     recorded = record["test"]
-
-    def look() -> Iterator[Finding]:
-        if (recorded["augmented"] is None) != (record["counterfactuals"] is None):
-            yield Finding(
-                where="record.json, test.augmented", what="a model was scored that the run cannot have fitted"
-            )
-        change = None if recorded["augmented"] is None else percent_change(recorded["plain"], recorded["augmented"])
-        yield from compared(
-            "record.json, test.change_percent", recorded["change_percent"], plain(change), tolerance=EXACT
-        )
-        yield from compared("record.json, test.rows", recorded["rows"], record["data"]["test_rows"])
-
-    return checked("score", "the change of the test score from its two losses", look)
+    if (recorded["augmented"] is None) != (record["counterfactuals"] is None):
+        yield Finding("record.json, test.augmented", "a model was scored that the run cannot have fitted")
+    change = None if recorded["augmented"] is None else percent_change(recorded["plain"], recorded["augmented"])
+    yield from compared("record.json, test.change_percent", recorded["change_percent"], plain(change))
+    yield from compared("record.json, test.rows", recorded["rows"], record["data"]["test_rows"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -344,7 +304,7 @@ class _Scored:
     weights: Array | None
 
 
-def rejudged(
+def _rejudged(
     gate: Gate, folder: Path, record: Mapping[str, Any], folds: Sequence[FoldResult], rows: Table | None
 ) -> records.Verdict:
     """What this gate says of these folds; without folds, why there was nothing to test.
@@ -354,8 +314,7 @@ def rejudged(
     if folds:
         train = read_scored(folder, "train")
         if rows is None and gate.loss.kind == "r2":
-            message = "augmented.parquet: cannot be read, and its outcomes are needed for r2"
-            raise ValueError(message)
+            raise ValueError("augmented.parquet: cannot be read, and its outcomes are needed for r2")
         recorded, seed = record["verdict"], record["seed"]
         table = _Scored(
             y=np.zeros(len(train.fold)) if rows is None else rows.y, groups=train.groups, weights=train.weights
@@ -388,31 +347,27 @@ def _asked(record: Mapping[str, Any]) -> int:
     return int(record["spec"]["resolved"].get("output", {}).get("ensemble", 1))
 
 
-def check_ensemble(record: Mapping[str, Any]) -> Check:
+def check_ensemble(record: Mapping[str, Any]) -> Iterator[Finding]:
     """Who was compared with whom, and every change from its two losses."""
-
-    def look() -> Iterator[Finding]:
-        if record.get("ensemble") is None:
-            yield Finding(where=_WHERE, what=f"is missing, but the spec asks for {_asked(record)} models")
-            return
-        found = read_as(records.Ensemble, record["ensemble"])
-        arms: tuple[records.Arm, ...] = ("plain", "augmented") if record["final_model"] == "augmented" else ("plain",)
-        recorded = {
-            "models": _asked(record),
-            "arm": record["final_model"],
-            "fits": ensemble_fits(_asked(record), augmented=len(arms) > 1),
-            **{name: record["test"][name] for name in ("metric", "rows", "level", "resamples")},
-        }
-        for name, value in recorded.items():
-            yield from compared(f"{_WHERE}.{name}", getattr(found, name), value)
-        expected = [(arm, count) for count in (1, _asked(record)) for arm in arms]
-        if [(one.arm, one.models) for one in found.scores] != expected:
-            yield Finding(where=f"{_WHERE}.scores", what=f"must be of {expected}, in this order")
-            return
-        yield from _changes(found)
-        yield from _single(found, record["test"])
-
-    return checked("ensemble", "each change of the ensemble's score from its two losses", look)
+    if record.get("ensemble") is None:
+        yield Finding(_WHERE, f"is missing, but the spec asks for {_asked(record)} models")
+        return
+    found = read_as(records.Ensemble, record["ensemble"])
+    arms: tuple[records.Arm, ...] = ("plain", "augmented") if record["final_model"] == "augmented" else ("plain",)
+    recorded = {
+        "models": _asked(record),
+        "arm": record["final_model"],
+        "fits": ensemble_fits(_asked(record), augmented=len(arms) > 1),
+        **{name: record["test"][name] for name in ("metric", "rows", "level", "resamples")},
+    }
+    for name, value in recorded.items():
+        yield from compared(f"{_WHERE}.{name}", getattr(found, name), value)
+    expected = [(arm, count) for count in (1, _asked(record)) for arm in arms]
+    if [(one.arm, one.models) for one in found.scores] != expected:
+        yield Finding(f"{_WHERE}.scores", f"must be of {expected}, in this order")
+        return
+    yield from _changes(found)
+    yield from _single(found, record["test"])
 
 
 def _changes(found: records.Ensemble) -> Iterator[Finding]:
@@ -422,12 +377,11 @@ def _changes(found: records.Ensemble) -> Iterator[Finding]:
         change = None if first else percent_change(loss["plain", 1], one.loss)
         gain = None if one.arm == "plain" else percent_change(loss["plain", one.models], one.loss)
         yield from compared(f"{where}.change_percent", plain(one.change_percent), plain(change))
-        said = plain(one.augmentation_percent)
-        yield from compared(f"{where}.augmentation_percent", said, plain(gain))
+        yield from compared(f"{where}.augmentation_percent", plain(one.augmentation_percent), plain(gain))
         if len(one.singles) != one.models:
-            yield Finding(where=f"{where}.singles", what=f"tells of {len(one.singles)} models, not of {one.models}")
+            yield Finding(f"{where}.singles", f"tells of {len(one.singles)} models, not of {one.models}")
         elif one.singles[0] != loss[one.arm, 1]:
-            yield Finding(where=f"{where}.singles.0", what=f"is not the loss of one {one.arm} model")
+            yield Finding(f"{where}.singles.0", f"is not the loss of one {one.arm} model")
 
 
 def _single(found: records.Ensemble, test: Mapping[str, Any]) -> Iterator[Finding]:
@@ -444,24 +398,20 @@ def _single(found: records.Ensemble, test: Mapping[str, Any]) -> Iterator[Findin
 
 def check_ensemble_models(
     folder: Path, record: Mapping[str, Any], split: records.Split, *, tolerance: Tolerance
-) -> Check:
+) -> Iterator[Finding]:
     """The saved models on the test rows: do they score what the record says, alone and together?"""
-
-    def look() -> Iterator[Finding]:
-        found = read_as(records.Ensemble, record["ensemble"])
-        members = load_models(folder / "ensemble")
-        if len(members) != found.models:
-            yield Finding(where="ensemble/", what=f"holds {len(members)} models, the record says {found.models}")
-            return
-        for name in sorted(path.name for path in (folder / "model").iterdir()):
-            if (folder / "model" / name).read_bytes() != (folder / "ensemble" / "1" / name).read_bytes():
-                yield Finding(where=f"ensemble/1/{name}", what=f"is not the same as model/{name}")
-        metric, test = named_metric(found.metric), split.test
-        last = found.scores[-1]  # as many models as asked for, of the arm that was chosen
-        together = metric.loss(test.errors(MeanModel(members)), spread=test.spread, weights=test.weights)
-        yield from compared(f"{_WHERE}, {last.models} {last.arm} models", last.loss, together, tolerance=tolerance)
-        for number, (recorded, member) in enumerate(zip(last.singles, members, strict=True), start=1):
-            alone = metric.loss(test.errors(member), spread=test.spread, weights=test.weights)
-            yield from compared(f"{_WHERE}, model {number} alone", recorded, alone, tolerance=tolerance)
-
-    return checked("ensemble's models", f"the saved models of the ensemble on {len(split.test)} test rows", look)
+    found = read_as(records.Ensemble, record["ensemble"])
+    members = load_models(folder / "ensemble")
+    if len(members) != found.models:
+        yield Finding("ensemble/", f"holds {len(members)} models, the record says {found.models}")
+        return
+    for name in sorted(path.name for path in (folder / "model").iterdir()):
+        if (folder / "model" / name).read_bytes() != (folder / "ensemble" / "1" / name).read_bytes():
+            yield Finding(f"ensemble/1/{name}", f"is not the same as model/{name}")
+    metric, test = named_metric(found.metric), split.test
+    last = found.scores[-1]  # as many models as asked for, of the arm that was chosen
+    together = metric.loss(test.errors(MeanModel(members)), spread=test.spread, weights=test.weights)
+    yield from compared(f"{_WHERE}, {last.models} {last.arm} models", last.loss, together, tolerance=tolerance)
+    for number, (recorded, member) in enumerate(zip(last.singles, members, strict=True), start=1):
+        alone = metric.loss(test.errors(member), spread=test.spread, weights=test.weights)
+        yield from compared(f"{_WHERE}, model {number} alone", recorded, alone, tolerance=tolerance)

@@ -6,17 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from crda_spec import records
 from crda_spec.gate.tests import wilcoxon_p_value
-from crda_spec.records import (
-    Array,
-    Column,
-    Ensemble,
-    EnsembleScore,
-    FoldResult,
-    RunResult,
-    Verdict,
-    VerdictReason,
-)
+from crda_spec.records import Array, FoldResult, RunResult, Verdict
 from crda_spec.report.words.causal import remedy_sentence
 from crda_spec.report.words.numbers import between, change, count, number, percent, setting, shown
 
@@ -26,7 +18,7 @@ _TWO_SIDED = {"wilcoxon, less": False, "wilcoxon, two-sided": True}  # by `Verdi
 _FEWEST = 3  # folds below which leaving one out says nothing
 
 
-_ABSTENTIONS: Mapping[VerdictReason, str] = {
+_ABSTENTIONS: Mapping[records.VerdictReason, str] = {
     "no_perturbable_features": "No feature may be perturbed, so nothing was augmented: use the plain model.",
     "graph_falsified": (
         "The data contradict the declared graph, so nothing it promises was used and nothing was augmented: "
@@ -41,7 +33,7 @@ _ABSTENTIONS: Mapping[VerdictReason, str] = {
         "The augmented model is handed over all the same; set gate.enabled to true before you rely on it."
     ),
 }
-_LEADS: Mapping[VerdictReason, str] = {
+_LEADS: Mapping[records.VerdictReason, str] = {
     "improved": "Augmentation helps",
     "worse": "Augmentation hurts",
     "unstable_partition": "The partition is not stable",
@@ -103,7 +95,7 @@ def _rows_wanted(verdict: Verdict) -> str:
     return f"About {about} training rows ({rounded(low)} to {rounded(high)}) instead of {rows} would decide."
 
 
-def loss_unit(metric: str, target: Column) -> str:
+def loss_unit(metric: str, target: records.Column) -> str:
     """`MSE (days squared)`: a loss with its unit, where the target has one."""
     if not target.unit or metric.endswith("r2"):
         return metric.upper()
@@ -231,7 +223,7 @@ def fold_rows(folds: Sequence[FoldResult]) -> list[tuple[str, ...]]:
     return [*rows, ("mean", "", "", *losses(*mean_losses(folds)))]
 
 
-def ensemble_rows(ensemble: Ensemble) -> tuple[tuple[str, ...], ...]:
+def ensemble_rows(ensemble: records.Ensemble) -> tuple[tuple[str, ...], ...]:
     """One line for one model and for all models of each arm."""
     return tuple(
         (
@@ -287,7 +279,7 @@ def ensemble_sentences(result: RunResult) -> Iterator[str]:
         yield f"{tested}: whether an ensemble gains by it, only these test rows say."
 
 
-def _helps(augmented: EnsembleScore, ensemble: Ensemble) -> str:
+def _helps(augmented: records.EnsembleScore, ensemble: records.Ensemble) -> str:
     interval = augmented.augmentation_interval
     if interval is None:
         return f"{count(ensemble.rows, 'test row')} are too few to say how sure that is."

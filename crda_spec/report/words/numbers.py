@@ -170,5 +170,4 @@ def wrapped(text: str, width: int, first: int = 0, margin: int | None = None) ->
     A path or name that does not fit stays whole, so that it can be copied.
     """
     start, rest = " " * first, " " * (first if margin is None else margin)
-    wrapper = textwrap.TextWrapper(width, start, rest, break_long_words=False, break_on_hyphens=False)
-    return wrapper.wrap(text)
+    return textwrap.TextWrapper(width, start, rest, break_long_words=False, break_on_hyphens=False).wrap(text)

@@ -134,20 +134,16 @@ def _tests(content: dict[str, Any]) -> Iterator[str]:
     for name, key in (("search", "discovery"), ("screen", "screen")):
         if content[key] is not None:
             yield from _wrapped(f"{name}: {_settings_line(content[key])}", first=2)
-    yield from _wrapped(f"gate: {_gate_line(content['gate'])}", first=2)
+    settings = "UNGATED: switched off, nobody will test whether augmentation helps"
+    if content["gate"]["enabled"]:  # all settings but those that ask for nothing
+        idle = {"enabled": True, "min_effect": 0.0, "stop": "never", "repeats": 1, "restarts": 1}
+        settings = _settings_line({key: one for key, one in content["gate"].items() if idle.get(key, "") != one})
+    yield from _wrapped(f"gate: {settings}", first=2)
 
 
 def _items(sentences: Iterable[str]) -> Iterator[str]:
     for sentence in sentences:
         yield from _wrapped(f"- {sentence}", first=4, margin=6)
-
-
-def _gate_line(gate: Mapping[str, Any]) -> str:
-    """The gate's settings but for those that ask for nothing."""
-    if not gate["enabled"]:
-        return "UNGATED: switched off, nobody will test whether augmentation helps"
-    idle = {"enabled": True, "min_effect": 0.0, "stop": "never", "repeats": 1, "restarts": 1}
-    return _settings_line({key: value for key, value in gate.items() if idle.get(key, "") != value})
 
 
 def _settings_line(chosen: Mapping[str, Any]) -> str:

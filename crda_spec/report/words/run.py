@@ -4,20 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from crda_spec.records import (
-    Certificate,
-    Cost,
-    Counterfactuals,
-    DataReport,
-    Diagnostics,
-    RunResult,
-    Span,
-    Study,
-    TestScore,
-    TimeOrder,
-    Verdict,
-    movable,
-)
+from crda_spec import records
+from crda_spec.records import Counterfactuals, RunResult, Study, movable
 from crda_spec.report.words.causal import followed_words, is_contradicted, movable_words, moved_without_noise
 from crda_spec.report.words.numbers import (
     REASON_WORDS,
@@ -35,12 +23,12 @@ from crda_spec.report.words.numbers import (
 )
 
 
-def span_words(span: Span) -> str:
+def span_words(span: records.Span) -> str:
     """`2021-01-01 to 2021-03-31`; one moment stands alone."""
     return shown(span.first) if span.first == span.last else f"{shown(span.first)} to {shown(span.last)}"
 
 
-def time_sentences(order: TimeOrder | None) -> tuple[str, ...]:
+def time_sentences(order: records.TimeOrder | None) -> tuple[str, ...]:
     """Which time was trained and tested on; nothing when rows have no order."""
     if order is None:
         return ()
@@ -50,7 +38,7 @@ def time_sentences(order: TimeOrder | None) -> tuple[str, ...]:
     return (f"Rows are in the order of {shown(order.column)}: {', '.join(parts)}.",)
 
 
-def fold_time_sentences(order: TimeOrder | None) -> tuple[str, ...]:
+def fold_time_sentences(order: records.TimeOrder | None) -> tuple[str, ...]:
     """How the gate's folds follow time; nothing when they do not, or nothing was gated."""
     if order is None or not order.folds:
         return ()
@@ -91,7 +79,7 @@ def data_sentence(result: RunResult) -> str:
     return f"{rows}: {len(train)} to train, {len(test)} to test{aside}{groups}; {_dropped(result.data)}."
 
 
-def _dropped(data: DataReport) -> str:
+def _dropped(data: records.DataReport) -> str:
     """What was left out of the data, or that nothing was."""
     parts = []
     if data.dropped_missing:
@@ -146,13 +134,13 @@ def rows_sentence(made: Counterfactuals, train_rows: int, *, weighted: bool = Fa
     if made.basis == "support":
         noise += ", makes no claim about it, and is labelled by the teacher alone,"
     action = made.action
-    told = [f"{action.copied} of them equal their source row."] if action.copied else []
-    if action.redrawn:
-        told.append(f"{action.redrawn} of them were drawn again, off the data or outside a contract at first.")
-    if action.dropped:
-        told.append(f"{action.dropped} more lay off the data and were left out.")
-    if made.scale_clipped:
-        told.append(f"At {made.scale_clipped} of them the noise's size was brought back into its fitted range.")
+    amounts = {
+        "{} of them equal their source row.": action.copied,
+        "{} of them were drawn again, off the data or outside a contract at first.": action.redrawn,
+        "{} more lay off the data and were left out.": action.dropped,
+        "At {} of them the noise's size was brought back into its fitted range.": made.scale_clipped,
+    }
+    told = [sentence.format(amount) for sentence, amount in amounts.items() if amount]
     rows = f"{count(len(made), 'synthetic row')} from {count(train_rows, 'training row')}"
     weight = f"{setting(made.weight)} times as much as its source" if weighted else setting(made.weight)
     return " ".join([f"{rows}; each carries {noise} and weighs {weight}.", *told])
@@ -171,12 +159,12 @@ def propagation_sentence(made: Counterfactuals, feature: str) -> str:
     return shown(followed_words(made.action.propagated[feature])).rstrip(".")
 
 
-def nothing_sentence(verdict: Verdict) -> str:
+def nothing_sentence(verdict: records.Verdict) -> str:
     """That no row was made, and why."""
     return f"No synthetic rows were made: {REASON_WORDS[verdict.reason]}."
 
 
-def gate_sentence(verdict: Verdict) -> str:
+def gate_sentence(verdict: records.Verdict) -> str:
     """The gate's numbers in one line, or nothing when nothing was tested."""
     if verdict.p_value is None:
         return ""
@@ -188,7 +176,7 @@ def gate_sentence(verdict: Verdict) -> str:
     return f"{shown(verdict.test)}: {p_value(verdict.p_value)}, alpha {setting(verdict.alpha)}{effect}"
 
 
-def score_change(score: TestScore) -> str:
+def score_change(score: records.TestScore) -> str:
     """`-10.6 % (95 % interval -18.1 to -2.9)`; empty when there is no change to speak of."""
     if score.change_percent is None:
         return ""
@@ -214,7 +202,7 @@ def score_sentences(result: RunResult) -> tuple[str, ...]:
     )
 
 
-def fits_words(cost: Cost) -> str:
+def fits_words(cost: records.Cost) -> str:
     """`67 fits instead of 122, 50 of them repeated on all their rows`."""
     again = f", {cost.refits} of them repeated on all their rows" if cost.refits else ""
     return f"{cost.fits} fits" + (f" instead of {cost.fits + cost.reused}" if cost.reused else "") + again
@@ -245,7 +233,7 @@ def diagnostics_sentences(result: RunResult) -> Iterator[str]:
     yield from control_sentences(diagnostics)
 
 
-def _irrelevant_features(diagnostics: Diagnostics, certificate: Certificate) -> Iterator[str]:
+def _irrelevant_features(diagnostics: records.Diagnostics, certificate: records.Certificate) -> Iterator[str]:
     """Whether what the graph calls irrelevant leaves the teacher alone; nothing where the question does not arise."""
     irrelevant = {verdict.name for verdict in certificate.features if verdict.status == "irrelevant"}
     moved = [one for one in diagnostics.moved if one.name in irrelevant]
@@ -262,7 +250,7 @@ def _irrelevant_features(diagnostics: Diagnostics, certificate: Certificate) -> 
         yield f"The graph calls {names} irrelevant, and the teacher is flat there, as it should be."
 
 
-def control_sentences(diagnostics: Diagnostics | None) -> Iterator[str]:
+def control_sentences(diagnostics: records.Diagnostics | None) -> Iterator[str]:
     """How much of the change needs no new place; nothing without the control."""
     control = None if diagnostics is None else diagnostics.control
     if control is not None:
