@@ -46,17 +46,14 @@ class ScoredTable(Protocol):
     @property
     def y(self) -> Array:
         """(n,) their outcomes; only a metric that is relative to their variance looks."""
-        ...
 
     @property
     def groups(self) -> IntArray | None:
         """(n,) rows of equal number belong together."""
-        ...
 
     @property
     def weights(self) -> Array | None:
         """(n,) how much each row counts."""
-        ...
 
 
 def paired_folds(results: Sequence[FoldResult]) -> Paired:

@@ -11,7 +11,7 @@ from scipy.stats import t, ttest_1samp
 from test_gate_repeats import drawn
 
 from crda_spec.gate.tests import Bootstrap, Clustered
-from crda_spec.gate.tests.clustered import error_of_mean
+from crda_spec.gate.tests.student import error_of_mean
 from crda_spec.gate.verdict import paired_losses
 
 RNG = np.random.default_rng(0)

@@ -191,7 +191,10 @@ class Curtailed(Gate):
 
     @abstractmethod
     def least_p_value(self, difference: Array, ahead: int, *, enough: float) -> float:
-        """The smallest p-value that `ahead` more folds can lead to, or a bound below it, or one below `enough`."""
+        """The smallest p-value that `ahead` more folds can lead to, or a bound below it, or one below `enough`.
+
+        difference: (k,) augmented - plain so far.
+        """
 
     @property
     def fewest_folds(self) -> int:

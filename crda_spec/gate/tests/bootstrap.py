@@ -38,7 +38,9 @@ class Bootstrap(Gate):
         """The share of resamples at least as far on the gaining side, the data themselves counted as one of them."""
         sums = np.bincount(paired.units, paired.row_difference)
         if len(sums) < FEWEST_UNITS:
-            raise DataError(_too_few(len(sums)))
+            what = f"the bootstrap needs at least {FEWEST_UNITS} held-out rows or groups, but there are {len(sums)}"
+            hint = "use kind: wilcoxon, or more data"
+            raise DataError(Complaint(code="too-few-rows", path="gate.kind", what=what, hint=hint))
         seen = _ratio(np.array([[sums.sum(), (sums**2).sum()]]), len(sums))[0]
         if not np.isfinite(seen):
             return 1.0 / (self.resamples + 1) if seen < 0 else 1.0
@@ -68,8 +70,3 @@ def _ratio(drawn: Array, count: int) -> Array:
     variance = np.maximum(drawn[:, 1] / count - mean**2, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(mean == 0.0, 0.0, mean / np.sqrt(variance / count))
-
-
-def _too_few(units: int) -> Complaint:
-    what = f"the bootstrap needs at least {FEWEST_UNITS} held-out rows or groups, but there are {units}"
-    return Complaint(code="too-few-rows", path="gate.kind", what=what, hint="use kind: wilcoxon, or more data")
