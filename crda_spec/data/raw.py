@@ -53,6 +53,10 @@ class RawTable:
             return int(self.lines[position])
         return None if self.first_line is None else self.first_line + position
 
+    def complaint(self, code: str, path: str, what: str, hint: str = "") -> Complaint:
+        """What is wrong with these cells. path: what in the spec they break."""
+        return Complaint(code=code, path=path, place=Place(file=self.description), what=what, hint=hint)
+
 
 class BaseSource(Strict):
     """A kind of place that rows come from."""
@@ -95,8 +99,8 @@ def table_of_rows(
     """The table of typed cells that a source delivers row by row; its hash is of its cells where there is no file."""
     import pandas as pd
 
-    columns = {name: pd.Series([row[position] for row in rows], dtype=object) for position, name in enumerate(names)}
-    frame = pd.DataFrame(columns)
+    cells = {name: pd.Series([row[position] for row in rows], dtype=object) for position, name in enumerate(names)}
+    frame = pd.DataFrame(cells)
     return RawTable(frame=frame, sha256=sha256 or sha256_of(canonical_bytes(frame)), description=description)
 
 
@@ -120,11 +124,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def listed(raw: RawTable, positions: IntArray, values: Sequence[str] | None = None) -> str:
-    """`row 2 (line 3): -1.0, row 5: -2.0 and 7 more`.
-
-    Rows are data rows counted from 1, the header not counted; positions count from 0.
-    values: how each of these cells is shown, in the same order.
-    """
+    """`row 2 (line 3): -1.0, row 5: -2.0 and 7 more`, data rows counted from 1. values: how each cell is shown."""
     rows = [f"row {position + 1}" for position in positions[:_SHOWN].tolist()]
     line, more = raw.line_of(int(positions[0])), len(positions) - _SHOWN
     rows[0] += "" if line is None else f" (line {line})"
@@ -135,21 +135,19 @@ def listed(raw: RawTable, positions: IntArray, values: Sequence[str] | None = No
 def require_file(path: Path, written: str = "", *, key: str = "dataset.source.path") -> None:
     """Raises a DataError unless `path` is a file.
 
-    written: the path as the spec writes it, relative to the spec; the file's name when it is not known.
-    key: the place inside the spec that names the file. The complaint has no place of its own, so that the caller
-    can point at that line of the spec.
+    written: the path as the spec writes it; the file's name when it is not known.  key: the place inside the spec that
+    names the file. The complaint has no place of its own, so that the caller can point at that line of the spec.
     """
+    named = written or path.name
     try:
         if path.is_file():
             return
     except OSError as error:  # a name that is too long
-        what = f"{show(written or path.name)} cannot be a file: {(error.strerror or '').lower()}"
-        raise DataError(
-            Complaint(code="file-not-found", path=key, what=what, hint="name a file that exists")
-        ) from error
-    code, what = "file-not-found", f"there is no file '{written or path.name}'"
+        what, hint = f"{show(named)} cannot be a file: {(error.strerror or '').lower()}", "name a file that exists"
+        raise DataError(Complaint(code="file-not-found", path=key, what=what, hint=hint)) from error
+    code, what = "file-not-found", f"there is no file '{named}'"
     if path.is_dir():
-        code, what, hint = "not-a-file", f"'{written or path.name}' is a folder, not a file", "name a file in it"
+        code, what, hint = "not-a-file", f"'{named}' is a folder, not a file", "name a file in it"
     elif not path.parent.is_dir():
         folder = Path(written).parent if written else path.parent
         hint = f"its folder '{folder}' does not exist; a relative path starts at the spec's folder"
@@ -194,14 +192,12 @@ def check_names(names: tuple[str, ...], description: str, *, line: int = 0) -> N
         hint = "keep the columns that the run needs"
         raise DataError(Complaint(code="too-large", place=place, what=what, hint=hint))
     where: dict[str, list[int]] = {}
+    complaints = []
     for number, name in enumerate(names, start=1):
         where.setdefault(name, []).append(number)
-    hint = "name every column in the header"
-    complaints = [
-        Complaint(code="blank-column-name", place=place, what=f"column {number} has no name", hint=hint)
-        for number, name in enumerate(names, start=1)
-        if not name.strip()
-    ]
+        if not name.strip():
+            what, hint = f"column {number} has no name", "name every column in the header"
+            complaints.append(Complaint(code="blank-column-name", place=place, what=what, hint=hint))
     for name, numbers in where.items():
         if len(numbers) > 1 and name.strip():
             columns = ", ".join(map(str, numbers[:-1])) + f" and {numbers[-1]}"

@@ -58,14 +58,12 @@ def apply_rules(marks: Marks, triples: Triples, separating: SeparatingSets) -> N
     """R1 to R4 and R8 to R10, round by round, until none has anything to say."""
     rules = _Rules(marks, triples, separating)
     disputed: set[tuple[int, int]] = set()
-    arrowheads: tuple[Callable[[], Iterator[Proposal]], ...] = (rules.r1, rules.r2, rules.r3, rules.r4)
-    tails: tuple[Callable[[], Iterator[Proposal]], ...] = (rules.r8, rules.r9, rules.r10)
-    while True:
-        proposed = {p for rule in arrowheads for p in rule() if p[:2] not in disputed}
-        if not proposed:
-            proposed = {p for rule in tails for p in rule() if p[:2] not in disputed}
-        if not proposed:
-            return
+
+    def said(*asked: Callable[[], Iterator[Proposal]]) -> set[Proposal]:
+        return {p for rule in asked for p in rule() if p[:2] not in disputed}
+
+    # Tails only once there is no arrowhead left to set.
+    while proposed := said(rules.r1, rules.r2, rules.r3, rules.r4) or said(rules.r8, rules.r9, rules.r10):
         for i, j, mark in proposed:
             if (i, j, ARROW + TAIL - mark) in proposed:
                 disputed.add((i, j))
@@ -319,31 +317,21 @@ def _search_beyond(
     adjacent, p_values, sizes = skeleton.adjacent.copy(), skeleton.p_values.copy(), skeleton.statistics.copy()
     cut: dict[tuple[int, int], tuple[int, ...]] = {}
     tests, depth = skeleton.tests, skeleton.depth_reached
-
-    def searched(*, stopped: bool) -> tuple[Skeleton, bool]:
-        found = replace(
-            skeleton,
-            adjacent=read_only(adjacent),
-            separating=skeleton.separating.with_sets(cut),
-            p_values=read_only(p_values),
-            statistics=read_only(sizes),
-            depth_reached=depth,
-            tests=tests,
-            budget_hit=stopped,
-        )
-        return found, stopped
-
+    stopped = False
     for size in range(1, settings.max_depth + 1):
         questions = _questions(np.triu(adjacent & ~constraints.always_linked), skeleton, reach, size)
         best: dict[tuple[int, int], tuple[float, float, tuple[int, ...]]] = {}
         while batch := list(islice(questions, QUESTIONS)):
-            if tests + len(batch) > settings.budget_for(test):
-                return searched(stopped=True)
+            stopped = tests + len(batch) > settings.budget_for(test)
+            if stopped:
+                break
             tests += len(batch)
             depth = max(depth, size)
             for (i, j, held), p, statistic in answers(test, batch):
                 if (i, j) not in best or p > best[i, j][0]:
                     best[i, j] = (p, statistic, held)
+        if stopped:
+            break  # what a part of the sets says would depend on their order
         for (i, j), (p, statistic, held) in best.items():
             if p > p_values[i, j]:
                 p_values[i, j] = p_values[j, i] = p
@@ -351,7 +339,17 @@ def _search_beyond(
             if p > settings.alpha:
                 adjacent[i, j] = adjacent[j, i] = False
                 cut[i, j] = held
-    return searched(stopped=False)
+    found = replace(
+        skeleton,
+        adjacent=read_only(adjacent),
+        separating=skeleton.separating.with_sets(cut),
+        p_values=read_only(p_values),
+        statistics=read_only(sizes),
+        depth_reached=depth,
+        tests=tests,
+        budget_hit=stopped,
+    )
+    return found, stopped
 
 
 def _possible_d_sep(

@@ -30,12 +30,7 @@ from crda_spec.discovery._protocol import (
 from crda_spec.discovery.knowledge import BoolArray, Constraints, Knowledge
 from crda_spec.discovery.skeleton import DEFAULT_BUDGET, Question, Separator, Skeleton, answers, neighbours, skeleton_of
 from crda_spec.independence import correlation_matrix, numbers
-from crda_spec.independence.conditional import (
-    ConditionalTest,
-    Dependence,
-    PartialCorrelation,
-    conditional_test,
-)
+from crda_spec.independence.conditional import ConditionalTest, Dependence, PartialCorrelation, conditional_test
 from crda_spec.records import Array, Column, EdgeMark, Note, SearchTie, SearchUsed, Table, Untested
 from crda_spec.strict import Fraction
 
@@ -121,7 +116,6 @@ class Orientation:
                 self.parents[j].add(i)
 
     def _arrows(self) -> list[Pair]:
-        """The directed links."""
         return [(i, j) for j, tails in enumerate(self.parents) for i in sorted(tails)]
 
     def _passes(self, i: int, k: int, j: int) -> bool:
@@ -239,9 +233,9 @@ class ConditionalSearch(Search):
             evidence=skeleton,
         )
 
-    @abstractmethod
     def _limits(self, constraints: Constraints) -> Constraints:
         """What knowledge rules out before any test: links, and members of sets."""
+        return constraints
 
     @abstractmethod
     def _orient(
@@ -260,20 +254,16 @@ class ConditionalSearch(Search):
         """The features that the method links to the residual, which must stay fixed."""
         mixed = any(column.type in ("category", "boolean") for column in train.features)
         plain = self.dependence == "linear" and not self.knowledge and self.stability is None
-        if plain and (not mixed or len(train.features) > _MOST_MIXED):
-            return self._nearby_residual_neighbours(train, residuals)
-        return super().residual_neighbours(train, residuals, seed=seed, index=index)
-
-    def _nearby_residual_neighbours(self, train: Table, residuals: Array) -> ResidualNeighbours:
-        """Only the residual's own neighbourhood decides, so only that is searched."""
+        if not plain or (mixed and len(train.features) <= _MOST_MIXED):
+            return super().residual_neighbours(train, residuals, seed=seed, index=index)
+        # Only the residual's own neighbourhood decides, so only that is searched.
         columns, owner = numbers(train)
         correlation, rows = correlation_matrix(np.column_stack([columns, residuals]))
         budget = self.budget or DEFAULT_BUDGET
         found = neighbours(correlation, rows, len(owner), alpha=self.alpha, max_depth=self.max_depth, budget=budget)
         if found.depth_reached < 0:
             return ResidualNeighbours(untested=Untested(rows=rows, of=len(train)))
-        names = train.names
-        linked = {names[int(owner[at])]: SearchTie(kind="linked", method="pc") for at in found.linked}
+        linked = {train.names[int(owner[at])]: SearchTie(kind="linked", method="pc") for at in found.linked}
         return ResidualNeighbours(tied=linked, notes=(Note(code="budget_of_neighbours"),) if found.budget_hit else ())
 
     def budget_for(self, test: ConditionalTest) -> int:
@@ -315,15 +305,8 @@ class ConditionalSearch(Search):
     def used(self) -> tuple[SearchUsed, ...]:
         """The method and what a reader must know of its settings."""
         (search,) = super().used
-        return (
-            replace(
-                search,
-                alpha=self.alpha,
-                max_depth=self.max_depth,
-                nonlinear=self.dependence == "nonlinear",
-                knowledge=bool(self.knowledge),
-            ),
-        )
+        nonlinear, knowledge = self.dependence == "nonlinear", bool(self.knowledge)
+        return (replace(search, alpha=self.alpha, max_depth=self.max_depth, nonlinear=nonlinear, knowledge=knowledge),)
 
 
 class Pc(ConditionalSearch):
@@ -338,9 +321,6 @@ class Pc(ConditionalSearch):
     )
 
     graph_kind = "cpdag"
-
-    def _limits(self, constraints: Constraints) -> Constraints:
-        return constraints
 
     def _orient(
         self, names: tuple[str, ...], skeleton: Skeleton, test: ConditionalTest, constraints: Constraints

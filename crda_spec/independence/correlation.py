@@ -17,9 +17,8 @@ _LARGEST = np.nextafter(1.0, 0.0)
 def fisher_z(r: Array, n: int, given: int) -> Array:
     """Two-sided p-values of partial correlations r (any shape) from n rows, given that many other columns.
 
-    sqrt(n - given - 3) * atanh(r) is about standard normal when the true partial correlation is 0 and the columns are
-    jointly normal. Where n <= given + 3, or r is NaN because there was nothing to correlate, no test is possible; the
-    result is 0, so that a rule which cuts a link at large p-values leaves it in place.
+    Where n <= given + 3, or r is NaN because there was nothing to correlate, no test is possible; the result is 0, so
+    that a rule which cuts a link at large p-values leaves it in place.
     """
     from scipy import special
 

@@ -1,16 +1,14 @@
 """Screens that see any dependence: distance correlation, the Hilbert-Schmidt criterion, mutual information.
 
-**Distance correlation** is zero only under independence, and computed by sorting. The estimate is the bias-corrected
-one of Székely and Rizzo (2014). Sums over all pairs of rows are found in O(n log^2 n) steps by merging sorted halves,
-after Huo and Székely (2016) and Chaudhuri and Hu (2019), but with whole levels of the merge done at once, for many
-columns side by side. The p-value is the chi-square bound of Shen, Panda and Vogelstein (2022); where it falls near the
-threshold, shuffles decide, because the bound is on the cautious side.
+**Distance correlation**: the bias-corrected estimate of Székely and Rizzo (2014). Sums over all pairs of rows are found
+in O(n log^2 n) steps by merging sorted halves, after Huo and Székely (2016) and Chaudhuri and Hu (2019), but with whole
+levels of the merge done at once, for many columns side by side. The p-value is the chi-square bound of Shen, Panda and
+Vogelstein (2022); where it falls near the threshold, shuffles decide, because the bound is on the cautious side.
 
-**HSIC** compares covariances of many smooth functions of feature and residual at once: Gretton et al. (2008), with
-Gaussian kernels as wide as the median distance between rows and the gamma approximation of the null distribution. A
-Gaussian kernel on one column is, to many digits, a product of some ten to twenty functions of it: we find them from
-landmarks at the column's quantiles (Nyström). That makes the cost linear in the rows, needs no random features, and
-makes a shuffle as cheap as one small matrix product.
+**HSIC**: Gretton et al. (2008), with Gaussian kernels as wide as the median distance between rows and the gamma
+approximation of the null distribution. A Gaussian kernel on one column is, to many digits, a product of some ten to
+twenty functions of it: we find them from landmarks at the column's quantiles (Nyström). That makes the cost linear in
+the rows, and a shuffle as cheap as one small matrix product.
 
 **Mutual information** by nearest neighbours is the paper's Table 8, as a screen.
 """
@@ -56,13 +54,9 @@ class ShufflingScreen(BaseScreen):
         used = np.zeros(len(p_value), dtype=np.int64)
         asked = np.flatnonzero((p_value >= self.alpha / 2.0) & (p_value <= self.alpha * 2.0))
         if len(asked) and self.permutations:
+            draws = {"seed": seed, "n": n, "most": self.permutations, "enough": max(1, self.permutations // 5)}
             p_value[asked], used[asked] = shuffled_p_value(
-                observed[asked],
-                lambda orders, which: null(orders, asked[which]),
-                seed=seed,
-                n=n,
-                most=self.permutations,
-                enough=max(1, self.permutations // 5),
+                observed[asked], lambda orders, which: null(orders, asked[which]), **draws
             )
         return used
 

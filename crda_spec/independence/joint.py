@@ -1,9 +1,8 @@
 """The joint check: do the features that may move, together, help to predict the residual where they were not fitted?
 
-Screens ask about one feature at a time, and PC explains collinear features away by each other: on the satellite table
-a regressor that saw one feature leaves a residual tied to 27 of 36 features, and PC links it to none. So one question
-is asked of the whole partition, in the words of the assumption P(Z | X_P, X_R) = P(Z | X_R): once X_R has said what it
-can about the residual of a row, does X_P have anything to add? And about the residual's size?
+Screens ask about one feature at a time, and PC explains collinear features away by each other (docs/screens.md). So one
+question is asked of the whole partition, in the words of the assumption P(Z | X_P, X_R) = P(Z | X_R): once X_R has said
+what it can about the residual of a row, does X_P have anything to add? And about the residual's size?
 """
 
 from __future__ import annotations
@@ -55,10 +54,7 @@ class Basis:
 
 
 def products(first: Array, second: Array) -> Array:
-    """Products of each pair of columns of `first`, and of each of them with each of `second`; none if too many.
-
-    first: (m, p).  second: (m, r).  Returns (m, q), q = p (p - 1) / 2 + p r or 0.
-    """
+    """Products of each two columns of `first`, (m, p), and of each with each of `second`, (m, r); none if too many."""
     p, r = first.shape[1], second.shape[1]
     if p * (p - 1) // 2 + p * r > _MOST_PRODUCTS:
         return np.empty((len(first), 0))
@@ -189,23 +185,12 @@ class JointCheck(Strict):
         for number in range(self.folds):
             out = fold == number
             left[out], added[out] = _held_out(x_p, x_r, targets, np.flatnonzero(~out), np.flatnonzero(out))
-        gains, p_values = _compare(left, added)
-        return JointResult(
-            gain=float(gains[0]),
-            p_value=float(p_values[0]),
-            size_gain=float(gains[1]),
-            size_p_value=float(p_values[1]),
-            rows=n,
-            folds=self.folds,
-        )
+        (gain, size_gain), (p, size_p) = (found.tolist() for found in _compare(left, added))
+        return JointResult(gain=gain, p_value=p, size_gain=size_gain, size_p_value=size_p, rows=n, folds=self.folds)
 
 
 def _targets(z: Array) -> Array:
-    """The residual and its size, (n, 2), in units of their spread; wild values are brought in.
-
-    The assumption speaks of the whole distribution of the residual, so any function of it may be asked about; a few
-    rows of a heavy tail would otherwise decide alone.
-    """
+    """The residual and its size, (n, 2), in units of their spread; a few rows of a heavy tail must not decide alone."""
     if not len(z):
         return np.zeros((0, 2))
     return np.column_stack([_tamed(z), _tamed(np.abs(_tamed(z)))])

@@ -5,16 +5,13 @@ or an interaction of the given columns, what is left of the one goes with what i
 same question in a way that such functions disturb little, and its answer is needed only where the measure says no.
 
 1. **More flexible regressions.** Beside the splines, ridge regressions on kernels of the given columns: products of
-   (1 + kernel of one column), so that interactions of any order have a place, smooth and rough, on three scales of the
-   columns. Generalised cross-validation picks the best for each end. A kernel is known by its values at a sample of
-   rows (Nystroem's method: Williams and Seeger 2001).
+   (1 + kernel of one column), so that interactions of any order have a place. Generalised cross-validation picks the
+   best for each end. A kernel is known by its values at a sample of rows (Williams and Seeger 2001).
 2. **Pairs of like rows.** Rows are paired that have the same labels and nearly the same numbers in the given columns,
    and the ends are compared by their differences within pairs: whatever function of the given columns the regressions
-   missed cancels, but for pairs astride an edge, and differences too large for noise are left out. Given columns that
-   agree, the differences of one end are symmetric about 0, trimmed or not, and independent of the other's, so their
-   products have mean 0. (Differencing as in Yatchew 1997, "An elementary estimator of the partial linear model".) The
-   test looks where the measure saw most, at the same guises of the ends and in the same direction, and counts both
-   directions.
+   missed cancels (Yatchew 1997, "An elementary estimator of the partial linear model"). The differences of one end,
+   trimmed or not, are symmetric about 0 and independent of the other's, so their products have mean 0. The test looks
+   where the measure saw most, at the same guises of the ends, and counts both directions.
 3. **A stricter look at rough ground.** Where differences of both ends grow with the distance of the rows, the missed
    functions vary at the scale of the pairs themselves, as with many cells. Then the closest pairs alone must agree,
    more narrowly trimmed. Each end is looked at by itself for this, so it does not favour either answer.
@@ -60,9 +57,7 @@ class Matching:
 
 
 def matching(numbers: Array, labels: Array, *, rng: np.random.Generator) -> Matching:
-    """The pairs of n rows, of equal labels and near in their numbers.
-
-    numbers: (n, d), on comparable scales.  labels: (n, k).
+    """The pairs of n rows, of equal labels (n, k) and near in their numbers (n, d), which are on comparable scales.
 
     The two nearest rows of all are paired first, then the two nearest of those that are left, and so on; a row without
     a partner of equal labels stays alone. Then the same once more with pairs that are new, since one difference a row
@@ -265,11 +260,9 @@ def _looks(
     closest = found.closest[: max(int(_CLOSEST * len(found.closest)), _FEWEST_PAIRS)]
     for pairs, largest in ((found.near, _LARGEST), (closest, _LARGEST_THERE))[: 1 + rough]:
         for view in views:
-            a, b = (
-                _trimmed(_differences(end, pairs), largest) if number else _differences(end, pairs)
-                for end, number in zip(view, numeric, strict=True)
-            )
-            yield _one_look(a, b, pairs, sign, groups)
+            a, b = (_differences(end, pairs) for end in view)
+            a, b = (_trimmed(end, largest) if number else end for end, number in zip((a, b), numeric, strict=True))
+            yield _one_look(a * b, pairs, sign, groups)
 
 
 def _differences(end: Array, pairs: IntArray) -> Array:
@@ -296,11 +289,10 @@ def _growth(end: Array, near: IntArray, far: IntArray) -> float:
     return gap / float(np.sqrt((1.0 / len(near) + 1.0 / len(far)) / 12.0))
 
 
-def _one_look(a: Array, b: Array, pairs: IntArray, sign: float, groups: IntArray | None) -> float:
+def _one_look(products: Array, pairs: IntArray, sign: float, groups: IntArray | None) -> float:
     """The p-value of products of differences (m,), both directions counted."""
     from scipy import special
 
-    products = a * b
     units, variance = _uncertainty(products, pairs, groups)
     if not variance > 0.0:
         return 1.0
