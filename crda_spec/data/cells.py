@@ -181,11 +181,9 @@ def _read_objects(shown: ObjectArray, present: Mask) -> Cells:
     values = np.full(len(shown), np.nan)
     values[texts] = _parse(shown[texts].tolist())
     values[typed] = [np.nan if isinstance(cell, bool) and not truths else float(cell) for cell in shown[typed]]
-    kind: CellKind = "text"
+    kind: CellKind = "boolean" if truths else "text"
     if kinds <= {"integer", "number"}:
         kind = "integer" if kinds == {"integer"} else "number"
-    elif truths:
-        kind = "boolean"
     elif kinds == {"text"} and not np.isnan(values[present]).any():
         kind = _kind_of_numbers(shown[present].tolist())
     return Cells(kind=kind, numbers=values, shown=shown, present=present)
@@ -218,11 +216,9 @@ def all_numbers(texts: Sequence[str]) -> Array | None:
 
 
 def _parse(texts: Sequence[str]) -> Array:
-    """The number in each text, NaN where there is none."""
+    """The number in each text, NaN where there is none; usually without a regular expression per cell."""
     values = all_numbers(texts)
-    if values is not None:
-        return values  # the usual case, without a regular expression per cell
-    return np.array([_number(text) for text in texts], dtype=np.float64)
+    return np.array([_number(text) for text in texts], dtype=np.float64) if values is None else values
 
 
 def _number(text: str) -> float:

@@ -38,21 +38,23 @@ def check_action(
     A variable of whole numbers may be set between them: an equation knows no difference.
     """
     known = {equation.name: equation for equation in equations}
-    settings: dict[str, Values | Complaint] = {}
+    settings: dict[str, Values] = {}
+    complaints: list[Complaint] = []
     for name, given in action.items():
         if name not in known:
             hint = did_you_mean(name, tuple(known), otherwise="variables")
             what = f"'{name}' is no variable of this world"
-            settings[name] = Complaint(code="unknown-variable", path=name, what=what, hint=hint)
+            complaints.append(Complaint(code="unknown-variable", path=name, what=what, hint=hint))
         elif name == target:
             what = f"'{name}' is the outcome itself and cannot be set"
-            settings[name] = Complaint(code="action-target", path=name, what=what, hint="set what causes it")
+            complaints.append(Complaint(code="action-target", path=name, what=what, hint="set what causes it"))
+        elif isinstance(found := _setting(known[name], given, rows), Complaint):
+            complaints.append(found)
         else:
-            settings[name] = _setting(known[name], given, rows)
-    complaints = [one for one in settings.values() if isinstance(one, Complaint)]
+            settings[name] = found
     if complaints:
         raise DataError(complaints)
-    return {name: values for name, values in settings.items() if not isinstance(values, Complaint)}
+    return settings
 
 
 def _setting(equation: Equation, given: npt.ArrayLike, rows: int) -> Values | Complaint:
@@ -241,20 +243,13 @@ def declare(
         complaints.append(Complaint(code="unknown-column", path="dataset.target", what=what, hint=hint))
     for equation in parsed:
         if equation.name == target and equation.type in ("category", "boolean"):
-            what, hint = (
-                f"the target '{target}' is a {equation.type}, and a regression needs a number",
-                "choose another target",
-            )
+            what = f"the target '{target}' is a {equation.type}, and a regression needs a number"
+            hint = "choose another target"
             complaints.append(Complaint(code="target-type", path="dataset.target", what=what, hint=hint))
     if complaints:
         raise SpecError(complaints)
     return World(
-        name=name,
-        description=description,
-        target=target,
-        equations=parsed,
-        hidden=tuple(hidden),
-        units=units or {},
+        name=name, description=description, target=target, equations=parsed, hidden=tuple(hidden), units=units or {}
     )
 
 

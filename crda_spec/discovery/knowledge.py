@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -61,8 +62,7 @@ class Knowledge(Strict):
         yield from _circle_complaints(self)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownEdges:
+class KnownEdges(NamedTuple):
     """The edges that knowledge speaks of, all `->`, and what is wrong with their text."""
 
     required: tuple[Edge, ...]
@@ -187,18 +187,18 @@ class Constraints:
             tier[[here[name] for name in members if name in here]] = level
         later = (tier[:, None] > tier[None, :]) & (tier[None, :] >= 0)
         may[later] = False
-        for tail, head in ((edge.tail, edge.head) for edge in knowledge.edges.forbidden):
-            if tail in here and head in here:
-                may[here[tail], here[head]] = False
-                severed[here[tail], here[head]] = True
+        for edge in knowledge.edges.forbidden:
+            if edge.tail in here and edge.head in here:
+                may[here[edge.tail], here[edge.head]] = False
+                severed[here[edge.tail], here[edge.head]] = True
         severed &= severed.T  # forbidden both ways
         may[:, [here[name] for name in (*knowledge.roots, *noise) if name in here]] = False
         may[[here[name] for name in knowledge.leaves if name in here], :] = False
         exogenous[[here[name] for name in noise]] = True
-        for tail, head in ((edge.tail, edge.head) for edge in knowledge.edges.required):
-            if tail in here and head in here:
-                required[here[tail], here[head]] = True
-                may[here[head], here[tail]] = False
+        for edge in knowledge.edges.required:
+            if edge.tail in here and edge.head in here:
+                required[here[edge.tail], here[edge.head]] = True
+                may[here[edge.head], here[edge.tail]] = False
         np.fill_diagonal(may, val=False)
         severed |= ~(may | may.T) & (exogenous[:, None] | exogenous[None, :])
         return cls(*(read_only(mask) for mask in (may, required, exogenous, severed)))

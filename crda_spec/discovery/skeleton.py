@@ -199,10 +199,11 @@ class LinkSearch:
             centre = np.array(members, dtype=np.int64)
             around = np.nonzero(tested[members])[1].reshape(-1, m)
             given = np.nonzero(made_of[members])[1].reshape(-1, q)
-            found = weakest(test, centre, around, given, depth, self.alpha if self.separator == "union" else None)
-            size, p = sizes_and_p_values(found.squares.ravel(), test.n, depth)
-            parts.append(_Found(np.repeat(centre, m), around.ravel(), p, size, found.sets.reshape(-1, depth)))
-            for at, place, member in zip(*np.nonzero(found.union), strict=True) if found.union is not None else ():
+            bar = self.alpha if self.separator == "union" else 1.0
+            squares, sets, union = weakest(test, centre, around, given, depth, bar)
+            size, p = sizes_and_p_values(squares.ravel(), test.n, depth)
+            parts.append(_Found(np.repeat(centre, m), around.ravel(), p, size, sets.reshape(-1, depth)))
+            for at, place, member in zip(*np.nonzero(union), strict=True):
                 pair = sorted((int(centre[at]), int(around[at, place])))
                 unions.setdefault((pair[0], pair[1]), set()).add(int(given[at, member]))
         return _Found(*map(np.concatenate, zip(*parts, strict=True)))

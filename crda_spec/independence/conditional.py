@@ -18,6 +18,7 @@ from itertools import combinations, islice, pairwise
 from typing import Literal, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from crda_spec.independence.correlation import correlation_matrix, fisher_z
 from crda_spec.independence.gcm import Gcm
@@ -115,27 +116,19 @@ def tidy(correlation: Array) -> Array:
     return r
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Weakest:
-    """For each of g centres and m neighbours: the weakest partial correlation over all sets, and that set."""
-
-    squares: Array  # (g, m), infinite where no set allowed a test
-    sets: IntArray  # (g, m, k) columns
-    union: np.ndarray[tuple[int, ...], np.dtype[np.bool_]] | None  # (g, m, q) members of any set with p > alpha
-
-
 def weakest(
-    test: PartialCorrelation, centre: IntArray, around: IntArray, given: IntArray, depth: int, alpha: float | None
-) -> Weakest:
+    test: PartialCorrelation, centre: IntArray, around: IntArray, given: IntArray, depth: int, alpha: float
+) -> tuple[Array, IntArray, npt.NDArray[np.bool_]]:
     """Tries every set of `depth` columns out of `given` on each pair of a centre and one of its neighbours.
 
     centre: (g,).  around: (g, m) neighbours to test.  given: (g, q) columns that sets are made of; a set never holds
-    the neighbour itself.  alpha: when given, the members of all sets with a larger p-value are kept too.
+    the neighbour itself.  Returns the weakest squared partial correlations (g, m), infinite where no set allowed a
+    test, their sets (g, m, depth), and the members (g, m, q) of all sets with a p-value above alpha; alpha 1: of none.
     """
     (g, m), q = around.shape, given.shape[1]
     best = np.full((g, m), np.inf)
     chosen = np.zeros((g, m, depth), dtype=np.int64)
-    union = None if alpha is None else np.zeros((g, m, q), dtype=np.bool_)
+    union = np.zeros((g, m, q if alpha < 1.0 else 0), dtype=np.bool_)
     every = combinations(range(q), depth)
     while batch := list(islice(every, max(1, _BATCH // (m + 1)))):
         sets = np.array(batch, dtype=np.int64).reshape(len(batch), depth)
@@ -148,11 +141,11 @@ def weakest(
             better = value < best[at]
             best[at][better] = value[better]
             chosen[at][better] = sets[row[better]]
-            if union is not None and alpha is not None:
+            if alpha < 1.0:
                 hits = sizes_and_p_values(squares, test.n, depth)[1] > alpha
                 member = (sets[:, :, None] == np.arange(q)).any(axis=1)
                 union[at] |= np.matmul(hits.transpose(0, 2, 1), member)
-    return Weakest(best, given[np.arange(g)[:, None, None], chosen], union)
+    return best, given[np.arange(g)[:, None, None], chosen], union
 
 
 def squared_partials(r: Array, centre: IntArray, around: IntArray, given: IntArray, sets: IntArray) -> Array:

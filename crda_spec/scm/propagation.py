@@ -49,7 +49,7 @@ from typing import Literal
 from crda_spec.errors import Complaint, GraphError
 from crda_spec.records import Obstacle
 from crda_spec.scm.certificate import noise_side, open_path_of, perturbable
-from crda_spec.scm.graph import CausalGraph, shortest_route
+from crda_spec.scm.graph import CausalGraph, causes_first, shortest_route
 from crda_spec.scm.separation import Tie, path_along, shortest_walk, unmeasured
 
 ObstacleKind = Literal["not_certified", "held_fixed", "not_computable", "rows_chosen", "noise_tied"]
@@ -109,17 +109,14 @@ def follower_inputs(
     The parents alone where they suffice; else, of the unchanged ancestors, as few as still free the noise.
     """
     allowed = propagable(graph, features, moved, keep=keep)
-    if allowed.obstacles:
-        raise GraphError(
-            Complaint(
-                code="cannot-propagate",
-                what=f"{name} cannot move with all that it causes: {obstacle.follower} cannot follow "
-                f"({' '.join((obstacle.kind.replace('_', ' '), *obstacle.witness))})",
-                hint=f"leave {name} out of partition.perturb, or set perturbation.propagate to false",
-                path="perturbation.propagate",
-            )
-            for name, obstacle in allowed.obstacles.items()
-        )
+    complaints = []
+    for name, obstacle in allowed.obstacles.items():
+        why = " ".join((obstacle.kind.replace("_", " "), *obstacle.witness))
+        what = f"{name} cannot move with all that it causes: {obstacle.follower} cannot follow ({why})"
+        hint = f"leave {name} out of partition.perturb, or set perturbation.propagate to false"
+        complaints.append(Complaint(code="cannot-propagate", what=what, hint=hint, path="perturbation.propagate"))
+    if complaints:
+        raise GraphError(complaints)
     effects = _Effects(graph, tuple(features))
     changed = graph.dag.descendants(graph.positions(moved))
     return tuple(effects.inputs(name, changed) for name in effects.followers(moved))
@@ -146,15 +143,8 @@ class _Effects:
     @cached_property
     def order(self) -> tuple[int, ...]:
         """The features' positions, causes before effects; among equals, in the order of their names."""
-        dag = self.graph.dag
-        waiting = [len(parents) for parents in dag.parents]
-        ready = [node for node, count in enumerate(waiting) if not count]
-        for node in ready:
-            for child in dag.children[node]:
-                waiting[child] -= 1
-                if not waiting[child]:
-                    ready.append(child)
-        return tuple(node for node in ready if node in self.measured)
+        order = causes_first(self.graph.dag.parents, self.graph.dag.children)
+        return tuple(node for node in order if node in self.measured)
 
     def followers(self, moved: Collection[str]) -> tuple[str, ...]:
         """F(M)."""

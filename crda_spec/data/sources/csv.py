@@ -29,7 +29,6 @@ from crda_spec.errors import did_you_mean, show
 MISSING = frozenset({"", "NA", "N/A", "NaN", "nan", "null", "NULL", "Null"})  # not None: a garage may be "None"
 
 _LONGEST_ROW = 10_000_000  # characters
-
 _ENCODINGS = ("utf-8", "utf-16", "latin-1", "cp1252", "cp1250", "iso-8859-15", "shift_jis", "gb18030", "ascii")
 _LIKELY_DELIMITERS = {";": "';'", "\t": r"'\t'", "|": "'|'", ",": "','"}
 _POINT_NUMBER = re.compile(r"\s*[+-]?\d*\.\d+(?:[eE][+-]?\d+)?\s*|\s*[+-]?\d+\.\s*")

@@ -28,8 +28,6 @@ from crda_spec.errors import did_you_mean, show
 
 # What a damaged archive, or an archive that is no workbook, makes the libraries below raise.
 _BROKEN = (zipfile.BadZipFile, zlib.error, KeyError, ValueError, TypeError, SyntaxError, EOFError, OSError)
-
-
 _MOST_ROWS = 1_048_576  # of a sheet, as Excel has it; a file may claim any number
 _MOST_BYTES = 2_000_000_000  # of a workbook, unpacked
 
@@ -103,16 +101,15 @@ class Excel(FileSource):
 
     def _position(self, titles: list[str]) -> int:
         """Where the sheet is among the workbook's sheets."""
-        if isinstance(self.sheet, int) and 0 <= self.sheet < len(titles):
-            return self.sheet
-        if isinstance(self.sheet, str) and self.sheet in titles:
-            return titles.index(self.sheet)
         if isinstance(self.sheet, int):
+            if 0 <= self.sheet < len(titles):
+                return self.sheet
             what = f"there is no sheet {self.sheet}: the workbook has {counted(len(titles), 'sheet')}, counted from 0"
             hint = "sheets: " + ", ".join(titles)
         else:
-            what = f"there is no sheet {show(self.sheet)}"
-            hint = did_you_mean(self.sheet, titles, otherwise="sheets")
+            if self.sheet in titles:
+                return titles.index(self.sheet)
+            what, hint = f"there is no sheet {show(self.sheet)}", did_you_mean(self.sheet, titles, otherwise="sheets")
         raise self._error("unknown-sheet", what, hint, key="sheet")
 
     def _names(self, cells: list[object]) -> tuple[str, ...]:
