@@ -133,9 +133,8 @@ def assemble(
 ) -> Assembled:
     """The table that the rules make of the raw one. types: of undeclared columns, as the training rows show them.
 
-    like: the training table, when this one holds the test rows. Its columns, types and labels then are the
-    contract, groups are numbered as there, a row that copies one of its rows counts as a copy, and `sample` does
-    not apply.
+    like: the training table, when this one holds the test rows. Its columns, types and labels then are the contract,
+    groups are numbered as there, a row that copies one of its rows counts as a copy, and `sample` does not apply.
     """
     work = _Work(raw, dataset, like, types or {})
     work.check_columns()
@@ -403,10 +402,7 @@ def _spread(values: Array) -> float:
 
 
 def feature_columns(raw: RawTable, dataset: Dataset, like: Table | None) -> tuple[str, ...]:
-    """The features in their order, or a DataError with every name that cannot stand.
-
-    like: the training table, whose features the table has to have.
-    """
+    """The features in their order, those of `like` where it is given, or a DataError with every name that is wrong."""
     known = tuple(str(name) for name in raw.frame.columns)
     named = dataset.column_names()
     if like is not None and dataset.features is None:
@@ -481,10 +477,7 @@ def copy_codes(first: IntArray) -> IntArray:
 
 
 def merge_groups(groups: IntArray, first: IntArray) -> IntArray:
-    """Group numbers in which groups that share a copy are one; each keeps the smallest number of its parts.
-
-    groups: (n,) numbers from 0.  first: (n,) the row that each row copies, its own position when it copies none.
-    """
+    """Group numbers in which groups that share a copy are one, under the smallest number. first: of `find_copies`."""
     size = int(groups.max()) + 1
     links = coo_array((np.ones(len(groups)), (groups, groups[first])), shape=(size, size))
     part = connected_components(links, directed=False)[1]

@@ -54,11 +54,7 @@ class UnsupportedCellsError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Cells:
-    """One column, read.
-
-    numbers holds the values as floats (booleans as 0 and 1), NaN where a cell is missing or is text but no number.
-    shown holds each cell as a Python value, None where it is missing.
-    """
+    """One column, read."""
 
     kind: CellKind
     numbers: Array  # (n,)
@@ -74,10 +70,7 @@ class Cells:
         return beyond
 
     def labels(self) -> ObjectArray:
-        """Each cell as the label of a category, None where it is missing.
-
-        Numbers get one spelling whatever the source (3, 3.0 and "3.0" are all "3"); text stays as it is written.
-        """
+        """Each cell as the label of a category, None where it is missing: 3, 3.0 and "3.0" are all "3", text stays."""
         if self.kind != "text":
             of_kind = {"boolean": bool, "integer": int, "number": float}[self.kind]
             return _per_cell(self.shown, lambda cell: label_of(of_kind(cell)))
@@ -144,10 +137,7 @@ def at_rows(
 
 
 def read_cells(series: pd.Series[Any], numbers: Array | None = None) -> Cells:
-    """The cells of a column, or UnsupportedCellsError for dates, bytes, lists and the like.
-
-    numbers: what `all_numbers` found in them, when somebody has asked it already.
-    """
+    """The cells of a column, or UnsupportedCellsError for dates, lists and so on. numbers: `all_numbers`, if known."""
     if numbers is not None:
         texts = series.to_numpy(dtype=object)
         present = np.ones(len(texts), dtype=bool)

@@ -33,11 +33,7 @@ MAX_OBJECTS = 20_000_000  # cells that are read one by one, each an object of Py
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RawTable:
-    """The cells of a source as they were delivered.
-
-    A text file delivers text, with None for a missing cell: what the text means is decided in one place,
-    `crda_spec.data.cells`. Other sources deliver the types they know.
-    """
+    """The cells of a source as delivered: of a text file as text, None where missing; `data.cells` tells what it means."""
 
     frame: pd.DataFrame  # with the default RangeIndex
     sha256: str  # of the file's bytes; of `canonical_bytes` where there is no file

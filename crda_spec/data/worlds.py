@@ -33,10 +33,7 @@ def check_rows(rows: npt.ArrayLike | None, available: int) -> IntArray:
 def check_action(
     action: Mapping[str, npt.ArrayLike], equations: Sequence[Equation], *, target: str, rows: int
 ) -> dict[str, Values]:
-    """The values that variables are set to, (rows,) each; raises DataError with all that is wrong with them.
-
-    A variable of whole numbers may be set between them: an equation knows no difference.
-    """
+    """The values that variables are set to, (rows,) each; raises DataError with all that is wrong with them."""
     known = {equation.name: equation for equation in equations}
     settings: dict[str, Values] = {}
     complaints: list[Complaint] = []
@@ -151,20 +148,14 @@ class WorldSample:
 
     @property
     def systematic(self) -> Array:
-        """The target's equation with its own draws at their medians, (rows,); hidden parents keep their values.
-
-        The median of `normal(0, sd)` is 0, so with additive normal noise this is the equation without its noise.
-        """
+        """The target's equation with its own draws at their medians, (rows,): that of normal(0, sd) is 0."""
         equation = self.world.equation(self.world.target)
         medians = [np.full(self.rows, 0.5) for _ in range(equation.draws)]
         return evaluate(equation, self.values, medians, rows=self.rows).astype(np.float64)
 
     @property
     def noise(self) -> Array:
-        """The target's own noise, (rows,): y minus its systematic part.
-
-        What hidden parents of the target contribute is not in here: it is part of what they do to the target.
-        """
+        """The target's own noise, (rows,): y minus its systematic part, in which hidden parents keep their values."""
         return self.y - self.systematic
 
     def outcome(self, action: Mapping[str, npt.ArrayLike], rows: npt.ArrayLike | None = None) -> Array:

@@ -33,10 +33,7 @@ Proposal = tuple[int, int, int]  # marks[i, j] becomes the third
 
 
 def mark_known(marks: Marks, constraints: Constraints) -> set[tuple[int, int]]:
-    """Sets what knowledge decides, and says at which ends.
-
-    What may not cause another gets an arrowhead; a required cause gets a tail; noise has a tail at its own end.
-    """
+    """Sets what knowledge decides, and says at which ends: what cannot cause an arrowhead, what must cause a tail."""
     known: set[tuple[int, int]] = set()
     for i, j in zip(*(ends.tolist() for ends in np.nonzero(marks)), strict=True):
         causes = constraints.required[j, i] or (constraints.exogenous[j] and constraints.may_cause[j, i])

@@ -40,8 +40,7 @@ class Comparison:
 def compare(search: DiscoveredGraph, declared: CausalGraph) -> Comparison:
     """Compares link by link, over the columns that were searched.
 
-    What was not searched (a latent node, a column that is no feature) is projected out of the declared graph: a chain
-    through it counts as an arrow, and a common cause among it as a hidden cause.
+    What was not searched (a latent node, a column that is no feature) is projected out of the declared graph.
     """
     dag, place = declared.dag, {name: position for position, name in enumerate(search.names)}
     ends = {name: sorted(_reached(dag, name, place), key=place.__getitem__) for name in dag.names}

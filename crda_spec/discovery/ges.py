@@ -21,9 +21,8 @@ _DETERMINED = 1e-10  # a column of variance 1 with less left than this is determ
 class Ges(Search):
     """Greedy equivalence search: the CPDAG with the best BIC that greedy steps reach.
 
-    The score is Gaussian, or conditional Gaussian with categories. Rows with a missing value are left out. A column
-    that earlier ones determine (a constant, a copy, a perfect linear combination) has no finite score: it is left out
-    of the search, stays without links, and is named in the notes. As many columns as rows are an error.
+    Rows with a missing value are left out. A column that earlier ones determine (a constant, a copy, a perfect linear
+    combination) has no finite score: it stays without links, and is named in the notes.
     """
 
     kind: Literal["ges"] = Field("ges", description="Greedy equivalence search by score (pgmpy); takes no knowledge.")

@@ -50,10 +50,7 @@ class Knowledge(Strict):
             raise SpecError(complaints)
 
     def complaints(self, names: Sequence[str] | None = None) -> Iterator[Complaint]:
-        """Everything that cannot be read, contradicts itself or names no column, each at its place below PATH.
-
-        names: the columns that are searched; without them names are not checked.
-        """
+        """What cannot be read, contradicts itself or, among names that are given, is none; each at its place."""
         yield from self.edges.complaints
         if names is not None:
             yield from _unknown_names(self, names)
@@ -172,10 +169,9 @@ class Constraints:
 
     @classmethod
     def of(cls, knowledge: Knowledge, names: Sequence[str], *, noise: Sequence[str] = ()) -> Constraints:
-        """The matrices over these columns; knowledge about other columns is left out.
+        """The matrices over these columns; a SpecError with every contradiction, so that no search begins on one.
 
         noise: exogenous columns, which nothing causes and which no hidden cause ties to anything.
-        Raises a SpecError with every contradiction, so that no search begins on one.
         """
         knowledge.check()
         here = {name: place for place, name in enumerate(names)}

@@ -312,8 +312,7 @@ class ConditionalSearch(Search):
 class Pc(ConditionalSearch):
     """The PC algorithm: no hidden common causes among the columns.
 
-    See `discovery.fci` for when there may be some. The target and its residual never go into one search: one given the
-    features is the other.
+    The target and its residual never go into one search: one given the features is the other.
     """
 
     kind: Literal["pc"] = Field(

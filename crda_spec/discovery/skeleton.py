@@ -286,11 +286,7 @@ def skeleton_of(
     separator: Separator = "strongest",
     constraints: Constraints | None = None,
 ) -> Skeleton:
-    """The skeleton of d columns.
-
-    alpha: links with a p-value above it are cut.  max_depth: the largest set that a test conditions on.
-    budget: the number of tests that may be spent.
-    """
+    """The skeleton of d columns. max_depth: the largest set that a test conditions on. budget: of tests."""
     search = LinkSearch(test, d, alpha=alpha, separator=separator, constraints=constraints)
     search.run(max_depth, budget)
     return Skeleton(
@@ -315,8 +311,7 @@ def neighbours(
 ) -> Neighbours:
     """The neighbours of one column, without the skeleton of the rest.
 
-    Only sets among the column's own current neighbours are tried, where the full search also tries those of the
-    other end: a few links more may stay. See `skeleton_of` for the arguments.
+    Only sets among its own neighbours are tried, where the full search also tries the other end's: links more may stay.
     """
     d = len(correlation)
     target = range(d)[target_index]

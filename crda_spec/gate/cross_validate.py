@@ -24,10 +24,7 @@ Advance = Callable[[], None]
 
 
 def divisions(gate: Gate, train: Table, *, seed: int) -> tuple[Division, ...]:
-    """The gate's divisions of the rows. The first has the run's own seed: its models serve the teacher too.
-
-    Where rows have an order, the folds run forward in time, and there is one division: time flows only once.
-    """
+    """The gate's divisions of the rows. The first has the run's own seed: its models serve the teacher too."""
     if train.times is not None:
         parts = scoring_folds(train, gate.folds, rng=stream(seed, "gate-folds"))
         seen, held = zip(*parts, strict=True)

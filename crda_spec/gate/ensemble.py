@@ -61,9 +61,7 @@ def fit_ensemble(
 ) -> FittedEnsemble | None:
     """As many models of the chosen arm as are asked for, scored beside as many plain ones; None for one model.
 
-    Every augmented member trains on the same synthetic rows, those of the ledger.
-
-    augmented: the augmented model, when it is the one to use.
+    augmented: the augmented model, when it is the one to use. Its further members train on the same synthetic rows.
     """
     if models == 1:
         return None

@@ -128,8 +128,7 @@ def paired_rows(
 ) -> Paired:
     """The folds' losses and those of the scored rows. groups, weights: (n,) of all training rows.
 
-    A weighted row enters with what it adds to the weighted mean (`metrics.charged`), so that every test on rows asks
-    about that mean; a test on folds asks about folds, each counted once whatever its rows weigh together.
+    A weighted row enters with what it adds to the weighted mean (`metrics.charged`): tests on rows ask about that mean.
     """
     scored = np.flatnonzero(~np.isnan(losses.plain))
     own = None if weights is None else weights[scored]
@@ -180,11 +179,7 @@ def judge(
     cost: Cost | None = None,
     stopped_fits: int = 0,
 ) -> Verdict:
-    """The verdict on the paired losses.
-
-    cost: of the folds; None: what each of them fitted itself.
-    stopped_fits: fits that were not made because the verdict was certain.
-    """
+    """The verdict on the paired losses. cost: of the folds, if they share models. stopped_fits: those spared."""
     results = tuple(outcome.result for outcome in outcomes)
     cost = sum((outcome.cost for outcome in outcomes), Cost()) if cost is None else cost
     seen = measure(gate, paired_losses(outcomes, train, gate.loss), results, seed=seed)

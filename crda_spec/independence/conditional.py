@@ -360,10 +360,7 @@ def _residual(matrix: Array, pivots: range, keep: int) -> tuple[Array, IntArray]
 
 
 def _whitening(covariance: Array) -> tuple[Array, IntArray]:
-    """(t, w, w) maps that turn an end's columns into uncorrelated ones of variance 1, and their number.
-
-    Directions in which nothing is left are dropped, so that a column that the others determine does not count.
-    """
+    """(t, w, w) maps that turn an end's columns into uncorrelated ones of variance 1, and how many are left."""
     values, vectors = np.linalg.eigh(covariance)
     sound = values > _DETERMINED
     scale = np.where(sound, 1.0 / np.sqrt(np.where(sound, values, 1.0)), 0.0)

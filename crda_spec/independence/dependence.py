@@ -47,10 +47,7 @@ class ShufflingScreen(BaseScreen):
     def checked(
         self, p_value: Array, observed: Array, null: Callable[[IntArray, IntArray], Array], *, seed: int, n: int
     ) -> IntArray:
-        """Replaces the fast p-values (k,) too close to alpha to decide on by shuffles; (k,) how many each took.
-
-        observed, null: as `shuffled_p_value` takes them, of all k columns.
-        """
+        """Replaces the fast p-values (k,) too close to alpha to decide on by shuffles; (k,) how many each took."""
         used = np.zeros(len(p_value), dtype=np.int64)
         asked = np.flatnonzero((p_value >= self.alpha / 2.0) & (p_value <= self.alpha * 2.0))
         if len(asked) and self.permutations:
@@ -68,9 +65,8 @@ _NO_SPREAD = 1e-12  # a distance variance this small, of a column of length 1, i
 class Distance(ShufflingScreen):
     """Distance correlation: zero only under independence.
 
-    The statistic is 0 where its bias-corrected square is not positive. It sees any dependence, also z ~ x^2 and a
-    spread of z that changes with x, the latter with less power. A feature in which a single row differs from all others
-    has no distance variance: statistic 0, p-value 1. With no permutations the chi-square bound decides.
+    The statistic is 0 where its bias-corrected square is not positive. A feature in which a single row differs from all
+    others has no distance variance: statistic 0, p-value 1. With no permutations the chi-square bound decides.
     """
 
     kind: Literal["distance"] = Field(
@@ -300,12 +296,9 @@ def _gamma_p_value(criterion: Array, spread_x: Array, spread_z: tuple[float, flo
 class MutualInformation(ShufflingScreen):
     """Mutual information by nearest neighbours.
 
-    In nats; 0 where the estimate is not positive. It sees any dependence, but needs more rows for a plain linear one
-    than a correlation does. There is no formula for its distribution under independence, so every p-value comes from
-    shuffles: at most `permutations` of them, none below 1 / (permutations + 1), and few for a plainly independent
-    feature. One shuffle costs one neighbour search, O(n log n); this is the slowest of the marginal screens. More
-    neighbours give more power against dependence that spreads over the whole range, fewer against a narrow one; the
-    paper's figures use 3.
+    In nats; 0 where the estimate is not positive. There is no formula for its distribution under independence, so every
+    p-value comes from shuffles, and none is below 1 / (permutations + 1). More neighbours give more power against
+    dependence that spreads over the whole range, fewer against a narrow one; the paper's figures use 3.
     """
 
     kind: Literal["mutual_information"] = Field(

@@ -147,15 +147,11 @@ class JointResult:
 class JointCheck(Strict):
     """Can the features that would move, together, predict the residual of rows that were not fitted?
 
-    Cross-fitted comparison of two nested models, by ridge regression on bent lines (and products, when few).
-
     In each fold's training rows, m(x_R) predicts the residual; h(x_P, x_R) predicts what m leaves, and is itself freed
-    of all that x_R predicts of it. In the fold's held-out rows the nested models are m and m + h. Mixing a little of h
-    into m lowers the squared error exactly when (z - m) h is positive on average, so that mean over all held-out rows
-    is compared with its standard error, one-sided. This is the projected covariance measure of Lundborg, Kim, Shah and
-    Samworth (2024): an error in m spoils the level only through its product with an error in h's own regression on
-    x_R. A plain paired test of squared errors charges the larger model for all its estimation noise: it hardly ever
-    rejects under the null, and for the same reason misses weak dependence.
+    of all that x_R predicts of it. Mixing a little of h into m lowers the squared error of held-out rows exactly when
+    (z - m) h is positive on average, so that mean is compared with its standard error, one-sided. This is the projected
+    covariance measure of Lundborg, Kim, Shah and Samworth (2024): an error in m spoils the level only through its
+    product with an error in h's own regression on x_R. A plain paired test of squared errors misses weak dependence.
     """
 
     alpha: Fraction = Field(0.05, description="A p-value at most this small means that they can.")
@@ -171,8 +167,7 @@ class JointCheck(Strict):
     def __call__(self, moving: Array, kept: Array, z: Array, *, rng: np.random.Generator) -> JointResult:
         """moving: (n, p), X_P.  kept: (n, r), X_R; r may be 0.  z: (n,) residuals.  rng: assigns rows to folds.
 
-        A category comes as one column of 0 and 1 for each label. Missing cells are filled with the column's mean and
-        marked by a column of their own; rows without a residual are left out.
+        A category comes as one column of 0 and 1 for each label; rows without a residual are left out.
         """
         known = np.isfinite(z)
         n = int(known.sum())

@@ -74,8 +74,7 @@ def matching(numbers: Array, labels: Array, *, rng: np.random.Generator) -> Matc
 def _disjoint(points: Array, excluded: IntArray) -> IntArray:
     """Pairs that share no row, the nearest first, none of them among the excluded.
 
-    Only the ten nearest neighbours of a row are considered at a time; rows that lost all of theirs look again among
-    themselves.
+    Only ten neighbours of a row are considered at a time; rows that lost all of theirs look again among themselves.
     """
     size = len(points)
     free = np.arange(size, dtype=np.intp)

@@ -200,10 +200,7 @@ def _orders(names: tuple[str, ...], most: int, rng: np.random.Generator) -> Iter
 
 
 def _equivalent(claims: Implications, statements: Sequence[Statement], names: dict[str, str]) -> bool:
-    """Whether graph and permuted graph imply the same: each satisfies the other's statements.
-
-    A query of the permuted graph is a query of the graph under the original names.
-    """
+    """Whether graph and permuted graph imply the same: each satisfies the other's statements, under either's names."""
     pairs = set(claims.pairs)
     renamed = [each.renamed(names) for each in statements]
     if any((each.first, each.second) not in pairs for each in renamed):

@@ -300,10 +300,7 @@ class Mechanism:
         return Followed(kind=kind, parents=self.rule.parents, adjusted=self.rule.adjusted)
 
     def follow(self, x: Array, before: Array, *, draws: Draws, settle: Settle) -> tuple[Array, int]:
-        """The follower's new values (m,) and how many had to be brought back inside its contract.
-
-        x: (m, d) rows whose inputs are final. before: (m, d) the same rows as they were.
-        """
+        """The follower's new values (m,), from rows x whose inputs are final, and how many left its contract."""
         value = before[:, self.position].copy()
         new, old = x[:, self.reads], before[:, self.reads]
         moved = ~((new == old) | (np.isnan(new) & np.isnan(old))).all(axis=1) & ~np.isnan(value)

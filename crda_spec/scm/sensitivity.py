@@ -98,10 +98,7 @@ def _certified_moves(counterfactuals: Counterfactuals, certificate: Certificate)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Ties:
-    """Linear ties among all encoded columns of some rows, as two inverse correlation matrices.
-
-    A feature may own several columns: one for each label but the first, one that marks its missing cells.
-    """
+    """Linear ties among all encoded columns of some rows, as two inverse correlation matrices."""
 
     blocks: Mapping[str, IntArray]  # the columns of each feature: positions in the matrices
     features_inverse: Array  # (p, p) of the features alone
@@ -171,10 +168,7 @@ def _inverse(correlation: Array) -> tuple[Array, int]:
 
 
 def _encoded(column: Column, values: Array) -> Array:
-    """One feature's columns: the numbers with missing cells at their mean, or a column a label but the first.
-
-    Missing cells are marked in a column of their own, so that filling them invents no tie.
-    """
+    """One feature's columns: numbers, missing cells at their mean and marked in one more; a column a label but one."""
     missing = np.isnan(values)
     known = values[~missing]
     if column.type == "category":

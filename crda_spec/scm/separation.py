@@ -192,10 +192,7 @@ def shortest_walks(dag: CanonicalDag, sources: Iterable[int], given: Collection[
 
 
 def reached(dag: CanonicalDag, sources: Iterable[int], given: Iterable[int]) -> set[int]:
-    """All nodes at which an open walk from a source *arrives*, the last node itself not having to be open.
-
-    A given node can be arrived at, but only colliders let a walk through.
-    """
+    """All nodes at which an open walk from a source *arrives*; it gets through a given one only as a collider."""
     came_from, states, _ = _explore(dag, sources, frozenset(), given)
     return {state >> 1 for state in states if came_from[state] != state}
 

@@ -103,10 +103,7 @@ class Csv(FileSource):
         return text.removeprefix("\ufeff")
 
     def _parse(self, text: str) -> tuple[tuple[str, ...], list[list[str]], list[int]]:
-        """The header, the rows as they are written, and the line on which each begins.
-
-        Lines without any character are skipped, as every spreadsheet does.
-        """
+        """The header, the rows as they are written, and the line on which each begins; blank lines are skipped."""
         records = self._records(io.StringIO(text, newline=""))
         line, header = self._header(records)
         lines, rows, count = list[int](), list[list[str]](), 0
@@ -178,10 +175,7 @@ class Csv(FileSource):
         raise self._error("ragged-row", what, hint, line=first, text=written)
 
     def _translate_commas(self, columns: dict[str, list[str | None]], lines: Sequence[int]) -> None:
-        """Turns decimal commas into points, in place.
-
-        A number that already has a point is refused: under a decimal comma, 1.234 may well mean 1234.
-        """
+        """Turns decimal commas into points, in place. A number with a point is refused: 1.234 may well mean 1234."""
         for name, cells in columns.items():
             for position, cell in enumerate(cells):
                 if cell is None:

@@ -191,10 +191,7 @@ class Curtailed(Gate):
 
     @abstractmethod
     def least_p_value(self, difference: Array, ahead: int, *, enough: float) -> float:
-        """The smallest p-value that `ahead` more folds can lead to, or a bound below it, or one below `enough`.
-
-        difference: (k,) augmented - plain so far.
-        """
+        """The smallest p-value that `ahead` more folds can lead to, or a bound below it, or one below `enough`."""
 
     @property
     def fewest_folds(self) -> int:
@@ -202,10 +199,7 @@ class Curtailed(Gate):
         return folds_needed(self.alpha, self.alternative, repeated=self.divisions > 1) if self.enabled else 2
 
     def is_certain(self, difference: Array, ahead: int) -> bool:
-        """Exact: it asks for the smallest p-value that any losses of the folds ahead could lead to.
-
-        Only refusals are certain early. An acceptance never is, since one disastrous fold can still undo it.
-        """
+        """Only refusals are certain early. An acceptance never is, since one disastrous fold can still undo it."""
         if self.stop == "never" or ahead <= 0:
             return False
         level = self.alpha / 2.0 if self.alternative == "two-sided" else self.alpha
@@ -233,10 +227,7 @@ class Curtailed(Gate):
 
 
 def smallest_p_value(folds: int, alternative: Alternative, *, repeated: bool = False) -> float:
-    """The p-value when augmentation wins every fold: one sign pattern of 2^folds; twice that when two-sided.
-
-    repeated: over several divisions of the rows twice the mean p-value counts.
-    """
+    """When augmentation wins every fold: one sign pattern of 2^folds; twice that if two-sided, and if repeated."""
     return (2.0 if alternative == "two-sided" else 1.0) * (2.0 if repeated else 1.0) / 2.0**folds
 
 
