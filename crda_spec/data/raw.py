@@ -33,7 +33,7 @@ MAX_OBJECTS = 20_000_000  # cells that are read one by one, each an object of Py
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RawTable:
-    """The cells of a source as delivered: of a text file as text, None where missing; `data.cells` tells what it means."""
+    """The cells of a source as delivered: of a text file as text, None where missing; `cells` tells their meaning."""
 
     frame: pd.DataFrame  # with the default RangeIndex
     sha256: str  # of the file's bytes; of `canonical_bytes` where there is no file
@@ -71,6 +71,11 @@ class BaseSource(Strict):
         place = Place(file=self.describe(), line=line, col=1 if line else 0, text=text)
         return DataError(Complaint(code=code, path=path, place=place, what=what, hint=hint))
 
+    def _too_large(self, rows: int, columns: int, most: int, hint: str) -> DataError:
+        """A table of more cells than are read."""
+        what = f"the table has {rows:,} rows and {columns:,} columns, more than {most:,} cells"
+        return self._error("too-large", what, hint)
+
 
 class FileSource(BaseSource):
     """A file beside the spec."""
@@ -80,6 +85,10 @@ class FileSource(BaseSource):
     def describe(self) -> str:
         """The file's name."""
         return Path(self.path).name
+
+    def _bytes(self, base: Path) -> bytes:
+        """The whole file."""
+        return read_bytes(base / self.path, self.path)
 
 
 def read_catalogue(file: Path) -> dict[str, dict[str, Any]]:
@@ -151,12 +160,6 @@ def require_file(path: Path, written: str = "", *, key: str = "dataset.source.pa
         neighbours = sorted(file.name for file in path.parent.iterdir() if file.is_file() and file.name[0] != ".")
         hint = did_you_mean(path.name, neighbours, otherwise="its folder holds") or "its folder holds no file"
     raise DataError(Complaint(code=code, path=key, what=what, hint=hint))
-
-
-def too_large(description: str, rows: int, columns: int, most: int, hint: str) -> DataError:
-    """A table of more cells than are read."""
-    what = f"the table has {rows:,} rows and {columns:,} columns, more than {most:,} cells"
-    return DataError(Complaint(code="too-large", place=Place(file=description), what=what, hint=hint))
 
 
 def read_bytes(path: Path, written: str = "", *, key: str = "dataset.source.path") -> bytes:

@@ -12,17 +12,7 @@ from crda_spec.counterfactual.procedure import Augmentation
 from crda_spec.errors import Complaint, DataError
 from crda_spec.execution import Clock, in_order, workers_for
 from crda_spec.gate.score import LEVEL, RESAMPLES, change_of
-from crda_spec.records import (
-    Arm,
-    Cost,
-    Counterfactuals,
-    Ensemble,
-    EnsembleScore,
-    HeldOut,
-    Predictor,
-    Split,
-    Table,
-)
+from crda_spec.records import Arm, Cost, Counterfactuals, Ensemble, EnsembleScore, HeldOut, Predictor, Split, Table
 from crda_spec.regressors import FittedModel, Fitter, Regressor
 from crda_spec.regressors.fit import Fill, MeanModel, Watch, student_seed
 from crda_spec.regressors.metrics import Metric

@@ -244,11 +244,7 @@ def _best_of(choices: Sequence[Regression]) -> Regression:
 
 
 def _looks(
-    held: _Held,
-    views: Sequence[tuple[Array, Array]],
-    numeric: tuple[bool, bool],
-    sign: float,
-    groups: IntArray | None,
+    held: _Held, views: Sequence[tuple[Array, Array]], numeric: tuple[bool, bool], sign: float, groups: IntArray | None
 ) -> Iterator[float]:
     """The p-values of all looks; one of 1 where there are too few pairs."""
     found = matching(held.scores, held.labels, rng=stream(0, "second opinion: ties", len(held.scores)))

@@ -14,16 +14,7 @@ import numpy as np
 from pydantic import Field
 
 from crda_spec.data.cells import all_numbers
-from crda_spec.data.raw import (
-    MAX_CELLS,
-    FileSource,
-    RawTable,
-    check_names,
-    read_bytes,
-    require_file,
-    sha256_of,
-    too_large,
-)
+from crda_spec.data.raw import MAX_CELLS, FileSource, RawTable, check_names, require_file, sha256_of
 from crda_spec.errors import did_you_mean, show
 
 MISSING = frozenset({"", "NA", "N/A", "NaN", "nan", "null", "NULL", "Null"})  # not None: a garage may be "None"
@@ -56,11 +47,11 @@ class Csv(FileSource):
                 return self._header(self._records(text))[1]
         except (UnicodeError, LookupError, OSError):
             # A decoder that reads in pieces does not know the offset in the file: read it whole to name the byte.
-            return self._parse(self._decode(read_bytes(file, self.path)))[0]
+            return self._parse(self._decode(self._bytes(base)))[0]
 
     def read(self, base: Path) -> RawTable:
         """The cells as text; empty cells and NA, N/A, NaN, null are missing."""
-        return self.table(read_bytes(base / self.path, self.path))
+        return self.table(self._bytes(base))
 
     def table(self, data: bytes) -> RawTable:
         """The table in the bytes of a file that is written this way."""
@@ -112,7 +103,7 @@ class Csv(FileSource):
             rows.append(cells)
             count += len(cells)
             if count > MAX_CELLS:
-                raise too_large(self.describe(), len(rows), len(header), MAX_CELLS, "keep the rows and columns needed")
+                raise self._too_large(len(rows), len(header), MAX_CELLS, "keep the rows and columns needed")
         if not rows:
             hint = "add rows below the header"
             raise self._error("no-rows", "the file has a header but no row", hint, line=line)

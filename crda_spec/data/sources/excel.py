@@ -13,17 +13,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from crda_spec.data.raw import (
-    MAX_OBJECTS,
-    FileSource,
-    RawTable,
-    check_names,
-    counted,
-    read_bytes,
-    sha256_of,
-    table_of_rows,
-    too_large,
-)
+from crda_spec.data.raw import MAX_OBJECTS, FileSource, RawTable, check_names, counted, sha256_of, table_of_rows
 from crda_spec.errors import did_you_mean, show
 
 # What a damaged archive, or an archive that is no workbook, makes the libraries below raise.
@@ -40,12 +30,12 @@ class Excel(FileSource):
 
     def header(self, base: Path) -> tuple[str, ...]:
         """The names in the first row of the sheet."""
-        rows = self._sheet(read_bytes(base / self.path, self.path), limit=1)
+        rows = self._sheet(self._bytes(base), limit=1)
         return self._names(rows[0] if rows else [])
 
     def read(self, base: Path) -> RawTable:
         """The cells as the workbook types them; a formula counts as the value that was stored with it."""
-        data = read_bytes(base / self.path, self.path)
+        data = self._bytes(base)
         return table_of_rows(*self.cells(data), sha256=sha256_of(data), description=self.describe())
 
     def cells(self, data: bytes) -> tuple[tuple[str, ...], list[list[object]]]:
@@ -96,7 +86,7 @@ class Excel(FileSource):
             filled = len(rows) if rows[-1] else filled
             if filled * width > MAX_OBJECTS or len(rows) > _MOST_ROWS:
                 hint = "clear stray cells beside and below the table, or write it to a CSV or Parquet file"
-                raise too_large(self.describe(), len(rows), width, MAX_OBJECTS, hint)
+                raise self._too_large(len(rows), width, MAX_OBJECTS, hint)
         return rows
 
     def _position(self, titles: list[str]) -> int:
