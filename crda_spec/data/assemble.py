@@ -18,14 +18,7 @@ from crda_spec.data.contract import CheckedColumn, ColumnContract, row_number_co
 from crda_spec.data.dataset import Dataset
 from crda_spec.data.raw import RawTable, counted, listed
 from crda_spec.data.sources import Source, read_source
-from crda_spec.data.split import (
-    ColumnSplit,
-    FractionSplit,
-    SourceSplit,
-    split_by_tables,
-    split_by_values,
-    split_fraction,
-)
+from crda_spec.data.split import SourceSplit, split_by_tables, split_rows
 from crda_spec.data.timestamps import NO_TIME, Timestamps, read_timestamps
 from crda_spec.errors import Complaint, DataError, Place, did_you_mean
 from crda_spec.records import Array, Clock, Column, ColumnType, DataReport, IntArray, Split, Table
@@ -58,12 +51,12 @@ def load(dataset: Dataset, base: Path, *, seed: int) -> tuple[Split, DataReport]
         notes = (*report.notes, *(f"test rows: {note}" for note in test.report.notes))
         report = replace(report, test_source=test.report.source, test_sha256=test.report.sha256, notes=notes)
     else:
-        split = _split_rows(train, rule, seed=seed)
+        split = split_rows(rule, train.table, train.marks, group_names=train.group_names, seed=seed)
         # Which rows are for the test is known only now, so types that they changed are settled again without them.
         types = _trained_types(raw, split.train)
         if types:
             train = assemble(raw, dataset, seed=seed, types=types)
-            split = _split_rows(train, rule, seed=seed)
+            split = split_rows(rule, train.table, train.marks, group_names=train.group_names, seed=seed)
         report = train.report
     _check_scales(raw, split.train)
     # A declared split may test on rows that are not later than all training rows. Nobody forbids it.
@@ -74,13 +67,6 @@ def load(dataset: Dataset, base: Path, *, seed: int) -> tuple[Split, DataReport]
         note = f"{early} of {counted(len(split.test), 'test row')} {verb} not later than every training row"
         report = replace(report, notes=(*report.notes, note))
     return replace(split, clock=train.clock), report
-
-
-def _split_rows(assembled: Assembled, rule: FractionSplit | ColumnSplit, *, seed: int) -> Split:
-    if isinstance(rule, FractionSplit):
-        return split_fraction(assembled.table, rule.test, seed=seed)
-    assert assembled.marks is not None  # noqa: S101 - the split column was read
-    return split_by_values(assembled.table, assembled.marks, rule.test, group_names=assembled.group_names)
 
 
 def _trained_types(raw: RawTable, train: Table) -> dict[str, ColumnType]:

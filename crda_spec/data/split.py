@@ -53,6 +53,16 @@ class SourceSplit(Strict):
 SplitRule = Annotated[FractionSplit | ColumnSplit | SourceSplit, Field(discriminator="kind")]
 
 
+def split_rows(
+    rule: FractionSplit | ColumnSplit, table: Table, marks: ObjectArray | None, *, group_names: Sequence[str], seed: int
+) -> Split:
+    """The rows of one table, by the rule. marks: (n,) the cells of its split column, where it has one."""
+    if isinstance(rule, FractionSplit):
+        return split_fraction(table, rule.test, seed=seed)
+    assert marks is not None  # noqa: S101 - the split column was read
+    return split_by_values(table, marks, rule.test, group_names=group_names)
+
+
 def split_fraction(table: Table, test: float, *, seed: int) -> Split:
     """A seeded random part of the rows is the test set, or the latest part where rows have an order; groups stay whole.
 

@@ -111,17 +111,6 @@ class DiscoveredGraph:
         return tuple((edge.first, edge.second) for edge in self.edges if edge.mark == mark)
 
 
-def checked_names(names: Sequence[str]) -> tuple[str, ...]:
-    """The names as a tuple; a DataError when one occurs twice."""
-    twice = sorted(name for name, count in Counter(names).items() if count > 1)
-    if twice:
-        raise DataError(
-            Complaint(code="duplicate-column", what=f"two columns are called {show(name)}", hint="rename one")
-            for name in twice
-        )
-    return tuple(names)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Resampled:
     """The graph of all rows, and how often resamples agree with it."""
@@ -223,6 +212,15 @@ class Search(Strict):
         stability: Stability | None
 
     hidden_causes: ClassVar[HiddenCauses] = "no_hidden_cause"
+
+    @staticmethod
+    def _distinct(names: Sequence[str]) -> tuple[str, ...]:
+        """The names as a tuple; a DataError when one occurs twice."""
+        twice = sorted(name for name, count in Counter(names).items() if count > 1)
+        said = [f"two columns are called {show(name)}" for name in twice]
+        if said:
+            raise DataError(Complaint(code="duplicate-column", what=what, hint="rename one") for what in said)
+        return tuple(names)
 
     @abstractmethod
     def find(self, x: Array, columns: Sequence[Column], *, noise: Sequence[str] = ()) -> DiscoveredGraph:

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from crda_spec.discovery._protocol import DiscoveredGraph, FoundEdge, Search, Stability, checked_names
+from crda_spec.discovery._protocol import DiscoveredGraph, FoundEdge, Search, Stability
 from crda_spec.errors import Complaint, DataError
 from crda_spec.independence.conditional import tidy
 from crda_spec.independence.correlation import correlation_matrix
@@ -30,7 +30,7 @@ class Ges(Search):
 
     def find(self, x: Array, columns: Sequence[Column], *, noise: Sequence[str] = ()) -> DiscoveredGraph:
         """The graph of these rows, (n, d), categories as codes.  noise: not used."""
-        names = checked_names([column.name for column in columns])
+        names = self._distinct([column.name for column in columns])
         types = [column.type for column in columns]
         whole = x[np.isfinite(x).all(axis=1)]
         kept = _independent(whole, types)

@@ -19,14 +19,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from crda_spec.discovery._protocol import (
-    DiscoveredGraph,
-    FoundEdge,
-    ResidualNeighbours,
-    Search,
-    Stability,
-    checked_names,
-)
+from crda_spec.discovery._protocol import DiscoveredGraph, FoundEdge, ResidualNeighbours, Search, Stability
 from crda_spec.discovery.knowledge import BoolArray, Constraints, Knowledge
 from crda_spec.discovery.skeleton import DEFAULT_BUDGET, Question, Separator, Skeleton, answers, neighbours, skeleton_of
 from crda_spec.independence import correlation_matrix, numbers
@@ -198,7 +191,7 @@ class ConditionalSearch(Search):
 
         noise: columns that nothing causes.  What is known of columns that are not among the names is left out.
         """
-        columns = checked_names(names)
+        columns = self._distinct(names)
         constraints = Constraints.of(self.knowledge, columns, noise=noise)
         skeleton = skeleton_of(
             test,

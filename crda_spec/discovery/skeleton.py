@@ -23,14 +23,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from crda_spec.discovery.knowledge import BoolArray, Constraints
-from crda_spec.independence.conditional import (
-    ConditionalTest,
-    PartialCorrelation,
-    ask_all,
-    sizes_and_p_values,
-    tidy,
-    weakest,
-)
+from crda_spec.independence.conditional import ConditionalTest, PartialCorrelation, ask_all, sizes_and_p_values, weakest
 from crda_spec.independence.correlation import fisher_z
 from crda_spec.records import Array, IntArray, read_only
 
@@ -325,7 +318,7 @@ def neighbours(
         p_values[others] = fisher_z(np.clip(np.where(np.isfinite(row), row, 0.0), -1.0, 1.0)[others], n, 0)
     separating: dict[int, tuple[int, ...]] = dict.fromkeys(others[p_values[others] > alpha].tolist(), ())
     kept = np.array([target, *(j for j in others.tolist() if j not in separating)])
-    test = PartialCorrelation(tidy(np.asarray(correlation)[np.ix_(kept, kept)]), n)
+    test = PartialCorrelation.of(np.asarray(correlation)[np.ix_(kept, kept)], n)
     search = LinkSearch(test, len(kept), alpha=alpha, centres=[0])
     if testable:
         search.depth, search.tests = 0, len(others)

@@ -23,20 +23,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from crda_spec.independence.gcm import (
-    Gcm,
-    Query,
-    Regression,
-    Residuals,
-    Ridge,
-    Terms,
-    normal_scores,
-    scores_of,
-    studentised,
-)
+from crda_spec.independence.gcm import Gcm, Query, Residuals, Ridge, Terms, normal_scores, scores_of, studentised
 from crda_spec.records import Array, IntArray
 from crda_spec.seeds import stream
 
@@ -160,7 +151,7 @@ def second_opinion(gcm: Gcm, query: Query) -> float:
     row, column = np.unravel_index(int(np.abs(t).argmax()), t.shape)
     guises = plain[0].guises[int(row)], plain[1].guises[int(column)]
     held = _Held.of([gcm.terms[column] for column in ends.given], ends.rows)
-    flexible = _best_of([ends.ridge.residuals, *(ridge.residuals for ridge in held.kernel_ridges())])
+    flexible = partial(_best_residuals, [ends.ridge, *held.kernel_ridges()])
     richer = [scores_of(gcm.terms[column], ends.rows, flexible) for column in (i, j)]
     views = []
     for a, b in (plain, richer):
@@ -227,20 +218,16 @@ def _kernel(numbers: Array, at: Array, labels: Array, labels_at: Array, *, rough
     return product
 
 
-def _best_of(choices: Sequence[Regression]) -> Regression:
-    """Of several regressions, for each target the one that generalised cross-validation expects most of."""
-
-    def residuals(targets: Array) -> Residuals:
-        fits = [choice(targets) for choice in choices]
-        best = np.argmin([fit.unexplained for fit in fits], axis=0)
-        return Residuals(
-            np.column_stack([fits[k].values[:, m] for m, k in enumerate(best)]),
-            np.ones((len(best), 0)),  # of no use across bases, and a test by pairs needs none
-            np.array([fits[k].unexplained[m] for m, k in enumerate(best)]),
-            np.array([fits[k].alive[m] for m, k in enumerate(best)]),
-        )
-
-    return residuals
+def _best_residuals(ridges: Sequence[Ridge], targets: Array) -> Residuals:
+    """For each target those of the regression that generalised cross-validation expects most of."""
+    fits = [ridge.residuals(targets) for ridge in ridges]
+    best = np.argmin([fit.unexplained for fit in fits], axis=0)
+    return Residuals(
+        np.column_stack([fits[k].values[:, m] for m, k in enumerate(best)]),
+        np.ones((len(best), 0)),  # of no use across bases, and a test by pairs needs none
+        np.array([fits[k].unexplained[m] for m, k in enumerate(best)]),
+        np.array([fits[k].alive[m] for m, k in enumerate(best)]),
+    )
 
 
 def _looks(

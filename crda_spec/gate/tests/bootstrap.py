@@ -5,10 +5,7 @@ its standard error is compared with the same ratio in resamples of the centred d
 heavy-tailed losses get the reference distribution they have, not the normal one. Rows of a group are drawn together.
 
 What it does not see: rows of one fold share their models, and folds share training rows. How far that moves its level
-is measured in benchmarks/gate_calibration.py.
-
-A weighted row comes as its difference times its relative weight, and is drawn as often as any other: a resample then
-has other weights too, as another sample of rows would.
+is measured in benchmarks/gate_calibration.py. Weighted rows: docs/gate.md.
 """
 
 from __future__ import annotations

@@ -15,9 +15,7 @@ And each fold's pair of models is one draw of what fitting can lead to: that err
 beyond what their rows explain, estimated by the method of moments within each repeat, so that a row that is scored
 twice cannot pass for two. Few folds and two repeats make the most of a number of fits: every row is scored twice, and
 both errors shrink. Folds of one repeat share training rows, which no test of one table can see; how far that matters is
-measured in benchmarks/gate_calibration.py. A weighted row comes as its difference times its relative weight. The mean
-of these is the weighted mean; how unequal the weights are is part of how these vary, within a fold and between folds,
-so both errors allow for it.
+measured in benchmarks/gate_calibration.py. Weighted rows: docs/gate.md.
 """
 
 from __future__ import annotations

@@ -4,11 +4,8 @@ Zero differences say nothing for either side and are left out (Wilcoxon's own ru
 Tied differences share their mean rank, and the null distribution is computed for those very ranks: all 2^n sign
 patterns are counted by convolution, so the p-value is exact with ties as well, where tables and approximations are not.
 
-Repeats: the folds of a second division hold the rows of the first once more, so twenty differences are not twenty
-pieces of evidence. Each row counts once, with its mean loss over the repeats, and the differences are those of one
-division's folds. Each division is asked in turn, and twice the mean of their p-values counts, at most 1: however the
-divisions depend on each other, twice the mean of p-values is one, and the mean alone is not (Rueschendorf 1982; Vovk
-and Wang 2020).
+With repeats each row counts once, with its mean loss, and each division's folds are asked in turn. However the
+divisions depend on each other, twice the mean of their p-values is one (Rueschendorf 1982; Vovk and Wang 2020).
 
 The sign test leaves folds without any difference out as well. It needs the least of the losses (no symmetry), and has
 the least power.

@@ -55,11 +55,9 @@ class Source:
         if len(self.text) > MAX_TEXT:
             what = f"the graph has {len(self.text)} characters, and at most {MAX_TEXT} are read"
             self.complain("graph-too-long", None, what, "leave out what is not tied to the target")
-            return False
-        if not self.text.strip():
+        elif not self.text.strip():
             self.complain("graph-empty", None, "the graph has no text", "write what causes what")
-            return False
-        return True
+        return not self._complaints
 
     @property
     def complaints(self) -> tuple[Complaint, ...]:
