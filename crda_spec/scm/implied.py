@@ -6,13 +6,10 @@ does not draw. All other nodes, the noise and hidden common causes among them, a
 For every pair of measured nodes that some set of measured nodes separates there is one statement a _||_ b | S, and S is
 minimal: leaving out any of its members opens a path. A pair without a statement is tied whatever is held fixed.
 
-In what sense this is a basis. Where the later node of a pair, in one fixed causal order, has only measured parents, S
-consists of those parents of it that an open path from the earlier node meets. In a DAG without unmeasured nodes all
-other independencies then follow by the graphoid axioms and composition (as in every Gaussian distribution): by
-induction along the order, the earlier node u is independent of v given S by the statement, and of v's other parents
-given S by what is already shown, hence of both together, hence of v given all its parents (weak union). That is the
-local Markov property. No smaller list will do: each missing link takes one degree of freedom from a Gaussian model.
-With unmeasured nodes the list still covers every separable pair, but not constraints that are no independencies.
+Where the later node of a pair, in one fixed causal order, has only measured parents, S consists of those parents of it
+that an open path from the earlier node meets. In a DAG without unmeasured nodes all other independencies then follow,
+and no smaller list will do (docs/falsification.md). With unmeasured nodes the list still covers every separable pair,
+but not constraints that are no independencies.
 
 Minimal separators by two sweeps: van der Zander, Liskiewicz and Textor (2014), "Constructing separators and adjustment
 sets in ancestral graphs". If any set of measured nodes separates two nodes, their measured ancestors do.
