@@ -19,7 +19,7 @@ from pydantic import Field
 
 from crda_spec.discovery._protocol import DiscoveredGraph, HiddenCauses, ResidualNeighbours
 from crda_spec.discovery.knowledge import BoolArray, Constraints
-from crda_spec.discovery.pc import ConditionalSearch, Oriented, Triple, Triples
+from crda_spec.discovery.pc import ConditionalSearch, Oriented, Triples
 from crda_spec.discovery.skeleton import QUESTIONS, Question, SeparatingSets, Skeleton, answers
 from crda_spec.errors import Complaint, GraphError
 from crda_spec.independence.conditional import ConditionalTest
@@ -41,14 +41,6 @@ def mark_known(marks: Marks, constraints: Constraints) -> set[tuple[int, int]]:
             marks[i, j] = TAIL if causes else ARROW
             known.add((i, j))
     return known
-
-
-def mark_colliders(marks: Marks, colliders: frozenset[Triple]) -> set[Triple]:
-    """Arrowheads at common effects; the colliders that a known tail rules out are returned, and left alone."""
-    refuted = {(i, k, j) for i, k, j in colliders if TAIL in (marks[i, k], marks[j, k])}
-    for i, k, j in colliders - refuted:
-        marks[i, k] = marks[j, k] = ARROW
-    return refuted
 
 
 def apply_rules(marks: Marks, triples: Triples, separating: SeparatingSets) -> None:
@@ -291,7 +283,10 @@ class Fci(ConditionalSearch):
         triples = self.triples(skeleton, test, limits)
         marks = skeleton.adjacent.astype(np.int8) * np.int8(CIRCLE)
         known = mark_known(marks, constraints)
-        refuted = mark_colliders(marks, triples.colliders)
+        # Arrowheads at common effects, but for those that a known tail rules out.
+        refuted = {(i, k, j) for i, k, j in triples.colliders if TAIL in (marks[i, k], marks[j, k])}
+        for i, k, j in triples.colliders - refuted:
+            marks[i, k] = marks[j, k] = ARROW
         apply_rules(marks, replace(triples, ambiguous=triples.ambiguous | refuted), skeleton.separating)
         notes: list[Note] = []
         if stopped:

@@ -21,7 +21,7 @@ from scipy.stats import norm
 from crda_spec.counterfactual.procedure import Augmentation
 from crda_spec.gate.cross_validate import FoldOutcome
 from crda_spec.gate.score import change_interval, percent_change, units_of
-from crda_spec.gate.tests import Gate, Paired, p_value
+from crda_spec.gate.tests import Arms, Gate, Paired, p_value
 from crda_spec.records import (
     Array,
     Cost,
@@ -58,21 +58,17 @@ class ScoredTable(Protocol):
 
 def paired_folds(results: Sequence[FoldResult]) -> Paired:
     """What the folds alone say, for tests that look at nothing else."""
-    plain = np.array([result.plain for result in results])
-    augmented = np.array([result.augmented for result in results])
+    arms = Arms(np.array([result.plain for result in results]), np.array([result.augmented for result in results]))
+    once = Arms(*(losses[None, :] for losses in arms))
     return Paired(
-        plain=plain,
-        augmented=augmented,
+        folds=arms,
         train_rows=np.array([result.train_rows for result in results]),
         held_rows=np.array([result.held_out_rows for result in results]),
-        row_plain=plain,
-        row_augmented=augmented,
+        rows=arms,
         units=np.arange(len(results)),
-        each_plain=plain[None, :],
-        each_augmented=augmented[None, :],
+        each=once,
         fold_of=np.arange(len(results))[None, :],
-        block_plain=plain[None, :],
-        block_augmented=augmented[None, :],
+        blocks=once,
     )
 
 
@@ -89,19 +85,12 @@ def paired_losses(folds: Sequence[FoldOutcome], train: ScoredTable, metric: Metr
         each[0, repeat, fold.held], each[1, repeat, fold.held] = fold.plain, fold.augmented
         fold_of[repeat, fold.held] = number
     weights = None if train.weights is None else train.weights[scored]
-    paired = replace(
-        paired,
-        each_plain=charged(each[0][:, scored], weights),
-        each_augmented=charged(each[1][:, scored], weights),
-        fold_of=fold_of[:, scored],
-    )
+    by_repeat = Arms(*(charged(arm[:, scored], weights) for arm in each))
+    paired = replace(paired, each=by_repeat, fold_of=fold_of[:, scored])
     if repeats == 1:
         return paired
-    return replace(
-        paired,
-        block_plain=_blocks(held, losses.plain, train, metric).reshape(repeats, -1),
-        block_augmented=_blocks(held, losses.augmented, train, metric).reshape(repeats, -1),
-    )
+    blocks = (_blocks(held, arm, train, metric).reshape(repeats, -1) for arm in (losses.plain, losses.augmented))
+    return replace(paired, blocks=Arms(*blocks))
 
 
 def _blocks(held: Sequence[IntArray], losses: Array, train: ScoredTable, metric: Metric) -> Array:
@@ -132,12 +121,9 @@ def paired_rows(
     """
     scored = np.flatnonzero(~np.isnan(losses.plain))
     own = None if weights is None else weights[scored]
-    return replace(
-        paired_folds(results),
-        row_plain=charged(losses.plain[scored], own),
-        row_augmented=charged(losses.augmented[scored], own),
-        units=units_of(len(scored), None if groups is None else groups[scored]),
-    )
+    rows = Arms(*(charged(arm[scored], own) for arm in (losses.plain, losses.augmented)))
+    units = units_of(len(scored), None if groups is None else groups[scored])
+    return replace(paired_folds(results), rows=rows, units=units)
 
 
 NEGLIGIBLE = 1.0  # percent: whoever rules out this much gain need not ask for more rows
@@ -159,8 +145,8 @@ def measure(gate: Gate, paired: Paired, results: Sequence[FoldResult], *, seed: 
     """Test, effect and interval."""
     found, interval = tested_p_value(gate, paired, seed=seed), None
     if level_of(gate) > 0.0:
-        rng, rows = stream(seed, "gate-interval"), (paired.row_plain, paired.row_augmented)
-        interval = change_interval(*rows, paired.units, gate.loss, level=level_of(gate), rng=rng)
+        rng = stream(seed, "gate-interval")
+        interval = change_interval(*paired.rows, paired.units, gate.loss, level=level_of(gate), rng=rng)
     return Measured(
         p_value=found,
         effect=effect_of(paired),
@@ -264,7 +250,7 @@ def tested_p_value(gate: Gate, paired: Paired, *, seed: int) -> float:
 
 def effect_of(paired: Paired) -> float:
     """Change of the mean fold loss in percent."""
-    return percent_change(float(paired.plain.mean()), float(paired.augmented.mean()))
+    return percent_change(*(float(arm.mean()) for arm in paired.folds))
 
 
 def why_no_test(augmented: Augmentation, falsification: Falsification | None) -> VerdictReason:

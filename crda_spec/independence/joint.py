@@ -171,7 +171,9 @@ class JointCheck(Strict):
         """
         known = np.isfinite(z)
         n = int(known.sum())
-        targets = _targets(z[known])
+        # The residual and its size, (n, 2), in units of their spread; a few rows of a heavy tail must not decide alone.
+        near = _tamed(z[known])
+        targets = np.column_stack([near, _tamed(np.abs(near))])
         fold = rng.permutation(np.arange(n) % self.folds)
         if n < max(_LEAST_ROWS, 2 * self.folds) or not targets.any():
             return JointResult(gain=0.0, p_value=1.0, size_gain=0.0, size_p_value=1.0, rows=n, folds=0)
@@ -184,14 +186,9 @@ class JointCheck(Strict):
         return JointResult(gain=gain, p_value=p, size_gain=size_gain, size_p_value=size_p, rows=n, folds=self.folds)
 
 
-def _targets(z: Array) -> Array:
-    """The residual and its size, (n, 2), in units of their spread; a few rows of a heavy tail must not decide alone."""
-    if not len(z):
-        return np.zeros((0, 2))
-    return np.column_stack([_tamed(z), _tamed(np.abs(_tamed(z)))])
-
-
 def _tamed(values: Array) -> Array:
+    if not len(values):
+        return values
     away = values / (float(np.abs(values).max()) or 1.0)
     away = away - np.median(away)
     # 1.4826 makes the median absolute deviation a standard deviation for normal values.

@@ -176,15 +176,13 @@ class Yardstick:
         return self.answers.second_opinion(statement) <= self.alpha
 
     def no_worse(self, shuffled: Sequence[Statement], original: Sequence[Statement]) -> bool:
-        """Whether a permuted graph violates no more of its statements than the graph of its own (Holm in each).
-
-        A p-value of at most alpha / m is a violation whatever the others are, so testing stops once there are enough.
-        """
+        """Whether a permuted graph violates no more of its statements than the graph of its own (Holm in each)."""
         allowed = self.violations(original, self.answers.p_values(original))
         m = len(shuffled)
         p_values: list[float] = []
         while len(p_values) < m:
             p_values += self.answers.p_values(shuffled[len(p_values) : len(p_values) + _CHUNK])
+            # A p-value of at most alpha / m is a violation whatever the others are.
             if sum(self.fails(each, p * m) for each, p in zip(shuffled, p_values, strict=False)) > allowed:
                 return False
         return self.violations(shuffled, p_values) <= allowed
@@ -305,10 +303,7 @@ class Falsify(Strict):
 def _correction(
     graph: CausalGraph, features: Sequence[str], judgement: Judgement, answers: Answers, *, alpha: float, budget: int
 ) -> tuple[tuple[str, ...], bool]:
-    """The suggested edges, and whether the graph with them is no longer contradicted.
-
-    What the corrected graph still violates may call for further edges, for a few rounds and up to MOST_SUGGESTED.
-    """
+    """The suggested edges, and whether the graph with them is no longer contradicted."""
     edges: list[Edge] = []
     grown = graph
     for _ in range(_ROUNDS):

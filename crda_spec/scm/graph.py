@@ -19,9 +19,8 @@ Mark = Literal["->", "<->"]
 class Edge:
     """One edge and where it was written: `tail -> head`, or `tail <-> head` for a hidden common cause.
 
-    `path` is the place inside the spec (`causal.graph.edges.3`); `at` holds the characters, counted from 1, at which
-    the names of tail and head start in that text, 0 where there is no text. An edge of a graph file has a `place`
-    instead: where the first of its two names stands. None of these takes part in comparisons.
+    An edge of a spec has a `path` (`causal.graph.edges.3`) and the characters `at` which tail and head start in that
+    text, counted from 1; an edge of a graph file the `place` of the first of its two names.
     """
 
     tail: str
@@ -189,10 +188,7 @@ def free_name(wish: str, taken: set[str]) -> str:
 
 
 def complaints_about(pieces: GraphDeclaration, *, complete: bool = True) -> tuple[Complaint, ...]:
-    """Everything that is wrong with the pieces, in the order in which a reader meets it.
-
-    complete: False when some edges could not be read, so that what is absent may be among those.
-    """
+    """What is wrong with the pieces, as a reader meets it. complete: no edge was unreadable, so what is absent is."""
     found = list(_size(pieces))
     if not found:
         clean, wrong = _clean_edges(pieces)

@@ -27,6 +27,7 @@ import heapq
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 
 from crda_spec.scm.formats.edges import to_edges
 from crda_spec.scm.graph import CanonicalDag, CausalGraph, Edge, edge_names, free_name
@@ -100,21 +101,17 @@ class Implications:
 def implications(graph: CausalGraph, features: Collection[str]) -> Implications:
     """What the graph claims about these features and the target. An unknown feature is a GraphError."""
     graph.measured(features)
-    measured = tuple(sorted({*features, graph.target} & {*edge_names(graph.edges), *graph.noise_parents}))
-    return Implications(graph, measured, tuple(_separable(graph.dag, measured)))
-
-
-def _separable(dag: CanonicalDag, measured: tuple[str, ...]) -> Iterator[Pair]:
-    ranks = causal_ranks(dag)
-    nodes = [dag.index[name] for name in measured]
+    dag, measured = graph.dag, sorted({*features, graph.target} & {*edge_names(graph.edges), *graph.noise_parents})
+    nodes, ranks = [dag.index[name] for name in measured], causal_ranks(dag)
     seen = frozenset(nodes)
     parents = {node: _direct(dag, node, seen) for node in nodes}
-    for position, a in enumerate(nodes):
-        for b in nodes[position + 1 :]:
-            early, late = (a, b) if ranks[a] < ranks[b] else (b, a)
-            known = parents[late]
-            if early not in known if known is not None else _ancestral_separator(dag, early, late, seen) is not None:
-                yield dag.names[a], dag.names[b]
+    pairs = []
+    for a, b in combinations(nodes, 2):
+        early, late = (a, b) if ranks[a] < ranks[b] else (b, a)
+        known = parents[late]
+        if early not in known if known is not None else _ancestral_separator(dag, early, late, seen) is not None:
+            pairs.append((dag.names[a], dag.names[b]))
+    return Implications(graph, tuple(measured), tuple(pairs))
 
 
 def causal_ranks(dag: CanonicalDag) -> list[int]:

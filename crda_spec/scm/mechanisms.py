@@ -327,8 +327,8 @@ class Mechanisms:
     def follow(self, x: Array, before: Array, *, draws: Draws, settle: Settle) -> tuple[Array, dict[str, int]]:
         """Rows in which all followers have followed, and how many values of each left their contract.
 
-        x: (m, d) rows in which features were moved. before: (m, d) the same rows as they were. draws: the generator of
-        a follower, by its name. settle: brings proposals back inside a column's contract, and counts them.
+        x: (m, d) rows in which features were moved. before: the same rows as they were. draws: the generator of a
+        follower, by its name. settle: brings proposals back inside a column's contract, and counts them.
         """
         followed, clipped = x.copy(), dict[str, int]()
         for one in self.each:

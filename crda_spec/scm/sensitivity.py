@@ -43,8 +43,12 @@ def sensitivity(
     gain: the fall of the mean held-out squared error that the gate measured. None when there is no gain to lose, or no
     feature moved on a declared graph's word. Categories have no distance to move by and are left out.
     """
-    moved = _certified_moves(counterfactuals, certificate)
-    if not (gain > 0 and math.isfinite(gain)) or not moved:
+    action = counterfactuals.action
+    allowed = {one.name for one in certificate.features if one.status in ("direct_cause", "irrelevant")}
+    allowed.update(certificate.propagated)
+    # What moved, or followed what moved, because a declared graph allows it.
+    moved = [name for name in dict.fromkeys((*action.moved, *action.propagated)) if name in allowed]
+    if not (gain > 0 and math.isfinite(gain)) or not moved or certificate.basis != "declared":
         return None
     whole = _ties(train, np.ones(len(train), dtype=np.bool_))
     found: list[FeatureSensitivity] = []
@@ -52,14 +56,13 @@ def sensitivity(
     for name in moved:
         position = train.names.index(name)
         known = ~np.isnan(train.x[:, position])
+        ties = whole if known.all() else _ties(train, known)
         if train.features[position].type == "category":
             left_out[name] = "category"
-            continue
-        ties = whole if known.all() else _ties(train, known)
-        if ties is None:
+        elif ties is None:
             left_out[name] = "too_few_rows"
-            continue
-        found.append(_of_feature(train, counterfactuals, position, ties, gain))
+        else:
+            found.append(_of_feature(train, counterfactuals, position, ties, gain))
     return Sensitivity(
         gain=gain,
         retention=counterfactuals.retention,
@@ -84,16 +87,6 @@ def uses_up_the_gain(feature: FeatureSensitivity) -> bool:
     return bool(feature.observed) and feature.observed_with_target >= used_up_at(
         feature.limit, feature.observed_with_feature
     )
-
-
-def _certified_moves(counterfactuals: Counterfactuals, certificate: Certificate) -> tuple[str, ...]:
-    """What moved, or followed what moved, because a declared graph allows it."""
-    if certificate.basis != "declared":
-        return ()
-    certified = {verdict.name for verdict in certificate.features if verdict.status in ("direct_cause", "irrelevant")}
-    action = counterfactuals.action
-    followers = [name for name in action.propagated if name not in action.moved]
-    return tuple(name for name in (*action.moved, *followers) if name in certified or name in certificate.propagated)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

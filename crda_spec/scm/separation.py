@@ -177,8 +177,8 @@ def shortest_walk(
 def shortest_walks(dag: CanonicalDag, sources: Iterable[int], given: Collection[int]) -> dict[int, tuple[int, ...]]:
     """For given nodes x that an open walk reaches: the walk of `shortest_walk` from the sources to x, given the others.
 
-    One sweep, given all of them, finds the walks of all. It differs from a search of its own for x only where a
-    collider is open by x alone; the x for which there might be such a node are left out.
+    One sweep finds the walks of all. It differs from a search of its own for x only where a collider is open by x
+    alone; the x for which there might be such a node are left out.
     """
     came_from, states, _ = _explore(dag, sources, frozenset(), given)
     only = sole_descendants(dag, given)
@@ -214,8 +214,7 @@ def _explore(
 ) -> tuple[list[int], list[int], int | None]:
     """Breadth-first search over states 2 * node + (1 if the last edge points into the node), until a target is met.
 
-    Returns the state before each (itself for a start, -1 if never met), the states met, in their order, and the state
-    at the target, when one was met.
+    Returns the state before each (itself for a start, -1 if never met), the states met, and that at the target, if any.
     """
     observed = list(given)
     blocked = bytearray(len(dag.names))

@@ -51,7 +51,7 @@ def test_where_the_models_do_not_differ_only_the_rows_count():
     train, outcomes = drawn(80, 5, 1, 0, gain=0.1)
     same = [replace(one, augmented=one.plain - np.linspace(-1.0, 1.2, len(one.held))) for one in outcomes]
     paired = paired_losses(same, train)
-    ratio = ttest_1samp(paired.row_difference, 0.0).statistic
+    ratio = ttest_1samp(paired.rows.difference, 0.0).statistic
     assert Clustered().p_value(paired, rng=RNG) == pytest.approx(t.cdf(ratio, df=4))
 
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from crda_spec.gate.tests._protocol import Alternative, Gate, Paired, folds_needed, p_value
+from crda_spec.gate.tests._protocol import Alternative, Arms, Gate, Paired, folds_needed, p_value
 from crda_spec.gate.tests.bootstrap import Bootstrap
 from crda_spec.gate.tests.student import Clustered, CorrectedT, FiveByTwo
 from crda_spec.gate.tests.wilcoxon import Sign, Wilcoxon, wilcoxon_p_value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -18,6 +18,22 @@ from crda_spec.strict import Fraction, Strict
 Alternative = Literal["less", "two-sided"]
 
 
+class Arms(NamedTuple):
+    """What both arms lost, in arrays of one shape."""
+
+    plain: Array
+    augmented: Array
+
+    @property
+    def difference(self) -> Array:
+        """Augmented - plain: negative where augmentation helped."""
+        return self.augmented - self.plain
+
+    def against(self, share: float) -> Arms:
+        """The same against a plain arm that loses only this share."""
+        return Arms(share * self.plain, self.augmented)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Paired:
     """What both arms lost on the same held-out rows: a number a fold, and a number a row.
@@ -26,49 +42,21 @@ class Paired:
     the mean of the rows' numbers then is the weighted mean, and rows are as exchangeable as without weights.
     """
 
-    plain: Array  # (k,) one loss a fold, repeats one after the other
-    augmented: Array  # (k,)
+    folds: Arms  # (k,) one loss a fold, repeats one after the other
     train_rows: IntArray  # (k,) how many rows each fold was fitted on
     held_rows: IntArray  # (k,) how many it was scored on
-    row_plain: Array  # (n,) one loss a row, averaged over repeats
-    row_augmented: Array  # (n,)
+    rows: Arms  # (n,) one loss a row, averaged over repeats
     units: IntArray  # (n,) rows of equal number belong together
-    each_plain: Array  # (repeats, n) one loss a row and repeat
-    each_augmented: Array
+    each: Arms  # (repeats, n) one loss a row and repeat
     fold_of: IntArray  # (repeats, n) the fold that held the row out
     # (repeats, folds) the losses of each repeat's folds when every row costs what it did on average over all repeats;
     # with one repeat, the losses above
-    block_plain: Array
-    block_augmented: Array
-
-    @property
-    def difference(self) -> Array:
-        """(k,) augmented - plain: negative where augmentation helped."""
-        return self.augmented - self.plain
-
-    @property
-    def row_difference(self) -> Array:
-        """(n,) augmented - plain."""
-        return self.row_augmented - self.row_plain
-
-    @property
-    def block_difference(self) -> Array:
-        """(repeats, folds) augmented - plain."""
-        return self.block_augmented - self.block_plain
+    blocks: Arms
 
     def swapped(self) -> Paired:
         """The same with the arms' names exchanged: is the plain one better?"""
-        return replace(
-            self,
-            plain=self.augmented,
-            augmented=self.plain,
-            row_plain=self.row_augmented,
-            row_augmented=self.row_plain,
-            each_plain=self.each_augmented,
-            each_augmented=self.each_plain,
-            block_plain=self.block_augmented,
-            block_augmented=self.block_plain,
-        )
+        folds, rows, each, blocks = (Arms(*arms[::-1]) for arms in (self.folds, self.rows, self.each, self.blocks))
+        return replace(self, folds=folds, rows=rows, each=each, blocks=blocks)
 
     def against(self, gain: float, *, row_power: int = 1) -> Paired:
         """The same against a plain arm that is already better by `gain` percent.
@@ -76,20 +64,15 @@ class Paired:
         row_power: a fold's loss is the mean loss of its rows to the power 1 / row_power (rmse: 2).
         """
         left = 1.0 - gain / 100.0
-        return replace(
-            self,
-            plain=left * self.plain,
-            row_plain=left**row_power * self.row_plain,
-            each_plain=left**row_power * self.each_plain,
-            block_plain=left * self.block_plain,
-        )
+        folds, blocks = self.folds.against(left), self.blocks.against(left)
+        rows, each = self.rows.against(left**row_power), self.each.against(left**row_power)
+        return replace(self, folds=folds, rows=rows, each=each, blocks=blocks)
 
     def check_finite(self) -> None:
         """Whoever gets this far with a loss that is no number has made a mistake."""
-        for losses in (self.plain, self.augmented, self.row_plain, self.row_augmented):
-            if not np.all(np.isfinite(losses)):
-                message = "a fold loss is not finite"
-                raise ValueError(message)
+        if not all(np.isfinite(losses).all() for losses in (*self.folds, *self.rows)):
+            message = "a fold loss is not finite"
+            raise ValueError(message)
 
 
 class Gate(Strict):

@@ -33,7 +33,7 @@ class Bootstrap(Gate):
 
     def p_value(self, paired: Paired, *, rng: np.random.Generator) -> float:
         """The share of resamples at least as far on the gaining side, the data themselves counted as one of them."""
-        sums = np.bincount(paired.units, paired.row_difference)
+        sums = np.bincount(paired.units, paired.rows.difference)
         if len(sums) < FEWEST_UNITS:
             what = f"the bootstrap needs at least {FEWEST_UNITS} held-out rows or groups, but there are {len(sums)}"
             hint = "use kind: wilcoxon, or more data"

@@ -39,7 +39,7 @@ class CorrectedT(Gate):
 
     def p_value(self, paired: Paired, *, rng: np.random.Generator) -> float:
         """Draws nothing. All folds equal: 0 when they gained, 1 when they did not."""
-        difference, count = paired.difference, len(paired.difference)
+        difference, count = paired.folds.difference, len(paired.train_rows)
         mean, variance = float(difference.mean()), float(difference.var(ddof=1))
         widened = variance * (1.0 / count + float(np.mean(paired.held_rows / paired.train_rows)))
         return _chance(mean, widened, count - 1)
@@ -54,7 +54,7 @@ class FiveByTwo(Gate):
 
     def p_value(self, paired: Paired, *, rng: np.random.Generator) -> float:
         """Draws nothing. Ten differences, the two halves of a repeat next to each other."""
-        halves = paired.difference.reshape(self.repeats, 2)
+        halves = paired.folds.difference.reshape(self.repeats, 2)
         return _chance(float(halves[0, 0]), float(np.mean(halves.var(axis=1, ddof=1))), self.repeats)
 
 
@@ -73,10 +73,10 @@ class Clustered(Gate):
 
     def p_value(self, paired: Paired, *, rng: np.random.Generator) -> float:
         """Draws nothing. No variance at all: 0 when the rows gained, 1 when they did not."""
-        difference, pairs = paired.row_difference, len(paired.difference)
+        difference, pairs = paired.rows.difference, len(paired.train_rows)
         rows = error_of_mean(difference, paired.units)
-        each = paired.each_augmented - paired.each_plain
-        beyond = [_beyond_rows(one, folds, paired.units) for one, folds in zip(each, paired.fold_of, strict=True)]
+        repeats = zip(paired.each.difference, paired.fold_of, strict=True)
+        beyond = [_beyond_rows(one, folds, paired.units) for one, folds in repeats]
         variance = rows + max(0.0, float(np.mean(beyond))) / pairs
         return _chance(float(difference.mean()), variance, pairs - 1)
 

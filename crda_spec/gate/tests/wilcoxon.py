@@ -105,7 +105,7 @@ class Wilcoxon(Curtailed):
 
     def p_value(self, paired: Paired, *, rng: np.random.Generator) -> float:
         """Exact with one repeat, conservative with several; draws nothing."""
-        found = [wilcoxon_p_value(difference, "less") for difference in paired.block_difference]
+        found = [wilcoxon_p_value(difference, "less") for difference in paired.blocks.difference]
         return found[0] if len(found) == 1 else min(1.0, 2.0 * float(np.mean(found)))
 
     def least_p_value(self, difference: Array, ahead: int, *, enough: float) -> float:
@@ -132,7 +132,7 @@ class Sign(Curtailed):
 
     def p_value(self, paired: Paired, *, rng: np.random.Generator) -> float:
         """Exact; draws nothing."""
-        return self.least_p_value(paired.difference, 0, enough=0.0)
+        return self.least_p_value(paired.folds.difference, 0, enough=0.0)
 
     def least_p_value(self, difference: Array, ahead: int, *, enough: float) -> float:
         """The p-value when all of the folds ahead win: there is no better future."""

@@ -203,9 +203,8 @@ class ReadGraph:
     ) -> CausalGraph:
         """The checked graph, or one GraphError with every complaint about the text and about the graph.
 
-        columns: all columns of the data; when left out, every node that is not latent is taken for one.
-        target: the column to predict; when left out, the one outcome that the text names.
-        Latent nodes and the other roles add to those of the text; an additive node is latent.
+        columns: all columns of the data; when left out, every node that is not latent.  target: when left out, the one
+        outcome that the text names.  The roles add to those of the text; an additive node is latent.
         """
         passing = tuple(dict.fromkeys((*additive, *self.having("additive"))))
         hidden = tuple(dict.fromkeys((*latents, *self.latents, *passing)))
