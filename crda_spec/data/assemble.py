@@ -323,7 +323,6 @@ class _Work:
         return keep, copy_codes(first), tuple(f"copies of row {origin + 1}" for origin in origins.tolist())
 
     def _complain_of_copies(self, keep: IntArray, copies: IntArray, first: IntArray) -> None:
-        """keep: (n,) positions of the rows in their source.  copies: which of them copy an earlier one, `first`."""
         verb = "copies" if len(copies) == 1 else "copy"
         pairs = ", ".join(f"row {keep[row] + 1} copies row {keep[first[row]] + 1}" for row in copies[:5].tolist())
         line = self.raw.line_of(int(keep[copies[0]]))

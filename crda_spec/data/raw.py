@@ -87,7 +87,6 @@ class FileSource(BaseSource):
         return Path(self.path).name
 
     def _bytes(self, base: Path) -> bytes:
-        """The whole file."""
         return read_bytes(base / self.path, self.path)
 
 

@@ -188,7 +188,6 @@ def _forbid_straddling(groups: IntArray | None, marked: Mask, names: Sequence[st
 
 
 def _require_same_columns(train: Table, test: Table) -> None:
-    """Raises a DataError unless the columns mean the same in both tables."""
     pairs = zip((*train.features, train.target), (*test.features, test.target), strict=False)
     differences = [
         f"column '{one.name}' ({one.type}) of the training table meets '{other.name}' ({other.type})"

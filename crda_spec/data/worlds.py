@@ -165,7 +165,12 @@ class WorldSample:
         which may repeat; all rows when left out. Every other variable follows its own equation with the row's own
         exogenous numbers, so effects of a set variable respond; set all features to hold the others still.
         """
-        return self._respond(self._up_to_target(), action, rows)[self.world.target].astype(np.float64)
+        needed = {self.world.target}  # and its ancestors
+        for equation in reversed(self.world.equations):
+            if equation.name in needed:
+                needed.update(equation.parents)
+        equations = [equation for equation in self.world.equations if equation.name in needed]
+        return self._respond(equations, action, rows)[self.world.target].astype(np.float64)
 
     def after(self, action: Mapping[str, npt.ArrayLike], rows: npt.ArrayLike | None = None) -> dict[str, Values]:
         """Every variable (m,) of some rows under do(action), hidden ones and the target too; see `outcome`."""
@@ -179,8 +184,8 @@ class WorldSample:
         changed = set(values)
         for equation in equations:
             name = equation.name
-            if name in changed:
-                continue
+            if name in values:
+                continue  # it is set
             if changed.intersection(equation.parents):
                 draws = [u[index] for u in self.exogenous[name]]
                 values[name] = evaluate(equation, values, draws, rows=len(index))
@@ -188,14 +193,6 @@ class WorldSample:
             else:
                 values[name] = self.values[name][index]
         return values
-
-    def _up_to_target(self) -> list[Equation]:
-        """The target's equation and those of its ancestors, in causal order."""
-        needed = {self.world.target}
-        for equation in reversed(self.world.equations):
-            if equation.name in needed:
-                needed.update(equation.parents)
-        return [equation for equation in self.world.equations if equation.name in needed]
 
 
 def check_hidden(variables: Sequence[str], hidden: Sequence[str], *, target: str) -> tuple[Complaint, ...]:

@@ -53,7 +53,12 @@ class Knowledge(Strict):
         """What cannot be read, contradicts itself or, among names that are given, is none; each at its place."""
         yield from self.edges.complaints
         if names is not None:
-            yield from _unknown_names(self, names)
+            known = set(names)
+            for name, place in _written(self):
+                if name not in known:
+                    what = f"{show(name)} is not among the columns that are searched"
+                    hint = did_you_mean(name, names, otherwise="the columns are")
+                    yield Complaint(code="unknown-column", what=what, hint=hint, path=place)
         yield from _tier_complaints(self)
         yield from _required_complaints(self)
         yield from _circle_complaints(self)
@@ -94,15 +99,6 @@ def _written(knowledge: Knowledge) -> Iterator[tuple[str, str]]:
         yield from ((name, edge.path) for name in (edge.tail, edge.head))
     for field, listed in (("roots", knowledge.roots), ("leaves", knowledge.leaves)):
         yield from ((name, f"{PATH}.{field}.{place}") for place, name in enumerate(listed))
-
-
-def _unknown_names(knowledge: Knowledge, names: Sequence[str]) -> Iterator[Complaint]:
-    known = set(names)
-    for name, place in _written(knowledge):
-        if name not in known:
-            what = f"{show(name)} is not among the columns that are searched"
-            hint = did_you_mean(name, names, otherwise="the columns are")
-            yield Complaint(code="unknown-column", what=what, hint=hint, path=place)
 
 
 def _tier_complaints(knowledge: Knowledge) -> Iterator[Complaint]:

@@ -89,16 +89,13 @@ def paired_losses(folds: Sequence[FoldOutcome], train: ScoredTable, metric: Metr
     paired = replace(paired, each=by_repeat, fold_of=fold_of[:, scored])
     if repeats == 1:
         return paired
-    blocks = (_blocks(held, arm, train, metric).reshape(repeats, -1) for arm in (losses.plain, losses.augmented))
-    return replace(paired, blocks=Arms(*blocks))
 
+    def block(arm: Array, own: IntArray) -> float:
+        weights = None if train.weights is None else train.weights[own]
+        return metric.mean(arm[own], spread=spread_of(train.y[own], weights), weights=weights)
 
-def _blocks(held: Sequence[IntArray], losses: Array, train: ScoredTable, metric: Metric) -> Array:
-    def loss(rows: IntArray) -> float:
-        weights = None if train.weights is None else train.weights[rows]
-        return metric.mean(losses[rows], spread=spread_of(train.y[rows], weights), weights=weights)
-
-    return np.array([loss(rows) for rows in held])
+    both = ([block(arm, own) for own in held] for arm in (losses.plain, losses.augmented))
+    return replace(paired, blocks=Arms(*(np.array(blocks).reshape(repeats, -1) for blocks in both)))
 
 
 def mean_losses(folds: Sequence[FoldRows | FoldOutcome], rows: int) -> RowLosses:

@@ -178,7 +178,6 @@ def _encoded(column: Column, values: Array) -> Array:
 def _of_feature(
     train: Table, counterfactuals: Counterfactuals, position: int, ties: _Ties, gain: float
 ) -> FeatureSensitivity:
-    """One moved feature's limit and robustness, and the observed feature to measure them by."""
     name = train.names[position]
     action = counterfactuals.action
     change = action.x[:, position] - train.x[action.source, position]

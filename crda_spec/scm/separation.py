@@ -243,7 +243,6 @@ def _explore(
 
 
 def _back(came_from: Sequence[int], end: int) -> tuple[int, ...]:
-    """The positions from the start to this state."""
     walk = [end]
     while came_from[walk[-1]] != walk[-1]:
         walk.append(came_from[walk[-1]])

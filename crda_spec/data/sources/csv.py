@@ -138,7 +138,6 @@ class Csv(FileSource):
             raise self._error("bad-csv", f"the row cannot be read: {error}", hint, line=line) from error
 
     def _header(self, records: Records) -> tuple[int, tuple[str, ...]]:
-        """The line of the header, and the names in it."""
         line, cells = next(records, (0, []))
         if not cells:
             raise self._error("empty-file", "the file is empty", "it needs a header line and rows below it")

@@ -90,7 +90,6 @@ class Excel(FileSource):
         return rows
 
     def _position(self, titles: list[str]) -> int:
-        """Where the sheet is among the workbook's sheets."""
         if isinstance(self.sheet, int):
             if 0 <= self.sheet < len(titles):
                 return self.sheet
