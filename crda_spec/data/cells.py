@@ -236,10 +236,7 @@ def _per_cell(cells: ObjectArray, function: Any) -> ObjectArray:  # noqa: ANN401
 def number_faults(
     values: Array, *, whole: bool, inexact: Mask | None, low: float | None, high: float | None
 ) -> Iterator[tuple[str, str, str, Mask]]:
-    """What may be wrong with the numbers of a column: a code, the words for it, what to try, and where it is so.
-
-    values: (n,) NaN where missing.  inexact: (n,) whole numbers that lost digits, where that matters.
-    """
+    """What may be wrong with numbers: a code, the words, what to try, and where. inexact: (n,) which lost digits."""
     finite = np.isfinite(values)
     hint = "write a number, or leave the cell empty and set dataset.missing"
     yield "not-finite", "infinite", hint, np.isinf(values)

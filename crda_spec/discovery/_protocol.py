@@ -239,10 +239,7 @@ class Search(Strict):
     def residual_neighbours(
         self, train: Table, residuals: Array, *, seed: int, index: tuple[int, ...]
     ) -> ResidualNeighbours:
-        """The features that the method links to the residual, which must stay fixed.
-
-        index: names the set of rows, so that its random streams are its own.
-        """
+        """The features linked to the residual, which must stay fixed. index: names the rows, for random streams."""
         noise = noise_name(train)
         columns = (*train.features, Column(name=noise, type="continuous"))
         x = np.column_stack([train.x, residuals])

@@ -187,10 +187,7 @@ class ConditionalSearch(Search):
         noise: Sequence[str] = (),
         separator: Separator = "strongest",
     ) -> DiscoveredGraph:
-        """The graph of the columns that a test knows by position, in the order of their names.
-
-        noise: columns that nothing causes.  What is known of columns that are not among the names is left out.
-        """
+        """The graph of the columns that a test knows by position, in their order. noise: those that nothing causes."""
         columns = self._distinct(names)
         constraints = Constraints.of(self.knowledge, columns, noise=noise)
         skeleton = skeleton_of(

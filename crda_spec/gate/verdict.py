@@ -222,10 +222,7 @@ def _decide(
 
 
 def passes(gate: Gate, paired: Paired, results: Sequence[FoldResult], found: float, *, alpha: float = 0.0) -> bool:
-    """Whether the test passed, and its gain is one: the mean fell, on the side that was asked for, in most folds.
-
-    found: the test's p-value.  alpha: another level than the gate's, where several are tested.
-    """
+    """Whether the test passed and the mean fell, on the side asked for, in most folds. alpha: instead of its own."""
     if found >= (alpha or gate.alpha) or effect_of(paired) >= 0.0 or not _stable(results):
         return False
     if gate.alternative == "less":

@@ -98,10 +98,7 @@ class Ridge:
         return cls(centre, spread, directions, sizes[kept], unit @ directions)
 
     def predict(self, targets: Array, x: Array) -> tuple[Array, Array]:
-        """Fits the targets, (n, t), and predicts them in the training rows, (n, t), and in other rows x, (m, t).
-
-        The penalty of each target minimises the generalised cross-validation score (Golub, Heath and Wahba 1979).
-        """
+        """Predicts the targets, (n, t), in the training rows and in rows x, (m, t); GCV chooses each one's penalty."""
         means = targets.mean(axis=0)
         along = self.scores.T @ (targets - means)  # (k, t)
         keep = self.sizes[:, None] / (self.sizes[:, None] + PENALTIES)  # (k, penalties)

@@ -249,10 +249,7 @@ class AdditiveNoise:
         return "rounded" if self.whole else "additive"
 
     def follow(self, value: Array, before: Array, after: Array, uniform: Array) -> Array:
-        """The new values (m,), not yet inside the column's contract.
-
-        value: (m,) none missing. before, after: (m, k) the inputs. uniform: (m,) numbers in [0, 1), one for each row.
-        """
+        """The new values (m,), not yet inside the contract. before, after: (m, k) inputs. uniform: (m,) in [0, 1)."""
         hidden = uniform - 0.5 if self.whole else 0.0
         moved: Array = value + hidden + (self.mean.predict(after) - self.mean.predict(before))
         return moved

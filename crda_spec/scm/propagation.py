@@ -91,10 +91,7 @@ def propagable(
 def follower_inputs(
     graph: CausalGraph, features: Sequence[str], moved: Sequence[str], *, keep: Collection[str] = ()
 ) -> tuple[FollowerInputs, ...]:
-    """What the equation of each follower reads, causes before effects; a GraphError when the moved ones may not move.
-
-    The parents alone where they suffice; else, of the unchanged ancestors, as few as still free the noise.
-    """
+    """What each follower's equation reads, causes before effects; a GraphError when the moved ones may not move."""
     allowed = propagable(graph, features, moved, keep=keep)
     complaints = []
     for name, obstacle in allowed.obstacles.items():

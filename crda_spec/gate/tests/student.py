@@ -59,10 +59,7 @@ class FiveByTwo(Gate):
 
 
 class Clustered(Gate):
-    """Every held-out row speaks, and rows of a fold know that they share their models. Few folds, two repeats.
-
-    As many degrees of freedom as there are pairs of models, less one.
-    """
+    """Every held-out row speaks, and rows of a fold know that they share their models. Few folds, two repeats."""
 
     kind: Literal["clustered"] = Field(
         "clustered",
