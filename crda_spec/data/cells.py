@@ -338,5 +338,4 @@ def _per_distinct(cells: pa.Array, function: Callable[[object], float]) -> Array
     encoded = cells if pa.types.is_dictionary(cells.type) else cells.dictionary_encode()
     known = [np.nan if cell is None else function(cell) for cell in encoded.dictionary.to_pylist()]
     indices = encoded.indices.fill_null(len(known)).to_numpy(zero_copy_only=False).astype(np.int64)
-    values: Array = np.array([*known, np.nan], dtype=np.float64)[indices]
-    return values
+    return np.asarray(np.array([*known, np.nan], dtype=np.float64)[indices])

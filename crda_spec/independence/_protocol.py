@@ -39,8 +39,7 @@ def standardized(x: Array, present: BoolArray) -> Array:
     spread = np.abs(centred).max(axis=0)
     centred = centred / np.where(spread > 0, spread, 1.0)
     length = np.sqrt(np.einsum("ij,ij->j", centred, centred))
-    result: Array = centred / np.where(length > 0, length, 1.0)
-    return result
+    return np.asarray(centred / np.where(length > 0, length, 1.0))
 
 
 def ranks(x: Array) -> Array:

@@ -191,8 +191,7 @@ def _product_sum(x: Array, z: Array, rank: IntArray) -> Array:
         w1, wx, wz, wxz = np.cumsum(weights * left, axis=3)
         w, u, v, uv = weights * ~left
         rising += (uv * w1 - u * wz - v * wx + w * wxz).sum(axis=(1, 2))
-    result: Array = 2.0 * (2.0 * rising - everything)
-    return result
+    return np.asarray(2.0 * (2.0 * rising - everything))
 
 
 def _rising_in_leaves(one: Array, x: Array, z: Array) -> Array:
@@ -249,8 +248,7 @@ def kernel_functions(values: Array) -> Array:
     kept = size > _KEPT * size[-1]
     to_marks = np.exp(-0.5 * ((values[:, None] - marks) / width) ** 2)
     functions = to_marks @ (directions[:, kept] / np.sqrt(size[kept]))
-    result: Array = functions - functions.mean(axis=0)
-    return result
+    return np.asarray(functions - functions.mean(axis=0))
 
 
 def _median_distance(ascending: Array) -> float:

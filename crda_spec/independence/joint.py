@@ -69,8 +69,7 @@ def _bends(unit: Array, knots: Array) -> Array:
     above = np.maximum(unit[:, None] - knots, 0.0)
     cubes = above * above * above  # `**` asks for a logarithm of every cell
     rise = (cubes[:, :-1] - cubes[:, -1:]) / (last - knots[:-1])
-    bends: Array = rise[:, :-1] - rise[:, -1:]
-    return bends
+    return np.asarray(rise[:, :-1] - rise[:, -1:])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -140,14 +140,9 @@ _SECOND_BUDGET = 40  # second opinions on statements of permuted graphs
 _CHUNK = 8  # tests of a permuted graph between two looks at whether it is decided
 
 
-@dataclass(frozen=True, slots=True)
-class Baseline:
-    """How graphs with permuted nodes fare."""
-
-    count: int
-    as_good: float | None = None
-    equivalent: float | None = None
-    others_as_good: float | None = None  # as_good among those that are not equivalent; None when all are
+# How graphs with permuted nodes fare: how many there were, the share of them that is as good as the graph, the share
+# that is equivalent to it, and as_good among the others; None when all are equivalent.
+Baseline = tuple[int, float | None, float | None, float | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,10 +241,10 @@ class Falsify(Strict):
         chosen = tuple(claims.to_test(budget))
         answers = Answers(Gcm.of_table(rows))
         judgement = judged(chosen, answers, alpha=self.alpha, most_asked=MOST_ASKED)
-        baseline = self._baseline(claims, chosen, judgement, answers, rng)
+        count, as_good, equivalent, others = self._baseline(claims, chosen, judgement, answers, rng)
         suggested, explained = _correction(graph, train.names, judgement, answers, alpha=self.alpha, budget=budget)
-        beaten = baseline.others_as_good is not None and baseline.others_as_good <= self.alpha
-        uninformative = not judgement.tested or (baseline.count and not beaten)
+        beaten = others is not None and others <= self.alpha
+        uninformative = not judgement.tested or (count and not beaten)
         passed: FalsificationOutcome = "not_informative" if uninformative else "not_falsified"
         return Falsification(
             outcome="falsified" if judgement.violated else passed,
@@ -259,10 +254,10 @@ class Falsify(Strict):
             implied=len(claims),
             statements=judgement.tested,
             suggested=suggested,
-            permutations=baseline.count,
-            as_good=baseline.as_good,
-            equivalent=baseline.equivalent,
-            others_as_good=baseline.others_as_good,
+            permutations=count,
+            as_good=as_good,
+            equivalent=equivalent,
+            others_as_good=others,
             explained=explained,
             unasked=judgement.suspects - judgement.asked,
         )
@@ -281,7 +276,7 @@ class Falsify(Strict):
         permutations so far must do.
         """
         if not self.permutations or not statements:
-            return Baseline(0)
+            return 0, None, None, None
         as_good = equal = count = 0
         limit = len(answers.first) + (REFUTED_BUDGET if judgement.violated else SHUFFLED_BUDGET)
         # Whether the second opinion has freed a statement.
@@ -297,7 +292,7 @@ class Falsify(Strict):
             if len(answers.first) >= limit:
                 break
         others = (as_good - equal) / (count - equal) if count > equal else None
-        return Baseline(count, as_good / count, equal / count, others)
+        return count, as_good / count, equal / count, others
 
 
 def _correction(

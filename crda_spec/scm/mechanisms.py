@@ -113,8 +113,7 @@ class SmoothMean:
 
     def predict(self, rows: Array) -> Array:
         """rows: (m, k). Returns (m,)."""
-        predicted: Array = self.constant + self.basis.columns(rows) @ self.slopes
-        return predicted
+        return np.asarray(self.constant + self.basis.columns(rows) @ self.slopes)
 
 
 def fit_mean(inputs: Inputs, rows: Array, values: Array) -> SmoothMean:
@@ -162,8 +161,7 @@ class LabelShares:
         yes = expit(self.basis.columns(rows) @ self.slopes.T + self.constants)
         one = np.ones(len(rows))
         still: Array = np.cumprod(np.column_stack([one, 1.0 - yes]), axis=1, dtype=np.float64)
-        shares: Array = still * np.column_stack([yes, one])
-        return shares
+        return np.asarray(still * np.column_stack([yes, one]))
 
 
 def fit_label_shares(inputs: Inputs, rows: Array, values: Array) -> LabelShares:
@@ -251,8 +249,7 @@ class AdditiveNoise:
     def follow(self, value: Array, before: Array, after: Array, uniform: Array) -> Array:
         """The new values (m,), not yet inside the contract. before, after: (m, k) inputs. uniform: (m,) in [0, 1)."""
         hidden = uniform - 0.5 if self.whole else 0.0
-        moved: Array = value + hidden + (self.mean.predict(after) - self.mean.predict(before))
-        return moved
+        return np.asarray(value + hidden + (self.mean.predict(after) - self.mean.predict(before)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -273,8 +270,7 @@ class AbductedUniform:
         place = np.maximum(np.minimum(low + (high - low) * uniform, np.nextafter(high, 0.0)), low)
         # The last end is one up to rounding, so the last label takes whatever lies beyond the one before it.
         beyond = np.cumsum(self.shares.predict(after), axis=1)[:, :-1]
-        labels: Array = codes[(place[:, None] >= beyond).sum(axis=1)]
-        return labels
+        return np.asarray(codes[(place[:, None] >= beyond).sum(axis=1)])
 
 
 Equation = AdditiveNoise | AbductedUniform  # of one follower, fitted

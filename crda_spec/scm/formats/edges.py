@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise, product
-from typing import Literal, Unpack
+from typing import Literal, NamedTuple, Unpack
 
 from crda_spec.errors import Complaint, GraphError, show
 from crda_spec.scm.graph import MAX_EDGES, CausalGraph, Declared, Edge, GraphDeclaration, complaints_about
@@ -38,8 +38,7 @@ _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 Kind = Literal["quoted", "unclosed", "arrow", "open", "close", "comma", "semicolon", "bare"]
 
 
-@dataclass(frozen=True, slots=True)
-class _Token:
+class _Token(NamedTuple):
     kind: Kind
     text: str  # a name without its quotes, or the sign itself
     at: int  # counted from 1
