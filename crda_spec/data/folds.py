@@ -27,11 +27,6 @@ class Division:
         """Whether the folds run forward in time."""
         return self.seen is not None
 
-    def rows_of(self, fold: int, rows: int) -> tuple[IntArray, IntArray]:
-        """The positions that a fold, counted from 1, trains on, and those that it holds out. rows: all there are."""
-        held = self.held[fold - 1]
-        return (np.setdiff1d(np.arange(rows), held) if self.seen is None else self.seen[fold - 1]), held
-
 
 def group_numbers(rows: Table) -> IntArray:
     """(n,) the group of each row, counted from 0; every row is its own where there are none."""

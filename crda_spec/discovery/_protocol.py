@@ -5,9 +5,8 @@ argue for both directions, so at least one test erred. Of a PAG, where hidden co
 b says that b does not cause a, a tail at a that a causes b (perhaps through others), a circle `o` that both occur in
 some graph that fits; `a <-> b` there says that a hidden common cause ties them.
 
-Would other rows have given the same graph? Edge frequencies over resamples tell (Meinshausen and Buehlmann 2010). Every
-resample draws from a stream of its own number, and counts are whole numbers, so that the result is the same, to the
-byte, at any number of workers.
+Would other rows have given the same graph? Edge frequencies over resamples tell (Meinshausen and Buehlmann 2010), the
+same ones at any number of workers: every resample has a stream of its own.
 """
 
 from __future__ import annotations

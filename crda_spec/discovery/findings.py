@@ -112,67 +112,41 @@ def declarable(found: DiscoveredGraph, *, target: str, barred: Collection[Pair] 
         what = f"the search links nothing to the target {show(target)}, so its graph cannot be declared"
         hint = "raise alpha, tell the search what you know, or write down the arrows that you know yourself"
         raise GraphError(Complaint(code="target-missing", what=what, hint=hint))
-    links = _Links.of(found)
-    order, by_order = links.ordered(found.names, target)
-    guesses: dict[Pair, Guess] = dict(links.doubts)
-    edges = [Edge(tail, head) for tail, head in links.arrows]
-    edges += [Edge(a, b, "<->") for a, b in links.hidden]
-    for (a, b), why in (links.undecided | links.conflicts).items():
-        tail, head = (a, b) if order[a] < order[b] else (b, a)
+    arrows: dict[Pair, Guess | None] = {}  # with why one that is directed needs an expert's eye all the same
+    undecided: dict[Pair, Guess] = {}
+    for edge in found.edges:
+        pair = (edge.first, edge.second)
+        if edge.mark == "o->":
+            arrows[pair] = "hidden_instead"
+        elif edge.mark == "->":
+            doubtful = found.kind == "pag" and edge.first in possibly_confounded_with(found, edge.second)
+            arrows[pair] = "hidden_too" if doubtful else None
+        elif edge.mark != "<->":
+            in_pag: Guess = "open_or_hidden" if edge.mark == "o-o" else "selected"
+            undecided[pair] = "open" if found.kind == "cpdag" else in_pag
+    # `o->` of a noisy search can bring about arrows in a directed circle. Conflicts follow the order of the others.
+    place = {name: position for position, name in enumerate(found.names)}
+    circular = in_circles([(place[a], place[b]) for a, b in arrows], len(place))
+    conflicts: dict[Pair, Guess] = dict.fromkeys(found.conflicted, "conflict")
+    conflicts |= {(a, b): "circle" for a, b in arrows if (place[a], place[b]) in circular}
+    arrows = {pair: why for pair, why in arrows.items() if pair not in conflicts}
+    wish = [target, *(name for name in reversed(found.names) if name != target)]  # effects first
+    consistent = _effects_first(wish, tuple(arrows), tuple(undecided), found.confounded)
+    order = consistent or _effects_first(wish, tuple(arrows), (), ())
+    if order is None:  # pragma: no cover - arrows in a circle were taken out
+        raise AssertionError("the arrows run in a circle")
+    guesses: dict[Pair, Guess] = {pair: why for pair, why in arrows.items() if why}
+    edges = [Edge(tail, head) for tail, head in arrows]
+    edges += [Edge(a, b, "<->") for a, b in found.confounded]
+    for pair, why in (undecided | conflicts).items():
+        head, tail = sorted(pair, key=order.index)
         edges.append(Edge(tail, head))
         guesses[tail, head] = why
-    for tail, head in ((edge.tail, edge.head) for edge in edges if edge.mark == "->"):
-        if (tail, head) in barred:
-            guesses[tail, head] = "against_knowledge"
+    for drawn in edges:
+        if drawn.mark == "->" and (drawn.tail, drawn.head) in barred:
+            guesses[drawn.tail, drawn.head] = "against_knowledge"
     graph = CausalGraph.build(edges, columns=found.names, target=target)
-    return GraphDraft(graph=graph, guesses=guesses, by_order=by_order)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Links:
-    """The links by what is known of them."""
-
-    arrows: tuple[Pair, ...]  # (tail, head), without a circle
-    hidden: tuple[Pair, ...]
-    undecided: dict[Pair, Guess]  # links to be directed, and what to say of it
-    conflicts: dict[Pair, Guess]  # the same, but they follow the order that the others give
-    doubts: dict[Pair, Guess]  # arrows that are directed and need an expert's eye all the same
-
-    @classmethod
-    def of(cls, found: DiscoveredGraph) -> _Links:
-        undecided: dict[Pair, Guess] = {}
-        arrows: dict[Pair, Guess | None] = {}
-        for edge in found.edges:
-            pair = (edge.first, edge.second)
-            if edge.mark == "o->":
-                arrows[pair] = "hidden_instead"
-            elif edge.mark == "->":
-                doubtful = found.kind == "pag" and edge.first in possibly_confounded_with(found, edge.second)
-                arrows[pair] = "hidden_too" if doubtful else None
-            elif edge.mark != "<->":
-                in_pag: Guess = "open_or_hidden" if edge.mark == "o-o" else "selected"
-                undecided[pair] = "open" if found.kind == "cpdag" else in_pag
-        conflicts: dict[Pair, Guess] = dict.fromkeys(found.conflicted, "conflict")
-        # `o->` of a noisy search can bring about arrows in a directed circle.
-        place = {name: position for position, name in enumerate(found.names)}
-        circular = in_circles([(place[a], place[b]) for a, b in arrows], len(place))
-        conflicts |= {(a, b): "circle" for a, b in arrows if (place[a], place[b]) in circular}
-        return cls(
-            arrows=tuple(pair for pair in arrows if pair not in conflicts),
-            hidden=found.confounded,
-            undecided=undecided,
-            conflicts=conflicts,
-            doubts={pair: why for pair, why in arrows.items() if why and pair not in conflicts},
-        )
-
-    def ordered(self, names: Sequence[str], target: str) -> tuple[dict[str, int], bool]:
-        """Where each column stands, causes first, and whether only the order of the columns could tell."""
-        wish = [target, *(name for name in reversed(names) if name != target)]  # effects first
-        consistent = _effects_first(wish, self.arrows, tuple(self.undecided), self.hidden)
-        order = consistent or _effects_first(wish, self.arrows, (), ())
-        if order is None:  # pragma: no cover - arrows in a circle were taken out
-            raise AssertionError("the arrows run in a circle")
-        return {name: place for place, name in enumerate(reversed(order))}, consistent is None
+    return GraphDraft(graph=graph, guesses=guesses, by_order=consistent is None)
 
 
 def _effects_first(

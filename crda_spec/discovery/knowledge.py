@@ -196,11 +196,6 @@ class Constraints:
         return cls(*(read_only(mask) for mask in (may, required, exogenous, severed)))
 
     @property
-    def never_linked(self) -> BoolArray:
-        """Pairs of which neither may cause the other: no link, and nothing to test."""
-        return ~(self.may_cause | self.may_cause.T)
-
-    @property
     def always_linked(self) -> BoolArray:
         """Pairs with a required edge: no test may cut it."""
         return self.required | self.required.T

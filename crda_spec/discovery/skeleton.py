@@ -5,10 +5,8 @@ makes the two look independent: its p-value is above alpha. Neighbourhoods are f
 its sets are tried, so neither the links nor the evidence depend on the order of the columns (Colombo and Maathuis
 2014). Only possible causes are conditioned on: two columns without a link are separated by the causes of one of them.
 
-Which set is kept as the separating one:
-
-- `strongest`, the default: the set with the largest p-value, the most convincing one;
-- `union`: the members of *all* sets of that depth that separate, as pgmpy's and causal-learn's stable PC keep it.
+Of the sets that separate, `strongest` keeps the one with the largest p-value; `union` keeps the members of *all* sets
+of that depth, as pgmpy's and causal-learn's stable PC do.
 """
 
 from __future__ import annotations
@@ -116,8 +114,8 @@ class LinkSearch:
         self.fixed: BoolArray = np.zeros((d, d), dtype=np.bool_)  # links that no test may cut
         self.may_cause: BoolArray = ~self.fixed
         if constraints is not None:
-            self.linked &= ~constraints.never_linked
             self.may_cause, self.fixed = constraints.may_cause, constraints.always_linked
+            self.linked &= self.may_cause | self.may_cause.T  # if neither may cause the other, nothing is tested
         self.p_values = np.zeros((d, d))
         self.sizes = np.zeros((d, d))
         self.empty = np.zeros((d, d), dtype=np.bool_)

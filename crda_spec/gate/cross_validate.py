@@ -117,7 +117,8 @@ def run_fold(
     context: models that have not seen this fold (`FoldModelCache` proves it); None: none is at hand.
     restarts: how often both arms are trained and the synthetic rows are drawn (`refit_with_seed`).
     """
-    seen, held = division.rows_of(number, len(train))
+    held = division.held[number - 1]
+    seen = np.setdiff1d(np.arange(len(train)), held) if division.seen is None else division.seen[number - 1]
     if context is None:
         context = fold_context(division, len(train), number, in_blocks=procedure.in_blocks)
     rows = train.take(seen)

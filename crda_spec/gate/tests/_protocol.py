@@ -68,12 +68,6 @@ class Paired:
         rows, each = self.rows.against(left**row_power), self.each.against(left**row_power)
         return replace(self, folds=folds, rows=rows, each=each, blocks=blocks)
 
-    def check_finite(self) -> None:
-        """Whoever gets this far with a loss that is no number has made a mistake."""
-        if not all(np.isfinite(losses).all() for losses in (*self.folds, *self.rows)):
-            message = "a fold loss is not finite"
-            raise ValueError(message)
-
 
 class Gate(Strict):
     """A one-sided test of: is the augmented loss smaller? With the folds it is asked about, and its level."""
@@ -224,7 +218,9 @@ def folds_needed(alpha: float, alternative: Alternative, *, repeated: bool = Fal
 
 def p_value(test: Gate, paired: Paired, *, rng: np.random.Generator) -> float:
     """One-sided as the test gives it; two-sided, twice the smaller of both directions."""
-    paired.check_finite()
+    if not all(np.isfinite(losses).all() for losses in (*paired.folds, *paired.rows)):
+        message = "a fold loss is not finite"  # whoever gets this far with one has made a mistake
+        raise ValueError(message)
     first, second = rng.spawn(2)  # so that asking for the other side too does not change this one
     less = test.p_value(paired, rng=first)
     if test.alternative == "less":

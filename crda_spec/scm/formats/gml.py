@@ -1,8 +1,7 @@
 """GML: `graph [ directed 1 node [ id 0 label "dose" ] edge [ source 0 target 1 ] ]`, read by networkx.
 
-A node's name is its label. Roles are keys of our own with the values 1 and 0 (`latent`, `outcome`, `exposure`,
-`adjusted`, `selected`, `noise`); an edge with `bidirected 1` or `mark "<->"` is a hidden common cause. Everything is
-written in ASCII, other characters as `&#233;`, so any name can be held.
+A node's name is its label. Roles are keys of our own with the values 1 and 0; an edge with `bidirected 1` or `mark
+"<->"` is a hidden common cause. Everything is written in ASCII, other characters as `&#233;`, so any name can be held.
 
 networkx keeps no places, recurses into brackets and is silent about much: what stands outside the graph, `directed 0`
 said twice, a label that is a bracket, every line after a comment with one quotation mark. So the text is looked through
