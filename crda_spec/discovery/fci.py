@@ -279,7 +279,7 @@ class Fci(ConditionalSearch):
         self, names: tuple[str, ...], skeleton: Skeleton, test: ConditionalTest, constraints: Constraints
     ) -> Oriented:
         limits = self._limits(constraints)
-        skeleton, stopped = _search_beyond(test, skeleton, self, limits)
+        skeleton, stopped = self._beyond(test, skeleton, limits)
         triples = self.triples(skeleton, test, limits)
         marks = skeleton.adjacent.astype(np.int8) * np.int8(CIRCLE)
         known = mark_known(marks, constraints)
@@ -298,57 +298,51 @@ class Fci(ConditionalSearch):
         notes += [Note(code="overruled", names=(names[k], names[i], names[j])) for i, k, j in sorted(refuted)]
         return skeleton, triples, _links(marks, known), notes
 
-
-def _search_beyond(
-    test: ConditionalTest, skeleton: Skeleton, settings: Fci, constraints: Constraints
-) -> tuple[Skeleton, bool]:
-    """Cuts links with sets from beyond the neighbours; and whether that search was cut short by the budget."""
-    if skeleton.budget_hit or skeleton.depth_reached < 0:
-        return skeleton, False
-    reach = _possible_d_sep(test, skeleton, settings, constraints)
-    adjacent, p_values, sizes = skeleton.adjacent.copy(), skeleton.p_values.copy(), skeleton.statistics.copy()
-    cut: dict[tuple[int, int], tuple[int, ...]] = {}
-    tests, depth = skeleton.tests, skeleton.depth_reached
-    stopped = False
-    for size in range(1, settings.max_depth + 1):
-        questions = _questions(np.triu(adjacent & ~constraints.always_linked), skeleton, reach, size)
-        best: dict[tuple[int, int], tuple[float, float, tuple[int, ...]]] = {}
-        while batch := list(islice(questions, QUESTIONS)):
-            stopped = tests + len(batch) > settings.budget_for(test)
+    def _beyond(self, test: ConditionalTest, skeleton: Skeleton, constraints: Constraints) -> tuple[Skeleton, bool]:
+        """Cuts links with sets from beyond the neighbours; and whether that search was cut short by the budget."""
+        if skeleton.budget_hit or skeleton.depth_reached < 0:
+            return skeleton, False
+        reach = _possible_d_sep(skeleton, self.triples(skeleton, test, constraints))
+        adjacent, p_values, sizes = skeleton.adjacent.copy(), skeleton.p_values.copy(), skeleton.statistics.copy()
+        cut: dict[tuple[int, int], tuple[int, ...]] = {}
+        tests, depth = skeleton.tests, skeleton.depth_reached
+        stopped = False
+        for size in range(1, self.max_depth + 1):
+            questions = _questions(np.triu(adjacent & ~constraints.always_linked), skeleton, reach, size)
+            best: dict[tuple[int, int], tuple[float, float, tuple[int, ...]]] = {}
+            while batch := list(islice(questions, QUESTIONS)):
+                stopped = tests + len(batch) > self.budget_for(test)
+                if stopped:
+                    break
+                tests += len(batch)
+                depth = max(depth, size)
+                for (i, j, held), p, statistic in answers(test, batch):
+                    if (i, j) not in best or p > best[i, j][0]:
+                        best[i, j] = (p, statistic, held)
             if stopped:
-                break
-            tests += len(batch)
-            depth = max(depth, size)
-            for (i, j, held), p, statistic in answers(test, batch):
-                if (i, j) not in best or p > best[i, j][0]:
-                    best[i, j] = (p, statistic, held)
-        if stopped:
-            break  # what a part of the sets says would depend on their order
-        for (i, j), (p, statistic, held) in best.items():
-            if p > p_values[i, j]:
-                p_values[i, j] = p_values[j, i] = p
-                sizes[i, j] = sizes[j, i] = statistic
-            if p > settings.alpha:
-                adjacent[i, j] = adjacent[j, i] = False
-                cut[i, j] = held
-    found = replace(
-        skeleton,
-        adjacent=read_only(adjacent),
-        separating=skeleton.separating.with_sets(cut),
-        p_values=read_only(p_values),
-        statistics=read_only(sizes),
-        depth_reached=depth,
-        tests=tests,
-        budget_hit=stopped,
-    )
-    return found, stopped
+                break  # what a part of the sets says would depend on their order
+            for (i, j), (p, statistic, held) in best.items():
+                if p > p_values[i, j]:
+                    p_values[i, j] = p_values[j, i] = p
+                    sizes[i, j] = sizes[j, i] = statistic
+                if p > self.alpha:
+                    adjacent[i, j] = adjacent[j, i] = False
+                    cut[i, j] = held
+        found = replace(
+            skeleton,
+            adjacent=read_only(adjacent),
+            separating=skeleton.separating.with_sets(cut),
+            p_values=read_only(p_values),
+            statistics=read_only(sizes),
+            depth_reached=depth,
+            tests=tests,
+            budget_hit=stopped,
+        )
+        return found, stopped
 
 
-def _possible_d_sep(
-    test: ConditionalTest, skeleton: Skeleton, settings: Fci, constraints: Constraints
-) -> list[list[int]]:
+def _possible_d_sep(skeleton: Skeleton, triples: Triples) -> list[list[int]]:
     """For each column those that may matter for separating it: reached over colliders and triangles."""
-    triples = settings.triples(skeleton, test, constraints)
     # An ambiguous triple may be a collider: leaving it out could miss the set that separates.
     inner = triples.colliders | triples.ambiguous
     near = [np.flatnonzero(row).tolist() for row in skeleton.adjacent]
