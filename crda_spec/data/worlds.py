@@ -47,7 +47,7 @@ def check_action(
             complaints.append(Complaint(code="action-target", path=name, what=what, hint="set what causes it"))
         elif isinstance(found := _setting(known[name], given, rows), Complaint):
             complaints.append(found)
-        else:
+        else:  # a variable of whole numbers may be set between them: an equation knows no difference
             settings[name] = found
     if complaints:
         raise DataError(complaints)
