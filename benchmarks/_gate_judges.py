@@ -29,7 +29,7 @@ class EveryFold(Gate):
     def p_value(self, paired: Paired, *, rng: np.random.Generator) -> float:
         """Draws nothing."""
         del rng
-        return wilcoxon_p_value(paired.difference, "less")
+        return wilcoxon_p_value(paired.folds.difference, "less")
 
 
 class FirstDivision(Gate):
@@ -41,7 +41,7 @@ class FirstDivision(Gate):
     def p_value(self, paired: Paired, *, rng: np.random.Generator) -> float:
         """Draws nothing."""
         del rng
-        return wilcoxon_p_value(paired.block_difference[0], "less")
+        return wilcoxon_p_value(paired.blocks.difference[0], "less")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

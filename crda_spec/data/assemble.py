@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,14 +18,7 @@ from crda_spec.data.contract import CheckedColumn, ColumnContract, row_number_co
 from crda_spec.data.dataset import Dataset
 from crda_spec.data.raw import RawTable, counted, listed
 from crda_spec.data.sources import Source, read_source
-from crda_spec.data.split import (
-    ColumnSplit,
-    FractionSplit,
-    SourceSplit,
-    split_by_tables,
-    split_by_values,
-    split_fraction,
-)
+from crda_spec.data.split import SourceSplit, split_by_tables, split_rows
 from crda_spec.data.timestamps import NO_TIME, Timestamps, read_timestamps
 from crda_spec.errors import Complaint, DataError, Place, did_you_mean
 from crda_spec.records import Array, Clock, Column, ColumnType, DataReport, IntArray, Split, Table
@@ -57,12 +51,12 @@ def load(dataset: Dataset, base: Path, *, seed: int) -> tuple[Split, DataReport]
         notes = (*report.notes, *(f"test rows: {note}" for note in test.report.notes))
         report = replace(report, test_source=test.report.source, test_sha256=test.report.sha256, notes=notes)
     else:
-        split = _split_rows(train, rule, seed=seed)
+        split = split_rows(rule, train.table, train.marks, group_names=train.group_names, seed=seed)
         # Which rows are for the test is known only now, so types that they changed are settled again without them.
         types = _trained_types(raw, split.train)
         if types:
             train = assemble(raw, dataset, seed=seed, types=types)
-            split = _split_rows(train, rule, seed=seed)
+            split = split_rows(rule, train.table, train.marks, group_names=train.group_names, seed=seed)
         report = train.report
     _check_scales(raw, split.train)
     # A declared split may test on rows that are not later than all training rows. Nobody forbids it.
@@ -75,13 +69,6 @@ def load(dataset: Dataset, base: Path, *, seed: int) -> tuple[Split, DataReport]
     return replace(split, clock=train.clock), report
 
 
-def _split_rows(assembled: Assembled, rule: FractionSplit | ColumnSplit, *, seed: int) -> Split:
-    if isinstance(rule, FractionSplit):
-        return split_fraction(assembled.table, rule.test, seed=seed)
-    assert assembled.marks is not None  # noqa: S101 - the split column was read
-    return split_by_values(assembled.table, assembled.marks, rule.test, group_names=assembled.group_names)
-
-
 def _trained_types(raw: RawTable, train: Table) -> dict[str, ColumnType]:
     """The types of undeclared columns that the training rows show and the whole table hides, by column."""
     found: dict[str, ColumnType] = {}
@@ -89,9 +76,8 @@ def _trained_types(raw: RawTable, train: Table) -> dict[str, ColumnType]:
         present = values[~np.isnan(values)]
         if not len(present):
             what = f"column '{column.name}' has no value in the {counted(len(train), 'training row')}"
-            place, hint = Place(file=raw.description), "leave the column out of dataset.features"
-            path = f"dataset.columns.{column.name}"
-            raise DataError(Complaint(code="empty-column", path=path, place=place, what=what, hint=hint))
+            path, hint = f"dataset.columns.{column.name}", "leave the column out of dataset.features"
+            raise DataError(raw.complaint("empty-column", path, what, hint))
         # A column of whole numbers has them in every part; one with a fraction among its training rows stays as it is.
         settled = column.type == "integer" or (column.type == "continuous" and bool(np.any(present % 1)))
         if column.inferred and not settled:
@@ -103,10 +89,9 @@ def _trained_types(raw: RawTable, train: Table) -> dict[str, ColumnType]:
 
 def _check_scales(raw: RawTable, train: Table) -> None:
     """Refuses features whose spread is lost to rounding, as the target's is."""
-    place, hint = Place(file=raw.description), "write it in a smaller unit"
     what = f"varies by less than {_SMALLEST_SPREAD:g} in the training rows: its squares are lost to rounding"
     complaints = [
-        Complaint(code="tiny-spread", path="dataset.features", place=place, what=f"feature '{name}' {what}", hint=hint)
+        raw.complaint("tiny-spread", "dataset.features", f"feature '{name}' {what}", "write it in a smaller unit")
         for name, values in zip(train.names, train.x.T, strict=True)
         if 0 < _spread(values[~np.isnan(values)]) < _SMALLEST_SPREAD
     ]
@@ -134,9 +119,8 @@ def assemble(
 ) -> Assembled:
     """The table that the rules make of the raw one. types: of undeclared columns, as the training rows show them.
 
-    like: the training table, when this one holds the test rows. Its columns, types and labels then are the
-    contract, groups are numbered as there, a row that copies one of its rows counts as a copy, and `sample` does
-    not apply.
+    like: the training table, when this one holds the test rows. Its columns, types and labels then are the contract,
+    groups are numbered as there, a row that copies one of its rows counts as a copy, and `sample` does not apply.
     """
     work = _Work(raw, dataset, like, types or {})
     work.check_columns()
@@ -197,8 +181,7 @@ class _Work:
 
     def complain(self, code: str, path: str, what: str, hint: str = "") -> None:
         """Keeps a complaint about the data for the end of the checks."""
-        place = Place(file=self.raw.description)
-        self.complaints.append(Complaint(code=code, path=path, place=place, what=what, hint=hint))
+        self.complaints.append(self.raw.complaint(code, path, what, hint))
 
     def stop_at_complaints(self) -> None:
         """Raises what was found so far, if anything was."""
@@ -268,9 +251,8 @@ class _Work:
         if rule == "error":
             gaps = [(name, checked.missing, f"{repair} or kind: impute") for name, checked in self.checked.items()]
         else:
-            gaps = [
-                (target, self.checked[target].missing, "a target is never imputed: set dataset.missing to kind: drop")
-            ]
+            hint = "a target is never imputed: set dataset.missing to kind: drop"
+            gaps = [(target, self.checked[target].missing, hint)]
         for name, cells in ((self.dataset.split_column, self.marks), (self.dataset.groups, self.groups)):
             if name is not None and cells is not None and name not in self.checked:
                 gaps.append((name, np.flatnonzero(~cells.present), repair))
@@ -304,9 +286,8 @@ class _Work:
         columns = [self.checked[name].values[keep] for name in (*self.features, self.dataset.target)]
         if self.times is not None:  # the same values at another time are another observation, and no copy
             columns.append(self.times.codes[keep].astype(np.float64))
-        before = np.empty((0, len(columns)))
-        if self.like is not None:
-            before = np.column_stack([self.like.table.x, self.like.table.y])
+        trained = None if self.like is None else self.like.table
+        before = np.empty((0, len(columns))) if trained is None else np.column_stack([trained.x, trained.y])
         first = find_copies(before, np.column_stack(columns))
         copies = np.flatnonzero((first >= 0) & (first < np.arange(len(keep))))
         of_training = np.flatnonzero(first == -2)
@@ -342,7 +323,6 @@ class _Work:
         return keep, copy_codes(first), tuple(f"copies of row {origin + 1}" for origin in origins.tolist())
 
     def _complain_of_copies(self, keep: IntArray, copies: IntArray, first: IntArray) -> None:
-        """keep: (n,) positions of the rows in their source.  copies: which of them copy an earlier one, `first`."""
         verb = "copies" if len(copies) == 1 else "copy"
         pairs = ", ".join(f"row {keep[row] + 1} copies row {keep[first[row]] + 1}" for row in copies[:5].tolist())
         line = self.raw.line_of(int(keep[copies[0]]))
@@ -407,27 +387,21 @@ def _spread(values: Array) -> float:
 
 
 def feature_columns(raw: RawTable, dataset: Dataset, like: Table | None) -> tuple[str, ...]:
-    """The features in their order, or a DataError with every name that cannot stand.
-
-    like: the training table, whose features the table has to have.
-    """
+    """The features in their order, those of `like` where it is given, or a DataError with every name that is wrong."""
     known = tuple(str(name) for name in raw.frame.columns)
-    place = Place(file=raw.description)
     named = dataset.column_names()
     if like is not None and dataset.features is None:
         named += [("dataset.split.source", name) for name in like.names]
-    complaints = [
-        Complaint(code="unknown-column", path=path, place=place, what=f"there is no column '{name}'", hint=hint)
-        for path, name in named
-        if name not in known
-        for hint in [did_you_mean(name, known, otherwise="columns")]
-    ]
-    complaints += [one.at(place) for one in dataset.complaints()]
+    complaints = []
+    for path, name in named:
+        if name not in known:
+            hint = did_you_mean(name, known, otherwise="columns")
+            complaints.append(raw.complaint("unknown-column", path, f"there is no column '{name}'", hint))
+    complaints += [one.at(Place(file=raw.description)) for one in dataset.complaints()]
     features = dataset.feature_names(known) if like is None else like.names
     if not features and not complaints:
         what = f"no feature is left: the table has only {', '.join(repr(name) for name in known)}"
-        hint = "it needs at least one more"
-        complaints.append(Complaint(code="no-features", path="dataset.features", place=place, what=what, hint=hint))
+        complaints.append(raw.complaint("no-features", "dataset.features", what, "it needs at least one more"))
     if complaints:
         raise DataError(complaints)
     return features
@@ -435,11 +409,7 @@ def feature_columns(raw: RawTable, dataset: Dataset, like: Table | None) -> tupl
 
 def read_weights(raw: RawTable, name: str) -> tuple[Array, Iterator[Complaint]]:
     """(n,) the weights, and all that is wrong with them."""
-
-    def complaint(what: str, hint: str) -> Complaint:
-        place = Place(file=raw.description)
-        return Complaint(code="bad-weights", path="dataset.weights", place=place, what=what, hint=hint)
-
+    complaint = partial(raw.complaint, "bad-weights", "dataset.weights")
     try:
         cells = read_cells(raw.frame[name], raw.numbers.get(name))
     except UnsupportedCellsError as error:
@@ -477,8 +447,7 @@ def weight_column(name: str) -> Column:
 def find_copies(before: Array, cells: Array) -> IntArray:
     """For each row of `cells`, the position of the first row that it equals (its own when it is the first).
 
-    before: (m, d) rows of another table; a row that equals one of them gets -2 instead.
-    cells: (n, d).  Returns (n,).
+    before: (m, d) rows of another table; a row that equals one of them gets -2 instead.  cells: (n, d).  Returns (n,).
     """
     frame = pd.DataFrame(np.vstack([before, cells]))
     group = frame.groupby(list(frame.columns), dropna=False, sort=False).ngroup().to_numpy(dtype=np.int64)
@@ -493,10 +462,7 @@ def copy_codes(first: IntArray) -> IntArray:
 
 
 def merge_groups(groups: IntArray, first: IntArray) -> IntArray:
-    """Group numbers in which groups that share a copy are one; each keeps the smallest number of its parts.
-
-    groups: (n,) numbers from 0.  first: (n,) the row that each row copies, its own position when it copies none.
-    """
+    """Group numbers in which groups that share a copy are one, under the smallest number. first: of `find_copies`."""
     size = int(groups.max()) + 1
     links = coo_array((np.ones(len(groups)), (groups, groups[first])), shape=(size, size))
     part = connected_components(links, directed=False)[1]

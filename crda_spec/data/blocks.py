@@ -80,10 +80,7 @@ class RowFile:
 
 
 def open_rows(path: Path, *, like: Source | None = None) -> RowFile:
-    """Looks at the file's header and counts its rows; no row is kept, but of a sheet. The ending tells the kind.
-
-    like: a source of the same kind whose text is written alike, or whose workbook has the sheet.
-    """
+    """The file's header and number of rows; its ending tells the kind. like: a source whose text is written alike."""
     kind = _KINDS.get(path.suffix.casefold())
     if kind is None:
         what = f"'{path.name}' ends in neither .parquet, .csv nor .xlsx"

@@ -54,11 +54,7 @@ class UnsupportedCellsError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Cells:
-    """One column, read.
-
-    numbers holds the values as floats (booleans as 0 and 1), NaN where a cell is missing or is text but no number.
-    shown holds each cell as a Python value, None where it is missing.
-    """
+    """One column, read."""
 
     kind: CellKind
     numbers: Array  # (n,)
@@ -74,10 +70,7 @@ class Cells:
         return beyond
 
     def labels(self) -> ObjectArray:
-        """Each cell as the label of a category, None where it is missing.
-
-        Numbers get one spelling whatever the source (3, 3.0 and "3.0" are all "3"); text stays as it is written.
-        """
+        """Each cell as the label of a category, None where it is missing: 3, 3.0 and "3.0" are all "3", text stays."""
         if self.kind != "text":
             of_kind = {"boolean": bool, "integer": int, "number": float}[self.kind]
             return _per_cell(self.shown, lambda cell: label_of(of_kind(cell)))
@@ -144,10 +137,7 @@ def at_rows(
 
 
 def read_cells(series: pd.Series[Any], numbers: Array | None = None) -> Cells:
-    """The cells of a column, or UnsupportedCellsError for dates, bytes, lists and the like.
-
-    numbers: what `all_numbers` found in them, when somebody has asked it already.
-    """
+    """The cells of a column, or UnsupportedCellsError for dates, lists and so on. numbers: `all_numbers`, if known."""
     if numbers is not None:
         texts = series.to_numpy(dtype=object)
         present = np.ones(len(texts), dtype=bool)
@@ -181,11 +171,9 @@ def _read_objects(shown: ObjectArray, present: Mask) -> Cells:
     values = np.full(len(shown), np.nan)
     values[texts] = _parse(shown[texts].tolist())
     values[typed] = [np.nan if isinstance(cell, bool) and not truths else float(cell) for cell in shown[typed]]
-    kind: CellKind = "text"
+    kind: CellKind = "boolean" if truths else "text"
     if kinds <= {"integer", "number"}:
         kind = "integer" if kinds == {"integer"} else "number"
-    elif truths:
-        kind = "boolean"
     elif kinds == {"text"} and not np.isnan(values[present]).any():
         kind = _kind_of_numbers(shown[present].tolist())
     return Cells(kind=kind, numbers=values, shown=shown, present=present)
@@ -218,11 +206,9 @@ def all_numbers(texts: Sequence[str]) -> Array | None:
 
 
 def _parse(texts: Sequence[str]) -> Array:
-    """The number in each text, NaN where there is none."""
+    """The number in each text, NaN where there is none; usually without a regular expression per cell."""
     values = all_numbers(texts)
-    if values is not None:
-        return values  # the usual case, without a regular expression per cell
-    return np.array([_number(text) for text in texts], dtype=np.float64)
+    return np.array([_number(text) for text in texts], dtype=np.float64) if values is None else values
 
 
 def _number(text: str) -> float:
@@ -250,10 +236,7 @@ def _per_cell(cells: ObjectArray, function: Any) -> ObjectArray:  # noqa: ANN401
 def number_faults(
     values: Array, *, whole: bool, inexact: Mask | None, low: float | None, high: float | None
 ) -> Iterator[tuple[str, str, str, Mask]]:
-    """What may be wrong with the numbers of a column: a code, the words for it, what to try, and where it is so.
-
-    values: (n,) NaN where missing.  inexact: (n,) whole numbers that lost digits, where that matters.
-    """
+    """What may be wrong with numbers: a code, the words, what to try, and where. inexact: (n,) which lost digits."""
     finite = np.isfinite(values)
     hint = "write a number, or leave the cell empty and set dataset.missing"
     yield "not-finite", "infinite", hint, np.isinf(values)
@@ -355,5 +338,4 @@ def _per_distinct(cells: pa.Array, function: Callable[[object], float]) -> Array
     encoded = cells if pa.types.is_dictionary(cells.type) else cells.dictionary_encode()
     known = [np.nan if cell is None else function(cell) for cell in encoded.dictionary.to_pylist()]
     indices = encoded.indices.fill_null(len(known)).to_numpy(zero_copy_only=False).astype(np.int64)
-    values: Array = np.array([*known, np.nan], dtype=np.float64)[indices]
-    return values
+    return np.asarray(np.array([*known, np.nan], dtype=np.float64)[indices])

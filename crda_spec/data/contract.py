@@ -22,7 +22,7 @@ from crda_spec.data.cells import (
     read_cells,
 )
 from crda_spec.data.raw import RawTable
-from crda_spec.errors import Complaint, Place, did_you_mean, inconsistent, repeated, show
+from crda_spec.errors import Complaint, did_you_mean, inconsistent, repeated, show
 from crda_spec.records import Array, Column, ColumnType, IntArray
 from crda_spec.strict import Finite, Strict
 
@@ -136,31 +136,27 @@ class CheckedColumn:
         return cells
 
     def _column(self, kind: ColumnType, labels: tuple[str, ...] | None) -> Column:
-        allowed = None
-        if kind != "category" and self.contract.values is not None:
-            allowed = tuple(float(value) for value in self.contract.values)
+        contract = self.contract
         return Column(
             name=self.name,
             type=kind,
-            unit=self.contract.unit,
-            minimum=self.contract.min,
-            maximum=self.contract.max,
+            unit=contract.unit,
+            minimum=contract.min,
+            maximum=contract.max,
             labels=labels,
-            allowed=allowed,
-            inferred=self.contract.declared_type is None,
+            allowed=None if kind == "category" or contract.values is None else tuple(map(float, contract.values)),
+            inferred=contract.declared_type is None,
         )
 
     def _complain(self, code: str, what: str, hint: str = "") -> None:
-        path, place = f"dataset.columns.{self.name}", Place(file=self.raw.description)
-        self.complaints.append(Complaint(code=code, path=path, place=place, what=what, hint=hint))
+        self.complaints.append(self.raw.complaint(code, f"dataset.columns.{self.name}", what, hint))
 
     def _complain_of(self, code: str, what: str, bad: IntArray, shown: ObjectArray, hint: str = _REPAIR) -> None:
         """One complaint for all rows at `bad`, if there are any: `2 values of 'x' are <what>: row 1: ...`."""
         if len(bad):
             if self.trained is not None and hint == _REPAIR:
-                hint = (
-                    f"the training rows hold {_TRAINED[self.trained]}: repair the cells, or declare the column's type"
-                )
+                held = _TRAINED[self.trained]
+                hint = f"the training rows hold {held}: repair the cells, or declare the column's type"
             self._complain(code, at_rows(self.raw, bad, "value", f"'{self.name}'", what, shown), hint)
 
     def _infer(self, cells: Cells) -> ColumnType | None:
@@ -214,12 +210,11 @@ class CheckedColumn:
             self._complain("bounds-on-labels", what, "remove them, or list the allowed values")
 
     def _allowed_numbers(self, values: Array, shown: ObjectArray) -> None:
-        if self.contract.values is None:
-            return
-        allowed = [float(value) for value in self.contract.values]
-        wrong = np.flatnonzero(np.isfinite(values) & ~np.isin(values, allowed))
-        listing = ", ".join(label_of(value) for value in allowed)
-        self._complain_of("not-allowed", f"not among the allowed values {listing}", wrong, shown)
+        if self.contract.values is not None:
+            allowed = [float(value) for value in self.contract.values]
+            wrong = np.flatnonzero(np.isfinite(values) & ~np.isin(values, allowed))
+            what = f"not among the allowed values {', '.join(map(label_of, allowed))}"
+            self._complain_of("not-allowed", what, wrong, shown)
 
     def _boolean(self, cells: Cells) -> Array:
         self._no_bounds("boolean")
@@ -274,5 +269,4 @@ def row_number_complaints(raw: RawTable, features: Sequence[CheckedColumn]) -> I
         if len(values) >= _COUNTS_ROWS and len(distinct) == len(values) == distinct[-1] - distinct[0] + 1:
             what = f"column '{name}' looks like a row number: {distinct[0]:g} to {distinct[-1]:g}, each once"
             hint = "leave it out of dataset.features, or declare its type: integer"
-            place = Place(file=raw.description)
-            yield Complaint(code="identifier", path=f"dataset.columns.{name}", place=place, what=what, hint=hint)
+            yield raw.complaint("identifier", f"dataset.columns.{name}", what, hint)

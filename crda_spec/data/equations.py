@@ -75,10 +75,7 @@ def _where(condition: Any, *branches: Any) -> Values:  # noqa: ANN401 - scalars 
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function or draw: its arguments, what computes it, and the type of what it gives (None: of its arguments).
-
-    limits, whole: what the arguments of a draw must satisfy.
-    """
+    """A function or draw: its arguments, what computes it, and the type of what it gives (None: of its arguments)."""
 
     arguments: str
     compute: Callable[..., Any]
@@ -506,10 +503,7 @@ def _quote(text: str, node: ast.expr) -> str:
 
 
 def _operands(node: ast.BinOp) -> tuple[ast.expr, list[tuple[ast.operator, ast.expr]]]:
-    """A sum, product or power: its first operand, then each (operator, operand), all of them one level down.
-
-    Python's tree of a long sum leans to the left, and is as deep as the sum is long.
-    """
+    """A sum, product or power: its first operand, then each (operator, operand). Python's tree of it may be deep."""
     group = next(each for each in ((ast.Add, ast.Sub), (ast.Mult, ast.Div), (ast.Pow,)) if isinstance(node.op, each))
     first: ast.expr = node
     rest: list[tuple[ast.operator, ast.expr]] = []

@@ -27,11 +27,6 @@ class Division:
         """Whether the folds run forward in time."""
         return self.seen is not None
 
-    def rows_of(self, fold: int, rows: int) -> tuple[IntArray, IntArray]:
-        """The positions that a fold, counted from 1, trains on, and those that it holds out. rows: all there are."""
-        held = self.held[fold - 1]
-        return (np.setdiff1d(np.arange(rows), held) if self.seen is None else self.seen[fold - 1]), held
-
 
 def group_numbers(rows: Table) -> IntArray:
     """(n,) the group of each row, counted from 0; every row is its own where there are none."""
@@ -49,10 +44,7 @@ def draw_groups(rows: Table, wanted: float, *, rng: np.random.Generator) -> IntA
 
 
 def pieces(times: IntArray, groups: IntArray | None = None) -> IntArray:
-    """(n,) which piece each row is in, counted from 0, the earliest first. Between two pieces a cut is possible.
-
-    times: (n,) any numbers that grow with time.  groups: (n,) rows of equal number stay together.
-    """
+    """(n,) which piece each row is in, from 0, the earliest first: between two pieces a cut tears no group."""
     moments, at = np.unique(times, return_inverse=True)
     if groups is None:
         return at.astype(np.int64)
@@ -88,10 +80,7 @@ def cut_at(sizes: Sequence[int], wanted: Sequence[float]) -> list[int]:
 
 
 def time_blocks(times: IntArray, count: int, groups: IntArray | None = None) -> tuple[IntArray, ...]:
-    """The positions of the rows in `count` blocks, one after the other in time, about as many rows in each.
-
-    There must be as many pieces as blocks: who asks has counted them.
-    """
+    """The positions of the rows in `count` blocks of about equal size, one after the other in time."""
     piece = pieces(times, groups)
     sizes = np.bincount(piece)
     if not 1 <= count <= len(sizes):
@@ -103,30 +92,20 @@ def time_blocks(times: IntArray, count: int, groups: IntArray | None = None) -> 
 
 
 def forward_folds(times: IntArray, count: int, groups: IntArray | None = None) -> tuple[tuple[IntArray, IntArray], ...]:
-    """`count` folds that run forward: for each, the rows trained on and the rows held out, all of them later.
-
-    The rows are cut into one block more than there are folds. Fold j holds out block j and trains on all blocks before
-    it; the first block is never held out.
-    """
+    """`count` folds that run forward: each trains on all blocks of time before the one that it holds out."""
     blocks = time_blocks(times, count + 1, groups)
     return tuple((np.sort(np.concatenate(blocks[:number])), blocks[number]) for number in range(1, count + 1))
 
 
 def latest(times: IntArray, rows: float, groups: IntArray | None = None) -> IntArray:
-    """The positions of about `rows` rows at the end; at least one piece on either side of the cut.
-
-    There must be two pieces: who asks has counted them.
-    """
+    """The positions of about `rows` rows at the end; at least one piece, of two or more, on either side of the cut."""
     piece = pieces(times, groups)
     (cut,) = cut_at(np.bincount(piece).tolist(), [len(times) - rows])
     return np.flatnonzero(piece >= cut).astype(np.int64)
 
 
 def scoring_folds(rows: Table, k: int, *, rng: np.random.Generator) -> tuple[tuple[IntArray, IntArray], ...]:
-    """For each of k folds the rows to train on and the rows to score, all of them later where rows have an order.
-
-    rng: who draws the folds of rows without an order; with one, nothing is drawn.
-    """
+    """For each of k folds the rows to train on and the rows to score, all of them later where rows have an order."""
     if rows.times is not None:
         _require_pieces(rows, rows.times, k + 1, f"{k} folds that run forward")
         return forward_folds(rows.times, k, rows.groups)
@@ -156,12 +135,10 @@ def _require_pieces(rows: Table, times: IntArray, needed: int, what: str) -> Non
 
 
 def folds(n: int, k: int, *, rng: np.random.Generator, groups: IntArray | None = None) -> tuple[IntArray, ...]:
-    """The positions held out in each of k folds, sorted.
+    """The positions held out in each of k folds of n rows, sorted. groups: (n,) rows of equal number stay together.
 
-    Groups are shuffled, taken largest first, and each goes to the fold with the fewest rows so far. Without groups
-    the sizes of the folds differ by at most one.
-
-    n: the number of rows.  groups: (n,) rows of equal number stay together.
+    Groups are shuffled, taken largest first, and each goes to the fold with the fewest rows so far. Without groups the
+    sizes of the folds differ by at most one.
     """
     units = n if groups is None else len(np.unique(groups))
     if k < 2:

@@ -33,11 +33,7 @@ MAX_OBJECTS = 20_000_000  # cells that are read one by one, each an object of Py
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RawTable:
-    """The cells of a source as they were delivered.
-
-    A text file delivers text, with None for a missing cell: what the text means is decided in one place,
-    `crda_spec.data.cells`. Other sources deliver the types they know.
-    """
+    """The cells of a source as delivered: of a text file as text, None where missing; `cells` tells their meaning."""
 
     frame: pd.DataFrame  # with the default RangeIndex
     sha256: str  # of the file's bytes; of `canonical_bytes` where there is no file
@@ -52,6 +48,10 @@ class RawTable:
         if self.lines is not None:
             return int(self.lines[position])
         return None if self.first_line is None else self.first_line + position
+
+    def complaint(self, code: str, path: str, what: str, hint: str = "") -> Complaint:
+        """What is wrong with these cells. path: what in the spec they break."""
+        return Complaint(code=code, path=path, place=Place(file=self.description), what=what, hint=hint)
 
 
 class BaseSource(Strict):
@@ -71,6 +71,11 @@ class BaseSource(Strict):
         place = Place(file=self.describe(), line=line, col=1 if line else 0, text=text)
         return DataError(Complaint(code=code, path=path, place=place, what=what, hint=hint))
 
+    def _too_large(self, rows: int, columns: int, most: int, hint: str) -> DataError:
+        """A table of more cells than are read."""
+        what = f"the table has {rows:,} rows and {columns:,} columns, more than {most:,} cells"
+        return self._error("too-large", what, hint)
+
 
 class FileSource(BaseSource):
     """A file beside the spec."""
@@ -80,6 +85,9 @@ class FileSource(BaseSource):
     def describe(self) -> str:
         """The file's name."""
         return Path(self.path).name
+
+    def _bytes(self, base: Path) -> bytes:
+        return read_bytes(base / self.path, self.path)
 
 
 def read_catalogue(file: Path) -> dict[str, dict[str, Any]]:
@@ -95,8 +103,8 @@ def table_of_rows(
     """The table of typed cells that a source delivers row by row; its hash is of its cells where there is no file."""
     import pandas as pd
 
-    columns = {name: pd.Series([row[position] for row in rows], dtype=object) for position, name in enumerate(names)}
-    frame = pd.DataFrame(columns)
+    cells = {name: pd.Series([row[position] for row in rows], dtype=object) for position, name in enumerate(names)}
+    frame = pd.DataFrame(cells)
     return RawTable(frame=frame, sha256=sha256 or sha256_of(canonical_bytes(frame)), description=description)
 
 
@@ -120,11 +128,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def listed(raw: RawTable, positions: IntArray, values: Sequence[str] | None = None) -> str:
-    """`row 2 (line 3): -1.0, row 5: -2.0 and 7 more`.
-
-    Rows are data rows counted from 1, the header not counted; positions count from 0.
-    values: how each of these cells is shown, in the same order.
-    """
+    """`row 2 (line 3): -1.0, row 5: -2.0 and 7 more`, data rows counted from 1. values: how each cell is shown."""
     rows = [f"row {position + 1}" for position in positions[:_SHOWN].tolist()]
     line, more = raw.line_of(int(positions[0])), len(positions) - _SHOWN
     rows[0] += "" if line is None else f" (line {line})"
@@ -135,21 +139,19 @@ def listed(raw: RawTable, positions: IntArray, values: Sequence[str] | None = No
 def require_file(path: Path, written: str = "", *, key: str = "dataset.source.path") -> None:
     """Raises a DataError unless `path` is a file.
 
-    written: the path as the spec writes it, relative to the spec; the file's name when it is not known.
-    key: the place inside the spec that names the file. The complaint has no place of its own, so that the caller
-    can point at that line of the spec.
+    written: the path as the spec writes it; the file's name when it is not known.  key: the place inside the spec that
+    names the file. The complaint has no place of its own, so that the caller can point at that line of the spec.
     """
+    named = written or path.name
     try:
         if path.is_file():
             return
     except OSError as error:  # a name that is too long
-        what = f"{show(written or path.name)} cannot be a file: {(error.strerror or '').lower()}"
-        raise DataError(
-            Complaint(code="file-not-found", path=key, what=what, hint="name a file that exists")
-        ) from error
-    code, what = "file-not-found", f"there is no file '{written or path.name}'"
+        what, hint = f"{show(named)} cannot be a file: {(error.strerror or '').lower()}", "name a file that exists"
+        raise DataError(Complaint(code="file-not-found", path=key, what=what, hint=hint)) from error
+    code, what = "file-not-found", f"there is no file '{named}'"
     if path.is_dir():
-        code, what, hint = "not-a-file", f"'{written or path.name}' is a folder, not a file", "name a file in it"
+        code, what, hint = "not-a-file", f"'{named}' is a folder, not a file", "name a file in it"
     elif not path.parent.is_dir():
         folder = Path(written).parent if written else path.parent
         hint = f"its folder '{folder}' does not exist; a relative path starts at the spec's folder"
@@ -157,12 +159,6 @@ def require_file(path: Path, written: str = "", *, key: str = "dataset.source.pa
         neighbours = sorted(file.name for file in path.parent.iterdir() if file.is_file() and file.name[0] != ".")
         hint = did_you_mean(path.name, neighbours, otherwise="its folder holds") or "its folder holds no file"
     raise DataError(Complaint(code=code, path=key, what=what, hint=hint))
-
-
-def too_large(description: str, rows: int, columns: int, most: int, hint: str) -> DataError:
-    """A table of more cells than are read."""
-    what = f"the table has {rows:,} rows and {columns:,} columns, more than {most:,} cells"
-    return DataError(Complaint(code="too-large", place=Place(file=description), what=what, hint=hint))
 
 
 def read_bytes(path: Path, written: str = "", *, key: str = "dataset.source.path") -> bytes:
@@ -194,14 +190,12 @@ def check_names(names: tuple[str, ...], description: str, *, line: int = 0) -> N
         hint = "keep the columns that the run needs"
         raise DataError(Complaint(code="too-large", place=place, what=what, hint=hint))
     where: dict[str, list[int]] = {}
+    complaints = []
     for number, name in enumerate(names, start=1):
         where.setdefault(name, []).append(number)
-    hint = "name every column in the header"
-    complaints = [
-        Complaint(code="blank-column-name", place=place, what=f"column {number} has no name", hint=hint)
-        for number, name in enumerate(names, start=1)
-        if not name.strip()
-    ]
+        if not name.strip():
+            what, hint = f"column {number} has no name", "name every column in the header"
+            complaints.append(Complaint(code="blank-column-name", place=place, what=what, hint=hint))
     for name, numbers in where.items():
         if len(numbers) > 1 and name.strip():
             columns = ", ".join(map(str, numbers[:-1])) + f" and {numbers[-1]}"

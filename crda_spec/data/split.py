@@ -53,13 +53,21 @@ class SourceSplit(Strict):
 SplitRule = Annotated[FractionSplit | ColumnSplit | SourceSplit, Field(discriminator="kind")]
 
 
+def split_rows(
+    rule: FractionSplit | ColumnSplit, table: Table, marks: ObjectArray | None, *, group_names: Sequence[str], seed: int
+) -> Split:
+    """The rows of one table, by the rule. marks: (n,) the cells of its split column, where it has one."""
+    if isinstance(rule, FractionSplit):
+        return split_fraction(table, rule.test, seed=seed)
+    assert marks is not None  # noqa: S101 - the split column was read
+    return split_by_values(table, marks, rule.test, group_names=group_names)
+
+
 def split_fraction(table: Table, test: float, *, seed: int) -> Split:
-    """A seeded random part of the rows is the test set; a group goes to one side whole.
+    """A seeded random part of the rows is the test set, or the latest part where rows have an order; groups stay whole.
 
-    Where rows have an order, the latest are the test set instead, and rows of equal time go to one side whole too.
-
-    The groups are shuffled and the first ones are held out, as many as bring the number of test rows nearest to
-    `test` times all rows. Without groups every row is its own group.
+    The groups are shuffled and the first ones are held out, as many as bring the number of test rows nearest to `test`
+    times all rows. Without groups every row is its own group.
     """
     n = len(table)
     wanted = int(np.floor(test * n + 0.5))
@@ -117,10 +125,7 @@ def set_aside(split: Split, fraction: float, *, seed: int) -> Split:
 def split_by_values(
     table: Table, marks: ObjectArray, test_values: Sequence[object], *, group_names: Sequence[str] = ()
 ) -> Split:
-    """The rows whose mark is one of the test values are the test set.
-
-    marks: (n,) one value per row.  group_names: the name of each group number, for messages.
-    """
+    """The rows whose mark, (n,), is one of the test values are the test set. group_names: for messages."""
     keys = np.array([_key(mark) for mark in marks.tolist()], dtype=object)
     known = tuple(dict.fromkeys(keys.tolist()))
     wanted = {_key(value): value for value in test_values}
@@ -140,11 +145,7 @@ def split_by_values(
 
 
 def split_by_tables(train: Table, test: Table, *, group_names: Sequence[str] = ()) -> Split:
-    """The rows of one table train, those of another test.
-
-    The test table has to be assembled with `like=` the training table, so that types, labels and group numbers
-    mean the same in both. Row ids count in each table's own source.
-    """
+    """The rows of one table train, those of another, which was assembled with `like=` the first, test."""
     _require_same_columns(train, test)
     if len(train) < _LEAST_TRAIN or not len(test):
         raise DataError(_too_small(len(train), len(test), "the training table and the test table are given"))
@@ -187,7 +188,6 @@ def _forbid_straddling(groups: IntArray | None, marked: Mask, names: Sequence[st
 
 
 def _require_same_columns(train: Table, test: Table) -> None:
-    """Raises a DataError unless the columns mean the same in both tables."""
     pairs = zip((*train.features, train.target), (*test.features, test.target), strict=False)
     differences = [
         f"column '{one.name}' ({one.type}) of the training table meets '{other.name}' ({other.type})"

@@ -10,13 +10,14 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from crda_spec.data.cells import Cells, Mask, ObjectArray, UnsupportedCellsError, at_rows, label_of, read_cells
 from crda_spec.data.raw import RawTable
-from crda_spec.errors import Complaint, Place
+from crda_spec.errors import Complaint
 from crda_spec.records import IntArray
 
 PATH = "dataset.time"
@@ -38,8 +39,7 @@ class Timestamps:
     labels: tuple[str, ...]  # the different moments, earliest first
 
 
-@dataclass(frozen=True, slots=True)
-class _Instant:
+class _Instant(NamedTuple):
     """Nanoseconds since 1970, and whether the cell says in which zone."""
 
     nanoseconds: int
@@ -53,7 +53,8 @@ def read_timestamps(raw: RawTable, name: str) -> Timestamps | Complaint:
     cells = series.astype(object).to_numpy(dtype=object)
     there = np.flatnonzero(present)
     if not len(there):
-        return _complaint(raw, "empty-column", f"the time column '{name}' has no value at all", "name another column")
+        what = f"the time column '{name}' has no value at all"
+        return raw.complaint("empty-column", PATH, what, "name another column")
     try:
         numbers: Cells | None = read_cells(series, raw.numbers.get(name))
     except UnsupportedCellsError:  # dates, where the source has such a type
@@ -75,7 +76,8 @@ def time_codes(written: Sequence[str]) -> IntArray:
 
 def _from_numbers(raw: RawTable, name: str, cells: Cells, present: Mask) -> Timestamps | Complaint:
     if cells.kind == "boolean":
-        return _complaint(raw, "not-a-time", f"the time column '{name}' holds booleans, which have no order in time")
+        what = f"the time column '{name}' holds booleans, which have no order in time"
+        return raw.complaint("not-a-time", PATH, what, _HINT)
     bad = np.flatnonzero(present & ~np.isfinite(cells.numbers))
     if len(bad):
         numeric = 2 * len(bad) <= int(present.sum())
@@ -163,8 +165,4 @@ def _spelling(value: int, *, zoned: bool, days: bool) -> str:
 def _bad_rows(
     raw: RawTable, name: str, what: str, bad: IntArray, shown: ObjectArray, *, hint: str = _HINT
 ) -> Complaint:
-    return _complaint(raw, "not-a-time", at_rows(raw, bad, "time", f"'{name}'", what, shown), hint)
-
-
-def _complaint(raw: RawTable, code: str, what: str, hint: str = _HINT) -> Complaint:
-    return Complaint(code=code, path=PATH, place=Place(file=raw.description), what=what, hint=hint)
+    return raw.complaint("not-a-time", PATH, at_rows(raw, bad, "time", f"'{name}'", what, shown), hint)

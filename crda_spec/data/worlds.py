@@ -33,26 +33,25 @@ def check_rows(rows: npt.ArrayLike | None, available: int) -> IntArray:
 def check_action(
     action: Mapping[str, npt.ArrayLike], equations: Sequence[Equation], *, target: str, rows: int
 ) -> dict[str, Values]:
-    """The values that variables are set to, (rows,) each; raises DataError with all that is wrong with them.
-
-    A variable of whole numbers may be set between them: an equation knows no difference.
-    """
+    """The values that variables are set to, (rows,) each; raises DataError with all that is wrong with them."""
     known = {equation.name: equation for equation in equations}
-    settings: dict[str, Values | Complaint] = {}
+    settings: dict[str, Values] = {}
+    complaints: list[Complaint] = []
     for name, given in action.items():
         if name not in known:
             hint = did_you_mean(name, tuple(known), otherwise="variables")
             what = f"'{name}' is no variable of this world"
-            settings[name] = Complaint(code="unknown-variable", path=name, what=what, hint=hint)
+            complaints.append(Complaint(code="unknown-variable", path=name, what=what, hint=hint))
         elif name == target:
             what = f"'{name}' is the outcome itself and cannot be set"
-            settings[name] = Complaint(code="action-target", path=name, what=what, hint="set what causes it")
-        else:
-            settings[name] = _setting(known[name], given, rows)
-    complaints = [one for one in settings.values() if isinstance(one, Complaint)]
+            complaints.append(Complaint(code="action-target", path=name, what=what, hint="set what causes it"))
+        elif isinstance(found := _setting(known[name], given, rows), Complaint):
+            complaints.append(found)
+        else:  # a variable of whole numbers may be set between them: an equation knows no difference
+            settings[name] = found
     if complaints:
         raise DataError(complaints)
-    return {name: values for name, values in settings.items() if not isinstance(values, Complaint)}
+    return settings
 
 
 def _setting(equation: Equation, given: npt.ArrayLike, rows: int) -> Values | Complaint:
@@ -149,20 +148,14 @@ class WorldSample:
 
     @property
     def systematic(self) -> Array:
-        """The target's equation with its own draws at their medians, (rows,); hidden parents keep their values.
-
-        The median of `normal(0, sd)` is 0, so with additive normal noise this is the equation without its noise.
-        """
+        """The target's equation with its own draws at their medians, (rows,): that of normal(0, sd) is 0."""
         equation = self.world.equation(self.world.target)
         medians = [np.full(self.rows, 0.5) for _ in range(equation.draws)]
         return evaluate(equation, self.values, medians, rows=self.rows).astype(np.float64)
 
     @property
     def noise(self) -> Array:
-        """The target's own noise, (rows,): y minus its systematic part.
-
-        What hidden parents of the target contribute is not in here: it is part of what they do to the target.
-        """
+        """The target's own noise, (rows,): y minus its systematic part, in which hidden parents keep their values."""
         return self.y - self.systematic
 
     def outcome(self, action: Mapping[str, npt.ArrayLike], rows: npt.ArrayLike | None = None) -> Array:
@@ -172,7 +165,12 @@ class WorldSample:
         which may repeat; all rows when left out. Every other variable follows its own equation with the row's own
         exogenous numbers, so effects of a set variable respond; set all features to hold the others still.
         """
-        return self._respond(self._up_to_target(), action, rows)[self.world.target].astype(np.float64)
+        needed = {self.world.target}  # and its ancestors
+        for equation in reversed(self.world.equations):
+            if equation.name in needed:
+                needed.update(equation.parents)
+        equations = [equation for equation in self.world.equations if equation.name in needed]
+        return self._respond(equations, action, rows)[self.world.target].astype(np.float64)
 
     def after(self, action: Mapping[str, npt.ArrayLike], rows: npt.ArrayLike | None = None) -> dict[str, Values]:
         """Every variable (m,) of some rows under do(action), hidden ones and the target too; see `outcome`."""
@@ -186,8 +184,8 @@ class WorldSample:
         changed = set(values)
         for equation in equations:
             name = equation.name
-            if name in changed:
-                continue
+            if name in values:
+                continue  # it is set
             if changed.intersection(equation.parents):
                 draws = [u[index] for u in self.exogenous[name]]
                 values[name] = evaluate(equation, values, draws, rows=len(index))
@@ -195,14 +193,6 @@ class WorldSample:
             else:
                 values[name] = self.values[name][index]
         return values
-
-    def _up_to_target(self) -> list[Equation]:
-        """The target's equation and those of its ancestors, in causal order."""
-        needed = {self.world.target}
-        for equation in reversed(self.world.equations):
-            if equation.name in needed:
-                needed.update(equation.parents)
-        return [equation for equation in self.world.equations if equation.name in needed]
 
 
 def check_hidden(variables: Sequence[str], hidden: Sequence[str], *, target: str) -> tuple[Complaint, ...]:
@@ -241,20 +231,13 @@ def declare(
         complaints.append(Complaint(code="unknown-column", path="dataset.target", what=what, hint=hint))
     for equation in parsed:
         if equation.name == target and equation.type in ("category", "boolean"):
-            what, hint = (
-                f"the target '{target}' is a {equation.type}, and a regression needs a number",
-                "choose another target",
-            )
+            what = f"the target '{target}' is a {equation.type}, and a regression needs a number"
+            hint = "choose another target"
             complaints.append(Complaint(code="target-type", path="dataset.target", what=what, hint=hint))
     if complaints:
         raise SpecError(complaints)
     return World(
-        name=name,
-        description=description,
-        target=target,
-        equations=parsed,
-        hidden=tuple(hidden),
-        units=units or {},
+        name=name, description=description, target=target, equations=parsed, hidden=tuple(hidden), units=units or {}
     )
 
 

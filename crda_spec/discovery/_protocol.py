@@ -5,9 +5,8 @@ argue for both directions, so at least one test erred. Of a PAG, where hidden co
 b says that b does not cause a, a tail at a that a causes b (perhaps through others), a circle `o` that both occur in
 some graph that fits; `a <-> b` there says that a hidden common cause ties them.
 
-Would other rows have given the same graph? Edge frequencies over resamples tell (Meinshausen and Buehlmann 2010). Every
-resample draws from a stream of its own number, and counts are whole numbers, so that the result is the same, to the
-byte, at any number of workers.
+Would other rows have given the same graph? Edge frequencies over resamples tell (Meinshausen and Buehlmann 2010), the
+same ones at any number of workers: every resample has a stream of its own.
 """
 
 from __future__ import annotations
@@ -109,17 +108,6 @@ class DiscoveredGraph:
 
     def _with(self, mark: EdgeMark) -> tuple[tuple[str, str], ...]:
         return tuple((edge.first, edge.second) for edge in self.edges if edge.mark == mark)
-
-
-def checked_names(names: Sequence[str]) -> tuple[str, ...]:
-    """The names as a tuple; a DataError when one occurs twice."""
-    twice = sorted(name for name, count in Counter(names).items() if count > 1)
-    if twice:
-        raise DataError(
-            Complaint(code="duplicate-column", what=f"two columns are called {show(name)}", hint="rename one")
-            for name in twice
-        )
-    return tuple(names)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -224,6 +212,15 @@ class Search(Strict):
 
     hidden_causes: ClassVar[HiddenCauses] = "no_hidden_cause"
 
+    @staticmethod
+    def _distinct(names: Sequence[str]) -> tuple[str, ...]:
+        """The names as a tuple; a DataError when one occurs twice."""
+        twice = sorted(name for name, count in Counter(names).items() if count > 1)
+        said = [f"two columns are called {show(name)}" for name in twice]
+        if said:
+            raise DataError(Complaint(code="duplicate-column", what=what, hint="rename one") for what in said)
+        return tuple(names)
+
     @abstractmethod
     def find(self, x: Array, columns: Sequence[Column], *, noise: Sequence[str] = ()) -> DiscoveredGraph:
         """The graph of these rows, (n, d), categories as codes.  noise: columns that nothing causes."""
@@ -241,10 +238,7 @@ class Search(Strict):
     def residual_neighbours(
         self, train: Table, residuals: Array, *, seed: int, index: tuple[int, ...]
     ) -> ResidualNeighbours:
-        """The features that the method links to the residual, which must stay fixed.
-
-        index: names the set of rows, so that its random streams are its own.
-        """
+        """The features linked to the residual, which must stay fixed. index: names the rows, for random streams."""
         noise = noise_name(train)
         columns = (*train.features, Column(name=noise, type="continuous"))
         x = np.column_stack([train.x, residuals])

@@ -58,10 +58,8 @@ class Consensus(Strict):
 def consensus(graphs: Sequence[DiscoveredGraph]) -> DiscoveredGraph:
     """The links that more than half of the graphs have, each with the share that has it.
 
-    A direction is taken when more than half of the graphs with the link claim it; when some claim one direction and
-    others the opposite, and neither has that many, the link is a conflict; else it stays undirected. A `->` claims a
-    direction; from a PAG so does `o->`, since it rules the other one out. A link that knowledge decided in any of them
-    is taken as decided. Directed circles among majorities are conflicts.
+    A direction is taken when more than half of the graphs with the link claim it, by `->` or by a PAG's `o->`, which
+    rules the other one out; a link that is claimed both ways, or in a circle, is a conflict; else it stays undirected.
     """
     names = _common_names(graphs)
     votes = [_votes(graph) for graph in graphs]

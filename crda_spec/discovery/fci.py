@@ -19,7 +19,7 @@ from pydantic import Field
 
 from crda_spec.discovery._protocol import DiscoveredGraph, HiddenCauses, ResidualNeighbours
 from crda_spec.discovery.knowledge import BoolArray, Constraints
-from crda_spec.discovery.pc import ConditionalSearch, Oriented, Triple, Triples
+from crda_spec.discovery.pc import ConditionalSearch, Oriented, Triples
 from crda_spec.discovery.skeleton import QUESTIONS, Question, SeparatingSets, Skeleton, answers
 from crda_spec.errors import Complaint, GraphError
 from crda_spec.independence.conditional import ConditionalTest
@@ -33,10 +33,7 @@ Proposal = tuple[int, int, int]  # marks[i, j] becomes the third
 
 
 def mark_known(marks: Marks, constraints: Constraints) -> set[tuple[int, int]]:
-    """Sets what knowledge decides, and says at which ends.
-
-    What may not cause another gets an arrowhead; a required cause gets a tail; noise has a tail at its own end.
-    """
+    """Sets what knowledge decides, and says at which ends: what cannot cause an arrowhead, what must cause a tail."""
     known: set[tuple[int, int]] = set()
     for i, j in zip(*(ends.tolist() for ends in np.nonzero(marks)), strict=True):
         causes = constraints.required[j, i] or (constraints.exogenous[j] and constraints.may_cause[j, i])
@@ -46,26 +43,16 @@ def mark_known(marks: Marks, constraints: Constraints) -> set[tuple[int, int]]:
     return known
 
 
-def mark_colliders(marks: Marks, colliders: frozenset[Triple]) -> set[Triple]:
-    """Arrowheads at common effects; the colliders that a known tail rules out are returned, and left alone."""
-    refuted = {(i, k, j) for i, k, j in colliders if TAIL in (marks[i, k], marks[j, k])}
-    for i, k, j in colliders - refuted:
-        marks[i, k] = marks[j, k] = ARROW
-    return refuted
-
-
 def apply_rules(marks: Marks, triples: Triples, separating: SeparatingSets) -> None:
     """R1 to R4 and R8 to R10, round by round, until none has anything to say."""
     rules = _Rules(marks, triples, separating)
     disputed: set[tuple[int, int]] = set()
-    arrowheads: tuple[Callable[[], Iterator[Proposal]], ...] = (rules.r1, rules.r2, rules.r3, rules.r4)
-    tails: tuple[Callable[[], Iterator[Proposal]], ...] = (rules.r8, rules.r9, rules.r10)
-    while True:
-        proposed = {p for rule in arrowheads for p in rule() if p[:2] not in disputed}
-        if not proposed:
-            proposed = {p for rule in tails for p in rule() if p[:2] not in disputed}
-        if not proposed:
-            return
+
+    def said(*asked: Callable[[], Iterator[Proposal]]) -> set[Proposal]:
+        return {p for rule in asked for p in rule() if p[:2] not in disputed}
+
+    # Tails only once there is no arrowhead left to set.
+    while proposed := said(rules.r1, rules.r2, rules.r3, rules.r4) or said(rules.r8, rules.r9, rules.r10):
         for i, j, mark in proposed:
             if (i, j, ARROW + TAIL - mark) in proposed:
                 disputed.add((i, j))
@@ -292,11 +279,14 @@ class Fci(ConditionalSearch):
         self, names: tuple[str, ...], skeleton: Skeleton, test: ConditionalTest, constraints: Constraints
     ) -> Oriented:
         limits = self._limits(constraints)
-        skeleton, stopped = _search_beyond(test, skeleton, self, limits)
+        skeleton, stopped = self._beyond(test, skeleton, limits)
         triples = self.triples(skeleton, test, limits)
         marks = skeleton.adjacent.astype(np.int8) * np.int8(CIRCLE)
         known = mark_known(marks, constraints)
-        refuted = mark_colliders(marks, triples.colliders)
+        # Arrowheads at common effects, but for those that a known tail rules out.
+        refuted = {(i, k, j) for i, k, j in triples.colliders if TAIL in (marks[i, k], marks[j, k])}
+        for i, k, j in triples.colliders - refuted:
+            marks[i, k] = marks[j, k] = ARROW
         apply_rules(marks, replace(triples, ambiguous=triples.ambiguous | refuted), skeleton.separating)
         notes: list[Note] = []
         if stopped:
@@ -308,19 +298,36 @@ class Fci(ConditionalSearch):
         notes += [Note(code="overruled", names=(names[k], names[i], names[j])) for i, k, j in sorted(refuted)]
         return skeleton, triples, _links(marks, known), notes
 
-
-def _search_beyond(
-    test: ConditionalTest, skeleton: Skeleton, settings: Fci, constraints: Constraints
-) -> tuple[Skeleton, bool]:
-    """Cuts links with sets from beyond the neighbours; and whether that search was cut short by the budget."""
-    if skeleton.budget_hit or skeleton.depth_reached < 0:
-        return skeleton, False
-    reach = _possible_d_sep(test, skeleton, settings, constraints)
-    adjacent, p_values, sizes = skeleton.adjacent.copy(), skeleton.p_values.copy(), skeleton.statistics.copy()
-    cut: dict[tuple[int, int], tuple[int, ...]] = {}
-    tests, depth = skeleton.tests, skeleton.depth_reached
-
-    def searched(*, stopped: bool) -> tuple[Skeleton, bool]:
+    def _beyond(self, test: ConditionalTest, skeleton: Skeleton, constraints: Constraints) -> tuple[Skeleton, bool]:
+        """Cuts links with sets from beyond the neighbours; and whether that search was cut short by the budget."""
+        if skeleton.budget_hit or skeleton.depth_reached < 0:
+            return skeleton, False
+        reach = _possible_d_sep(skeleton, self.triples(skeleton, test, constraints))
+        adjacent, p_values, sizes = skeleton.adjacent.copy(), skeleton.p_values.copy(), skeleton.statistics.copy()
+        cut: dict[tuple[int, int], tuple[int, ...]] = {}
+        tests, depth = skeleton.tests, skeleton.depth_reached
+        stopped = False
+        for size in range(1, self.max_depth + 1):
+            questions = _questions(np.triu(adjacent & ~constraints.always_linked), skeleton, reach, size)
+            best: dict[tuple[int, int], tuple[float, float, tuple[int, ...]]] = {}
+            while batch := list(islice(questions, QUESTIONS)):
+                stopped = tests + len(batch) > self.budget_for(test)
+                if stopped:
+                    break
+                tests += len(batch)
+                depth = max(depth, size)
+                for (i, j, held), p, statistic in answers(test, batch):
+                    if (i, j) not in best or p > best[i, j][0]:
+                        best[i, j] = (p, statistic, held)
+            if stopped:
+                break  # what a part of the sets says would depend on their order
+            for (i, j), (p, statistic, held) in best.items():
+                if p > p_values[i, j]:
+                    p_values[i, j] = p_values[j, i] = p
+                    sizes[i, j] = sizes[j, i] = statistic
+                if p > self.alpha:
+                    adjacent[i, j] = adjacent[j, i] = False
+                    cut[i, j] = held
         found = replace(
             skeleton,
             adjacent=read_only(adjacent),
@@ -333,32 +340,9 @@ def _search_beyond(
         )
         return found, stopped
 
-    for size in range(1, settings.max_depth + 1):
-        questions = _questions(np.triu(adjacent & ~constraints.always_linked), skeleton, reach, size)
-        best: dict[tuple[int, int], tuple[float, float, tuple[int, ...]]] = {}
-        while batch := list(islice(questions, QUESTIONS)):
-            if tests + len(batch) > settings.budget_for(test):
-                return searched(stopped=True)
-            tests += len(batch)
-            depth = max(depth, size)
-            for (i, j, held), p, statistic in answers(test, batch):
-                if (i, j) not in best or p > best[i, j][0]:
-                    best[i, j] = (p, statistic, held)
-        for (i, j), (p, statistic, held) in best.items():
-            if p > p_values[i, j]:
-                p_values[i, j] = p_values[j, i] = p
-                sizes[i, j] = sizes[j, i] = statistic
-            if p > settings.alpha:
-                adjacent[i, j] = adjacent[j, i] = False
-                cut[i, j] = held
-    return searched(stopped=False)
 
-
-def _possible_d_sep(
-    test: ConditionalTest, skeleton: Skeleton, settings: Fci, constraints: Constraints
-) -> list[list[int]]:
+def _possible_d_sep(skeleton: Skeleton, triples: Triples) -> list[list[int]]:
     """For each column those that may matter for separating it: reached over colliders and triangles."""
-    triples = settings.triples(skeleton, test, constraints)
     # An ambiguous triple may be a collider: leaving it out could miss the set that separates.
     inner = triples.colliders | triples.ambiguous
     near = [np.flatnonzero(row).tolist() for row in skeleton.adjacent]

@@ -1,23 +1,14 @@
 """What a search found: which links it shares with a declared graph, the graph as one that an expert can declare, and
 both with the rows they come from.
 
-A declared graph has `->` and `<->` only. What a search leaves open is decided like this:
-
-- `a -- b` of a CPDAG: the directions of one graph of the same class, without a new common effect and without a circle
-  (Dor and Tarsi 1992, A simple algorithm to construct a consistent extension of a partially oriented graph). Of several
-  such graphs, the one that makes the target an effect and earlier columns causes of later ones, where it can.
-- `a <-> b` of a CPDAG, a conflict: along the order that the other links give. Its tests contradict each other, so it
-  has no say in what the others mean.
-- `a o-> b` of a PAG becomes `a -> b`, `a o-o b` is treated like `a -- b`, and `a <-> b`, a hidden cause, stays: such a
-  graph is a member of the class (Zhang 2008, On the completeness of orientation rules, on tail augmentation).
-
-Where no graph without a new common effect exists, which noisy tests can bring about, open links follow the order of the
-columns, the target last. The arrows never run in a circle.
+A declared graph has `->` and `<->` only. docs/discovery.md tells how each link that a search leaves open is decided: by
+one graph of the same class (Dor and Tarsi 1992), of a PAG too, since such a graph is a member of its class (Zhang 2008,
+on tail augmentation). A conflict has no say in what the other links mean: its tests contradict each other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
@@ -30,9 +21,8 @@ from crda_spec.records import DrawnGraph, EdgeMark
 from crda_spec.scm.graph import CanonicalDag, CausalGraph, Edge
 
 Pair = tuple[str, str]
-Agreement = Literal[
-    "same", "other direction", "direction open", "as a hidden cause", "as an arrow", "not there"
-]  # what the declared graph has where the search found a link
+# What the declared graph has where the search found a link.
+Agreement = Literal["same", "other direction", "direction open", "as a hidden cause", "as an arrow", "not there"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,8 +40,7 @@ class Comparison:
 def compare(search: DiscoveredGraph, declared: CausalGraph) -> Comparison:
     """Compares link by link, over the columns that were searched.
 
-    What was not searched (a latent node, a column that is no feature) is projected out of the declared graph: a chain
-    through it counts as an arrow, and a common cause among it as a hidden cause.
+    What was not searched (a latent node, a column that is no feature) is projected out of the declared graph.
     """
     dag, place = declared.dag, {name: position for position, name in enumerate(search.names)}
     ends = {name: sorted(_reached(dag, name, place), key=place.__getitem__) for name in dag.names}
@@ -97,14 +86,7 @@ def _reached(dag: CanonicalDag, start: str, searched: Collection[str]) -> set[st
 
 # Why the direction of an edge is a guess.
 Guess = Literal[
-    "open",
-    "conflict",
-    "circle",
-    "hidden_too",
-    "hidden_instead",
-    "open_or_hidden",
-    "selected",
-    "against_knowledge",
+    "open", "conflict", "circle", "hidden_too", "hidden_instead", "open_or_hidden", "selected", "against_knowledge"
 ]
 
 
@@ -130,75 +112,41 @@ def declarable(found: DiscoveredGraph, *, target: str, barred: Collection[Pair] 
         what = f"the search links nothing to the target {show(target)}, so its graph cannot be declared"
         hint = "raise alpha, tell the search what you know, or write down the arrows that you know yourself"
         raise GraphError(Complaint(code="target-missing", what=what, hint=hint))
-    links = _Links.of(found)
-    order, by_order = links.ordered(found.names, target)
-    guesses: dict[Pair, Guess] = dict(links.doubts)
-    edges = [Edge(tail, head) for tail, head in links.arrows]
-    edges += [Edge(a, b, "<->") for a, b in links.hidden]
-    for (a, b), why in (links.undecided | links.conflicts).items():
-        tail, head = (a, b) if order[a] < order[b] else (b, a)
+    arrows: dict[Pair, Guess | None] = {}  # with why one that is directed needs an expert's eye all the same
+    undecided: dict[Pair, Guess] = {}
+    for edge in found.edges:
+        pair = (edge.first, edge.second)
+        if edge.mark == "o->":
+            arrows[pair] = "hidden_instead"
+        elif edge.mark == "->":
+            doubtful = found.kind == "pag" and edge.first in possibly_confounded_with(found, edge.second)
+            arrows[pair] = "hidden_too" if doubtful else None
+        elif edge.mark != "<->":
+            in_pag: Guess = "open_or_hidden" if edge.mark == "o-o" else "selected"
+            undecided[pair] = "open" if found.kind == "cpdag" else in_pag
+    # `o->` of a noisy search can bring about arrows in a directed circle. Conflicts follow the order of the others.
+    place = {name: position for position, name in enumerate(found.names)}
+    circular = in_circles([(place[a], place[b]) for a, b in arrows], len(place))
+    conflicts: dict[Pair, Guess] = dict.fromkeys(found.conflicted, "conflict")
+    conflicts |= {(a, b): "circle" for a, b in arrows if (place[a], place[b]) in circular}
+    arrows = {pair: why for pair, why in arrows.items() if pair not in conflicts}
+    wish = [target, *(name for name in reversed(found.names) if name != target)]  # effects first
+    consistent = _effects_first(wish, tuple(arrows), tuple(undecided), found.confounded)
+    order = consistent or _effects_first(wish, tuple(arrows), (), ())
+    if order is None:  # pragma: no cover - arrows in a circle were taken out
+        raise AssertionError("the arrows run in a circle")
+    guesses: dict[Pair, Guess] = {pair: why for pair, why in arrows.items() if why}
+    edges = [Edge(tail, head) for tail, head in arrows]
+    edges += [Edge(a, b, "<->") for a, b in found.confounded]
+    for pair, why in (undecided | conflicts).items():
+        head, tail = sorted(pair, key=order.index)
         edges.append(Edge(tail, head))
         guesses[tail, head] = why
-    for tail, head in ((edge.tail, edge.head) for edge in edges if edge.mark == "->"):
-        if (tail, head) in barred:
-            guesses[tail, head] = "against_knowledge"
+    for drawn in edges:
+        if drawn.mark == "->" and (drawn.tail, drawn.head) in barred:
+            guesses[drawn.tail, drawn.head] = "against_knowledge"
     graph = CausalGraph.build(edges, columns=found.names, target=target)
-    return GraphDraft(graph=graph, guesses=guesses, by_order=by_order)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Links:
-    """The links by what is known of them."""
-
-    arrows: tuple[Pair, ...]  # (tail, head), without a circle
-    hidden: tuple[Pair, ...]
-    undecided: dict[Pair, Guess]  # links to be directed, and what to say of it
-    conflicts: dict[Pair, Guess]  # the same, but they follow the order that the others give
-    doubts: dict[Pair, Guess]  # arrows that are directed and need an expert's eye all the same
-
-    @classmethod
-    def of(cls, found: DiscoveredGraph) -> _Links:
-        undecided: dict[Pair, Guess] = {}
-        arrows: dict[Pair, Guess | None] = {}
-        for edge in found.edges:
-            pair = (edge.first, edge.second)
-            if edge.mark in ("->", "o->"):
-                arrows[pair] = _doubt(found, edge)
-            elif edge.mark != "<->":
-                in_pag: Guess = "open_or_hidden" if edge.mark == "o-o" else "selected"
-                undecided[pair] = "open" if found.kind == "cpdag" else in_pag
-        conflicts: dict[Pair, Guess] = dict.fromkeys(found.conflicted, "conflict")
-        # `o->` of a noisy search can bring about arrows in a directed circle.
-        place = {name: position for position, name in enumerate(found.names)}
-        circular = in_circles([(place[a], place[b]) for a, b in arrows], len(place))
-        conflicts |= {(a, b): "circle" for a, b in arrows if (place[a], place[b]) in circular}
-        return cls(
-            arrows=tuple(pair for pair in arrows if pair not in conflicts),
-            hidden=found.confounded,
-            undecided=undecided,
-            conflicts=conflicts,
-            doubts={pair: why for pair, why in arrows.items() if why and pair not in conflicts},
-        )
-
-    def ordered(self, names: Sequence[str], target: str) -> tuple[dict[str, int], bool]:
-        """Where each column stands, causes first, and whether only the order of the columns could tell."""
-        wish = [target, *(name for name in reversed(names) if name != target)]  # effects first
-        order = _effects_first(wish, self.arrows, tuple(self.undecided), self.hidden)
-        by_order = order is None
-        if order is None:
-            order = _effects_first(wish, self.arrows, (), ())
-        if order is None:  # pragma: no cover - arrows in a circle were taken out
-            raise AssertionError("the arrows run in a circle")
-        return {name: place for place, name in enumerate(reversed(order))}, by_order
-
-
-def _doubt(found: DiscoveredGraph, edge: FoundEdge) -> Guess | None:
-    """Why an arrow of a PAG is not sure; None for one that cannot be confounded, and for those of a CPDAG."""
-    if edge.mark == "o->":
-        return "hidden_instead"
-    if found.kind == "pag" and edge.first in possibly_confounded_with(found, edge.second):
-        return "hidden_too"
-    return None
+    return GraphDraft(graph=graph, guesses=guesses, by_order=consistent is None)
 
 
 def _effects_first(
@@ -206,21 +154,19 @@ def _effects_first(
 ) -> list[str] | None:
     """Dor and Tarsi: takes away, one by one, a column that can be an effect of all its open links; None when stuck.
 
-    Such a column has no arrow out of it, and whoever is tied to it by an open link is tied to all its other
-    neighbours too, so that pointing the link at it makes no new common effect. `wish` is the order in which columns are
-    tried.
+    Such a column has no arrow out of it, and whoever is tied to it by an open link is tied to all its other neighbours
+    too, so that pointing the link at it makes no new common effect. wish: the order in which columns are tried.
     """
-    effects: dict[str, set[str]] = {name: set() for name in wish}
-    loose: dict[str, set[str]] = {name: set() for name in wish}
-    near: dict[str, set[str]] = {name: set() for name in wish}
-    for tail, head in arrows:
-        effects[tail].add(head)
-    for a, b in undecided:
-        loose[a].add(b)
-        loose[b].add(a)
-    for a, b in (*arrows, *undecided, *hidden):
-        near[a].add(b)
-        near[b].add(a)
+
+    def ends(pairs: Iterable[Pair]) -> dict[str, set[str]]:
+        reached: dict[str, set[str]] = {name: set() for name in wish}
+        for tail, head in pairs:
+            reached[tail].add(head)
+        return reached
+
+    links = (*arrows, *undecided, *hidden)
+    effects = ends(arrows)
+    loose, near = (ends((*pairs, *((b, a) for a, b in pairs))) for pairs in (undecided, links))
     order: list[str] = []
     left = dict.fromkeys(wish)
     while left:

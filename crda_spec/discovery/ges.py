@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from crda_spec.discovery._protocol import DiscoveredGraph, FoundEdge, Search, Stability, checked_names
+from crda_spec.discovery._protocol import DiscoveredGraph, FoundEdge, Search, Stability
 from crda_spec.errors import Complaint, DataError
 from crda_spec.independence.conditional import tidy
 from crda_spec.independence.correlation import correlation_matrix
@@ -21,9 +21,8 @@ _DETERMINED = 1e-10  # a column of variance 1 with less left than this is determ
 class Ges(Search):
     """Greedy equivalence search: the CPDAG with the best BIC that greedy steps reach.
 
-    The score is Gaussian, or conditional Gaussian with categories. Rows with a missing value are left out. A column
-    that earlier ones determine (a constant, a copy, a perfect linear combination) has no finite score: it is left out
-    of the search, stays without links, and is named in the notes. As many columns as rows are an error.
+    Rows with a missing value are left out. A column that earlier ones determine (a constant, a copy, a perfect linear
+    combination) has no finite score: it stays without links, and is named in the notes.
     """
 
     kind: Literal["ges"] = Field("ges", description="Greedy equivalence search by score (pgmpy); takes no knowledge.")
@@ -31,7 +30,7 @@ class Ges(Search):
 
     def find(self, x: Array, columns: Sequence[Column], *, noise: Sequence[str] = ()) -> DiscoveredGraph:
         """The graph of these rows, (n, d), categories as codes.  noise: not used."""
-        names = checked_names([column.name for column in columns])
+        names = self._distinct([column.name for column in columns])
         types = [column.type for column in columns]
         whole = x[np.isfinite(x).all(axis=1)]
         kept = _independent(whole, types)

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -49,20 +50,21 @@ class Knowledge(Strict):
             raise SpecError(complaints)
 
     def complaints(self, names: Sequence[str] | None = None) -> Iterator[Complaint]:
-        """Everything that cannot be read, contradicts itself or names no column, each at its place below PATH.
-
-        names: the columns that are searched; without them names are not checked.
-        """
+        """What cannot be read, contradicts itself or, among names that are given, is none; each at its place."""
         yield from self.edges.complaints
         if names is not None:
-            yield from _unknown_names(self, names)
+            known = set(names)
+            for name, place in _written(self):
+                if name not in known:
+                    what = f"{show(name)} is not among the columns that are searched"
+                    hint = did_you_mean(name, names, otherwise="the columns are")
+                    yield Complaint(code="unknown-column", what=what, hint=hint, path=place)
         yield from _tier_complaints(self)
         yield from _required_complaints(self)
         yield from _circle_complaints(self)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownEdges:
+class KnownEdges(NamedTuple):
     """The edges that knowledge speaks of, all `->`, and what is wrong with their text."""
 
     required: tuple[Edge, ...]
@@ -97,15 +99,6 @@ def _written(knowledge: Knowledge) -> Iterator[tuple[str, str]]:
         yield from ((name, edge.path) for name in (edge.tail, edge.head))
     for field, listed in (("roots", knowledge.roots), ("leaves", knowledge.leaves)):
         yield from ((name, f"{PATH}.{field}.{place}") for place, name in enumerate(listed))
-
-
-def _unknown_names(knowledge: Knowledge, names: Sequence[str]) -> Iterator[Complaint]:
-    known = set(names)
-    for name, place in _written(knowledge):
-        if name not in known:
-            what = f"{show(name)} is not among the columns that are searched"
-            hint = did_you_mean(name, names, otherwise="the columns are")
-            yield Complaint(code="unknown-column", what=what, hint=hint, path=place)
 
 
 def _tier_complaints(knowledge: Knowledge) -> Iterator[Complaint]:
@@ -172,10 +165,9 @@ class Constraints:
 
     @classmethod
     def of(cls, knowledge: Knowledge, names: Sequence[str], *, noise: Sequence[str] = ()) -> Constraints:
-        """The matrices over these columns; knowledge about other columns is left out.
+        """The matrices over these columns; a SpecError with every contradiction, so that no search begins on one.
 
         noise: exogenous columns, which nothing causes and which no hidden cause ties to anything.
-        Raises a SpecError with every contradiction, so that no search begins on one.
         """
         knowledge.check()
         here = {name: place for place, name in enumerate(names)}
@@ -187,26 +179,21 @@ class Constraints:
             tier[[here[name] for name in members if name in here]] = level
         later = (tier[:, None] > tier[None, :]) & (tier[None, :] >= 0)
         may[later] = False
-        for tail, head in ((edge.tail, edge.head) for edge in knowledge.edges.forbidden):
-            if tail in here and head in here:
-                may[here[tail], here[head]] = False
-                severed[here[tail], here[head]] = True
+        for edge in knowledge.edges.forbidden:
+            if edge.tail in here and edge.head in here:
+                may[here[edge.tail], here[edge.head]] = False
+                severed[here[edge.tail], here[edge.head]] = True
         severed &= severed.T  # forbidden both ways
         may[:, [here[name] for name in (*knowledge.roots, *noise) if name in here]] = False
         may[[here[name] for name in knowledge.leaves if name in here], :] = False
         exogenous[[here[name] for name in noise]] = True
-        for tail, head in ((edge.tail, edge.head) for edge in knowledge.edges.required):
-            if tail in here and head in here:
-                required[here[tail], here[head]] = True
-                may[here[head], here[tail]] = False
+        for edge in knowledge.edges.required:
+            if edge.tail in here and edge.head in here:
+                required[here[edge.tail], here[edge.head]] = True
+                may[here[edge.head], here[edge.tail]] = False
         np.fill_diagonal(may, val=False)
         severed |= ~(may | may.T) & (exogenous[:, None] | exogenous[None, :])
         return cls(*(read_only(mask) for mask in (may, required, exogenous, severed)))
-
-    @property
-    def never_linked(self) -> BoolArray:
-        """Pairs of which neither may cause the other: no link, and nothing to test."""
-        return ~(self.may_cause | self.may_cause.T)
 
     @property
     def always_linked(self) -> BoolArray:

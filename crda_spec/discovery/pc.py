@@ -19,23 +19,11 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from crda_spec.discovery._protocol import (
-    DiscoveredGraph,
-    FoundEdge,
-    ResidualNeighbours,
-    Search,
-    Stability,
-    checked_names,
-)
+from crda_spec.discovery._protocol import DiscoveredGraph, FoundEdge, ResidualNeighbours, Search, Stability
 from crda_spec.discovery.knowledge import BoolArray, Constraints, Knowledge
 from crda_spec.discovery.skeleton import DEFAULT_BUDGET, Question, Separator, Skeleton, answers, neighbours, skeleton_of
 from crda_spec.independence import correlation_matrix, numbers
-from crda_spec.independence.conditional import (
-    ConditionalTest,
-    Dependence,
-    PartialCorrelation,
-    conditional_test,
-)
+from crda_spec.independence.conditional import ConditionalTest, Dependence, PartialCorrelation, conditional_test
 from crda_spec.records import Array, Column, EdgeMark, Note, SearchTie, SearchUsed, Table, Untested
 from crda_spec.strict import Fraction
 
@@ -121,7 +109,6 @@ class Orientation:
                 self.parents[j].add(i)
 
     def _arrows(self) -> list[Pair]:
-        """The directed links."""
         return [(i, j) for j, tails in enumerate(self.parents) for i in sorted(tails)]
 
     def _passes(self, i: int, k: int, j: int) -> bool:
@@ -200,11 +187,8 @@ class ConditionalSearch(Search):
         noise: Sequence[str] = (),
         separator: Separator = "strongest",
     ) -> DiscoveredGraph:
-        """The graph of the columns that a test knows by position, in the order of their names.
-
-        noise: columns that nothing causes.  What is known of columns that are not among the names is left out.
-        """
-        columns = checked_names(names)
+        """The graph of the columns that a test knows by position, in their order. noise: those that nothing causes."""
+        columns = self._distinct(names)
         constraints = Constraints.of(self.knowledge, columns, noise=noise)
         skeleton = skeleton_of(
             test,
@@ -239,9 +223,9 @@ class ConditionalSearch(Search):
             evidence=skeleton,
         )
 
-    @abstractmethod
     def _limits(self, constraints: Constraints) -> Constraints:
         """What knowledge rules out before any test: links, and members of sets."""
+        return constraints
 
     @abstractmethod
     def _orient(
@@ -260,20 +244,16 @@ class ConditionalSearch(Search):
         """The features that the method links to the residual, which must stay fixed."""
         mixed = any(column.type in ("category", "boolean") for column in train.features)
         plain = self.dependence == "linear" and not self.knowledge and self.stability is None
-        if plain and (not mixed or len(train.features) > _MOST_MIXED):
-            return self._nearby_residual_neighbours(train, residuals)
-        return super().residual_neighbours(train, residuals, seed=seed, index=index)
-
-    def _nearby_residual_neighbours(self, train: Table, residuals: Array) -> ResidualNeighbours:
-        """Only the residual's own neighbourhood decides, so only that is searched."""
+        if not plain or (mixed and len(train.features) <= _MOST_MIXED):
+            return super().residual_neighbours(train, residuals, seed=seed, index=index)
+        # Only the residual's own neighbourhood decides, so only that is searched.
         columns, owner = numbers(train)
         correlation, rows = correlation_matrix(np.column_stack([columns, residuals]))
         budget = self.budget or DEFAULT_BUDGET
         found = neighbours(correlation, rows, len(owner), alpha=self.alpha, max_depth=self.max_depth, budget=budget)
         if found.depth_reached < 0:
             return ResidualNeighbours(untested=Untested(rows=rows, of=len(train)))
-        names = train.names
-        linked = {names[int(owner[at])]: SearchTie(kind="linked", method="pc") for at in found.linked}
+        linked = {train.names[int(owner[at])]: SearchTie(kind="linked", method="pc") for at in found.linked}
         return ResidualNeighbours(tied=linked, notes=(Note(code="budget_of_neighbours"),) if found.budget_hit else ())
 
     def budget_for(self, test: ConditionalTest) -> int:
@@ -315,22 +295,14 @@ class ConditionalSearch(Search):
     def used(self) -> tuple[SearchUsed, ...]:
         """The method and what a reader must know of its settings."""
         (search,) = super().used
-        return (
-            replace(
-                search,
-                alpha=self.alpha,
-                max_depth=self.max_depth,
-                nonlinear=self.dependence == "nonlinear",
-                knowledge=bool(self.knowledge),
-            ),
-        )
+        nonlinear, knowledge = self.dependence == "nonlinear", bool(self.knowledge)
+        return (replace(search, alpha=self.alpha, max_depth=self.max_depth, nonlinear=nonlinear, knowledge=knowledge),)
 
 
 class Pc(ConditionalSearch):
     """The PC algorithm: no hidden common causes among the columns.
 
-    See `discovery.fci` for when there may be some. The target and its residual never go into one search: one given the
-    features is the other.
+    The target and its residual never go into one search: one given the features is the other.
     """
 
     kind: Literal["pc"] = Field(
@@ -338,9 +310,6 @@ class Pc(ConditionalSearch):
     )
 
     graph_kind = "cpdag"
-
-    def _limits(self, constraints: Constraints) -> Constraints:
-        return constraints
 
     def _orient(
         self, names: tuple[str, ...], skeleton: Skeleton, test: ConditionalTest, constraints: Constraints

@@ -5,10 +5,8 @@ makes the two look independent: its p-value is above alpha. Neighbourhoods are f
 its sets are tried, so neither the links nor the evidence depend on the order of the columns (Colombo and Maathuis
 2014). Only possible causes are conditioned on: two columns without a link are separated by the causes of one of them.
 
-Which set is kept as the separating one:
-
-- `strongest`, the default: the set with the largest p-value, the most convincing one;
-- `union`: the members of *all* sets of that depth that separate, as pgmpy's and causal-learn's stable PC keep it.
+Of the sets that separate, `strongest` keeps the one with the largest p-value; `union` keeps the members of *all* sets
+of that depth, as pgmpy's and causal-learn's stable PC do.
 """
 
 from __future__ import annotations
@@ -18,19 +16,12 @@ from dataclasses import dataclass
 from itertools import combinations, islice
 from math import comb
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from crda_spec.discovery.knowledge import BoolArray, Constraints
-from crda_spec.independence.conditional import (
-    ConditionalTest,
-    PartialCorrelation,
-    ask_all,
-    sizes_and_p_values,
-    tidy,
-    weakest,
-)
+from crda_spec.independence.conditional import ConditionalTest, PartialCorrelation, ask_all, sizes_and_p_values, weakest
 from crda_spec.independence.correlation import fisher_z
 from crda_spec.records import Array, IntArray, read_only
 
@@ -88,8 +79,7 @@ class SeparatingSets(Mapping[tuple[int, int], tuple[int, ...]]):
         return self.get((min(i, j), max(i, j)))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Found:
+class _Found(NamedTuple):
     """The strongest evidence of one depth against each tested link, from one end or both: t rows."""
 
     i: IntArray
@@ -121,11 +111,11 @@ class LinkSearch:
         self.linked[list(self.centres), :] = True
         self.linked |= self.linked.T
         np.fill_diagonal(self.linked, val=False)
-        self.may_cause: BoolArray | None = None
-        self.fixed: BoolArray | None = None
+        self.fixed: BoolArray = np.zeros((d, d), dtype=np.bool_)  # links that no test may cut
+        self.may_cause: BoolArray = ~self.fixed
         if constraints is not None:
-            self.linked &= ~constraints.never_linked
             self.may_cause, self.fixed = constraints.may_cause, constraints.always_linked
+            self.linked &= self.may_cause | self.may_cause.T  # if neither may cause the other, nothing is tested
         self.p_values = np.zeros((d, d))
         self.sizes = np.zeros((d, d))
         self.empty = np.zeros((d, d), dtype=np.bool_)
@@ -155,21 +145,16 @@ class LinkSearch:
             else:
                 self._cut(self._asked(depth, unions), unions)
 
-    def _open_links(self) -> BoolArray:
-        """The links that tests may cut."""
-        return self.linked if self.fixed is None else self.linked & ~self.fixed
-
-    def _candidates(self) -> BoolArray:
-        """Row i: the columns that sets on i's side are made of."""
-        return self.linked if self.may_cause is None else self.linked & self.may_cause.T
+    def _links(self) -> tuple[BoolArray, BoolArray]:
+        """The links that tests may cut; and, row i, the columns that sets on i's side are made of."""
+        return self.linked & ~self.fixed, self.linked & self.may_cause.T
 
     def _cost(self, depth: int) -> int:
         """The number of tests of a depth: each end of a link asks for itself; without a set once is enough."""
-        tested, made_of = self._open_links(), self._candidates()
+        (tested, made_of), centres = self._links(), list(self.centres)
         if depth == 0:
-            ends = int(tested[list(self.centres)].sum())
-            return ends // 2 if len(self.centres) > 1 else ends
-        centres = list(self.centres)
+            ends = int(tested[centres].sum())
+            return ends // 2 if len(centres) > 1 else ends
         degree, size = tested[centres].sum(axis=1).tolist(), made_of[centres].sum(axis=1).tolist()
         both = (tested & made_of)[centres].sum(axis=1).tolist()
         return sum(
@@ -179,7 +164,7 @@ class LinkSearch:
 
     def _cut_marginal(self) -> None:
         """Every open link without a set, each pair once: the step that nearly all links of a sparse graph end in."""
-        i, j = np.nonzero(np.triu(self._open_links()))
+        i, j = np.nonzero(np.triu(self._links()[0]))
         if isinstance(self.test, PartialCorrelation):
             size = np.abs(self.test.r[i, j])
             p = fisher_z(size, self.test.n, 0)
@@ -194,7 +179,7 @@ class LinkSearch:
 
     def _partial(self, test: PartialCorrelation, depth: int, unions: dict[tuple[int, int], set[int]]) -> _Found:
         """The fast path: centres with equally many neighbours are searched together."""
-        tested, made_of = self._open_links(), self._candidates()
+        tested, made_of = self._links()
         groups: dict[tuple[int, int], list[int]] = {}
         for i in self.centres:
             shape = (int(np.count_nonzero(tested[i])), int(np.count_nonzero(made_of[i])))
@@ -205,13 +190,14 @@ class LinkSearch:
             centre = np.array(members, dtype=np.int64)
             around = np.nonzero(tested[members])[1].reshape(-1, m)
             given = np.nonzero(made_of[members])[1].reshape(-1, q)
-            found = weakest(test, centre, around, given, depth, self.alpha if self.separator == "union" else None)
-            size, p = sizes_and_p_values(found.squares.ravel(), test.n, depth)
-            parts.append(_Found(np.repeat(centre, m), around.ravel(), p, size, found.sets.reshape(-1, depth)))
-            for at, place, member in zip(*np.nonzero(found.union), strict=True) if found.union is not None else ():
+            bar = self.alpha if self.separator == "union" else 1.0
+            squares, sets, union = weakest(test, centre, around, given, depth, bar)
+            size, p = sizes_and_p_values(squares.ravel(), test.n, depth)
+            parts.append(_Found(np.repeat(centre, m), around.ravel(), p, size, sets.reshape(-1, depth)))
+            for at, place, member in zip(*np.nonzero(union), strict=True):
                 pair = sorted((int(centre[at]), int(around[at, place])))
                 unions.setdefault((pair[0], pair[1]), set()).add(int(given[at, member]))
-        return _Found(*(np.concatenate([getattr(part, name) for part in parts]) for name in _Found.__slots__))
+        return _Found(*map(np.concatenate, zip(*parts, strict=True)))
 
     def _asked(self, depth: int, unions: dict[tuple[int, int], set[int]]) -> _Found:
         """The path for any test: each set of either end once, in lexicographic order, a link's first best set kept."""
@@ -230,9 +216,8 @@ class LinkSearch:
 
     def _questions(self, depth: int) -> Iterator[Question]:
         """Every pair i < j with an open link and every set that one of its ends allows."""
-        made_of = self._candidates()
-        centres = set(self.centres)
-        for i, j in zip(*(ends.tolist() for ends in np.nonzero(np.triu(self._open_links()))), strict=True):
+        (tested, made_of), centres = self._links(), set(self.centres)
+        for i, j in zip(*(ends.tolist() for ends in np.nonzero(np.triu(tested))), strict=True):
             sides = [np.flatnonzero(made_of[a]).tolist() for a in (i, j) if a in centres]
             sets = {held for side in sides for held in combinations([k for k in side if k not in (i, j)], depth)}
             yield from ((i, j, held) for held in sorted(sets))
@@ -244,7 +229,7 @@ class LinkSearch:
         other = p[found.j, found.i]
         # Of the two ends of a link the larger p-value counts; on a tie the end that comes first.
         won = (found.p > other) | ((found.p == other) & (found.i < found.j))
-        i, j, p, size, sets = (part[won] for part in (found.i, found.j, found.p, found.size, found.sets))
+        i, j, p, size, sets = (part[won] for part in found)
         more = p > self.p_values[i, j]
         self.p_values[i[more], j[more]] = self.p_values[j[more], i[more]] = p[more]
         self.sizes[i[more], j[more]] = self.sizes[j[more], i[more]] = size[more]
@@ -292,11 +277,7 @@ def skeleton_of(
     separator: Separator = "strongest",
     constraints: Constraints | None = None,
 ) -> Skeleton:
-    """The skeleton of d columns.
-
-    alpha: links with a p-value above it are cut.  max_depth: the largest set that a test conditions on.
-    budget: the number of tests that may be spent.
-    """
+    """The skeleton of d columns. max_depth: the largest set that a test conditions on. budget: of tests."""
     search = LinkSearch(test, d, alpha=alpha, separator=separator, constraints=constraints)
     search.run(max_depth, budget)
     return Skeleton(
@@ -321,32 +302,25 @@ def neighbours(
 ) -> Neighbours:
     """The neighbours of one column, without the skeleton of the rest.
 
-    Only sets among the column's own current neighbours are tried, where the full search also tries those of the
-    other end: a few links more may stay. See `skeleton_of` for the arguments.
+    Only sets among its own neighbours are tried, where the full search also tries the other end's: links more may stay.
     """
     d = len(correlation)
     target = range(d)[target_index]
     others = np.delete(np.arange(d), target)
-    if not len(others) or n <= 3 or max_depth < 0 or len(others) > budget:
-        return Neighbours(  # every link stays, because nothing could be tested
-            target=target,
-            linked=tuple(others.tolist()),
-            separating=MappingProxyType({}),
-            p_values=read_only(np.zeros(d)),
-            depth_reached=-1,
-            tests=0,
-            budget_hit=len(others) > budget and n > 3,
-        )
+    beyond = len(others) > budget
+    testable = len(others) > 0 and n > 3 and max_depth >= 0 and not beyond  # if not, every link stays
     p_values = np.zeros(d)
-    # Without sets only one row of the matrix counts; with them, only columns that still have a link.
-    row = (np.asarray(correlation[target], dtype=np.float64) + np.asarray(correlation)[:, target]) / 2.0
-    p_values[others] = fisher_z(np.clip(np.where(np.isfinite(row), row, 0.0), -1.0, 1.0)[others], n, 0)
+    if testable:
+        # Without sets only one row of the matrix counts; with them, only columns that still have a link.
+        row = (np.asarray(correlation[target], dtype=np.float64) + np.asarray(correlation)[:, target]) / 2.0
+        p_values[others] = fisher_z(np.clip(np.where(np.isfinite(row), row, 0.0), -1.0, 1.0)[others], n, 0)
     separating: dict[int, tuple[int, ...]] = dict.fromkeys(others[p_values[others] > alpha].tolist(), ())
     kept = np.array([target, *(j for j in others.tolist() if j not in separating)])
-    test = PartialCorrelation(tidy(np.asarray(correlation)[np.ix_(kept, kept)]), n)
+    test = PartialCorrelation.of(np.asarray(correlation)[np.ix_(kept, kept)], n)
     search = LinkSearch(test, len(kept), alpha=alpha, centres=[0])
-    search.depth, search.tests = 0, len(others)
-    search.run(max_depth, budget, first=1)
+    if testable:
+        search.depth, search.tests = 0, len(others)
+        search.run(max_depth, budget, first=1)
     p_values[kept] = np.maximum(p_values[kept], search.p_values[0])
     separating |= {int(kept[j]): tuple(kept[list(held)].tolist()) for (_, j), held in search.separating.items()}
     return Neighbours(
@@ -356,5 +330,5 @@ def neighbours(
         p_values=read_only(p_values),
         depth_reached=search.depth,
         tests=search.tests,
-        budget_hit=search.budget_hit,
+        budget_hit=search.budget_hit or (beyond and n > 3),
     )

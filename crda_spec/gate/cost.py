@@ -83,9 +83,8 @@ class FitCounts:
         first = sum(again[key.learner] for key in layout.singles()) + student + taught
         pairs = sum(again[key.learner] for key in layout.pairs(range(1, gate.folds + 1)))
         restarts = taught + (gate.restarts - 1) * (student + taught)
-        own = student + sum(one for one, of in zip(again, layout.learners, strict=False) if not of.is_students) * (
-            layout.asks_whole
-        )
+        whole = zip(again, layout.learners, strict=False) if layout.asks_whole else ()
+        own = student + sum(one for one, of in whole if not of.is_students)
         folds = gate.divisions * (pairs + gate.folds * restarts) + (gate.divisions - 1) * gate.folds * own
         return first + (folds if gate.enabled else 0)
 

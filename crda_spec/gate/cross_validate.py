@@ -24,22 +24,14 @@ Advance = Callable[[], None]
 
 
 def divisions(gate: Gate, train: Table, *, seed: int) -> tuple[Division, ...]:
-    """The gate's divisions of the rows. The first has the run's own seed: its models serve the teacher too.
-
-    Where rows have an order, the folds run forward in time, and there is one division: time flows only once.
-    """
+    """The gate's divisions of the rows. The first has the run's own seed: its models serve the teacher too."""
     if train.times is not None:
         parts = scoring_folds(train, gate.folds, rng=stream(seed, "gate-folds"))
         seen, held = zip(*parts, strict=True)
         return (Division(seed=seed, held=held, seen=seen),)
-    return tuple(
-        Division(
-            number=number,
-            seed=own,
-            held=folds(len(train), gate.folds, rng=stream(own, "gate-folds"), groups=train.groups),
-        )
-        for number, own in enumerate(division_seeds(seed, gate.divisions))
-    )
+    each = enumerate(division_seeds(seed, gate.divisions))
+    draw = partial(folds, len(train), gate.folds, groups=train.groups)
+    return tuple(Division(number=number, seed=own, held=draw(rng=stream(own, "gate-folds"))) for number, own in each)
 
 
 def division_seeds(seed: int, count: int) -> list[int]:
@@ -88,8 +80,7 @@ def fold_numbers(rows: int, held: Sequence[IntArray]) -> IntArray:
     numbers = np.zeros(rows, dtype=np.int64)
     for number, positions in enumerate(held, start=1):
         numbers[positions] = number
-    read_only(numbers)
-    return numbers
+    return read_only(numbers)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -126,7 +117,8 @@ def run_fold(
     context: models that have not seen this fold (`FoldModelCache` proves it); None: none is at hand.
     restarts: how often both arms are trained and the synthetic rows are drawn (`refit_with_seed`).
     """
-    seen, held = division.rows_of(number, len(train))
+    held = division.held[number - 1]
+    seen = np.setdiff1d(np.arange(len(train)), held) if division.seen is None else division.seen[number - 1]
     if context is None:
         context = fold_context(division, len(train), number, in_blocks=procedure.in_blocks)
     rows = train.take(seen)
@@ -155,14 +147,8 @@ def run_fold(
         perturbed=first.moved,
         synthetic_rows=0 if made is None else len(made),
     )
-    return FoldOutcome(
-        result=result,
-        held=held,
-        plain=losses[0],
-        augmented=losses[1],
-        cost=first.fitter.cost,
-        studies=first.studies,
-    )
+    cost, studies = first.fitter.cost, first.studies
+    return FoldOutcome(result=result, held=held, plain=losses[0], augmented=losses[1], cost=cost, studies=studies)
 
 
 def restart_seeds(seed: int, restarts: int) -> list[int]:
@@ -231,24 +217,15 @@ class CrossValidation:
             if self.is_certain(gate):
                 break
             models.fit(models.missing(block), workers=workers, advance=advance)
-            tasks = (
-                partial(
-                    run_fold,
-                    procedure,
-                    train,
-                    division,
-                    number,
-                    metric=gate.loss,
-                    restarts=gate.restarts,
-                    context=models.inside(number),
-                )
-                for number in block
-            )
+            fold = partial(run_fold, procedure, train, division, metric=gate.loss, restarts=gate.restarts)
+            tasks = (partial(fold, number, context=models.inside(number)) for number in block)
             for number, outcome in zip(block, in_order(tasks, workers=workers), strict=True):
                 advance()
                 if self.is_certain(gate):
                     continue  # was computed beside the fold that made it certain
-                self.outcomes.append(_numbered(outcome, division.number * len(numbers) + number))
+                place = division.number * len(numbers) + number  # counted over all divisions, its searches too
+                studies = tuple(replace(study, fold=place) for study in outcome.studies)
+                self.outcomes.append(replace(outcome, result=replace(outcome.result, fold=place), studies=studies))
                 used.append(number)
             models.release(range(block[-1] + 1, len(numbers) + 1))
         self.shared += models.cost_of(models.layout.pairs(used))
@@ -270,9 +247,3 @@ def cross_validate(
         own = models if division.number == 0 else fold_models(procedure, train, division)
         done.run(procedure, train, own, gate, workers=workers, advance=advance)
     return done
-
-
-def _numbered(outcome: FoldOutcome, fold: int) -> FoldOutcome:
-    """Counted over all divisions, its searches too."""
-    studies = tuple(replace(study, fold=fold) for study in outcome.studies)
-    return replace(outcome, result=replace(outcome.result, fold=fold), studies=studies)

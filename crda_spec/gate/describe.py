@@ -45,22 +45,19 @@ def describe_rows(split: Split, augmentation: Augmentation, scored: Scored, metr
     still = relabelled_sources(train, teacher, augmentation.abduction, made)
     relabelled = fitter.fit(train, still, seed=student_seed(seed, (0,)), watch=augmentation.watch)
     spread, weights, all_errors = split.test.spread, split.test.weights, (before, split.test.errors(relabelled), after)
-    losses = [metric.loss(errors, spread=spread, weights=weights) for errors in all_errors]
-    return replace(described, errors=comparison(before, after), control=_control(metric, *losses))
-
-
-def _control(metric: Metric, plain: float, relabelled: float, augmented: float) -> Control | None:
-    """None when there is no loss that could change."""
-    if not plain > 0:
-        return None
-    return Control(
+    plain, taught, moved = (metric.loss(errors, spread=spread, weights=weights) for errors in all_errors)
+    described = replace(described, errors=comparison(before, after))
+    if not plain > 0:  # no loss that could change
+        return described
+    control = Control(
         metric=metric.name,
         plain=plain,
-        relabelled=relabelled,
-        augmented=augmented,
-        teacher_percent=100.0 * (relabelled - plain) / plain,
-        places_percent=100.0 * (augmented - relabelled) / plain,
+        relabelled=taught,
+        augmented=moved,
+        teacher_percent=100.0 * (taught - plain) / plain,
+        places_percent=100.0 * (moved - taught) / plain,
     )
+    return replace(described, control=control)
 
 
 def describe_sensitivity(

@@ -12,18 +12,7 @@ from crda_spec.counterfactual.procedure import Augmentation
 from crda_spec.errors import Complaint, DataError
 from crda_spec.execution import Clock, in_order, workers_for
 from crda_spec.gate.score import LEVEL, RESAMPLES, change_of
-from crda_spec.records import (
-    Arm,
-    Array,
-    Cost,
-    Counterfactuals,
-    Ensemble,
-    EnsembleScore,
-    HeldOut,
-    Predictor,
-    Split,
-    Table,
-)
+from crda_spec.records import Arm, Cost, Counterfactuals, Ensemble, EnsembleScore, HeldOut, Predictor, Split, Table
 from crda_spec.regressors import FittedModel, Fitter, Regressor
 from crda_spec.regressors.fit import Fill, MeanModel, Watch, student_seed
 from crda_spec.regressors.metrics import Metric
@@ -39,23 +28,6 @@ def ensemble_fits(models: int, *, augmented: bool) -> int:
 def member_seed(seed: int, number: int) -> int:
     """Model 1 is the run's own. Both arms of a model start from the same seed."""
     return student_seed(seed, (0,) if number == 1 else (0, number))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Fitting:
-    """How one member is fitted, sent to every worker."""
-
-    regressor: Regressor
-    fill: Fill
-    train: Table
-    watch: Watch
-    seed: int
-
-    def fit(self, extra: Counterfactuals | None, number: int) -> tuple[FittedModel, Cost]:
-        """Member `number` and what it took. extra: the synthetic rows, for the augmented arm."""
-        fitter = Fitter(self.regressor, self.fill)
-        model = fitter.fit(self.train, extra, seed=member_seed(self.seed, number), watch=self.watch)
-        return model, fitter.cost
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,9 +51,7 @@ def fit_ensemble(
 ) -> FittedEnsemble | None:
     """As many models of the chosen arm as are asked for, scored beside as many plain ones; None for one model.
 
-    Every augmented member trains on the same synthetic rows, those of the ledger.
-
-    augmented: the augmented model, when it is the one to use.
+    augmented: the augmented model, when it is the one to use. Its further members train on the same synthetic rows.
     """
     if models == 1:
         return None
@@ -90,14 +60,12 @@ def fit_ensemble(
         members["augmented"] = (augmented,)
     fitter, seed = augmentation.fitter, augmentation.context.seed
     made = {"plain": None, "augmented": augmentation.counterfactuals}
-    fitting = _Fitting(
-        regressor=fitter.regressor, fill=fitter.fill, train=split.train, watch=augmentation.watch, seed=seed
-    )
+    fit = partial(_fit_member, fitter.regressor, fitter.fill, split.train, watch=augmentation.watch)
     tasks, cost = [(arm, number) for arm in members for number in range(2, models + 1)], Cost()
     workers = workers_for(jobs, len(tasks), fitter.cost.seconds_a_fit * len(tasks))
     with clock.stage("fit the ensemble", len(tasks)) as step:
-        fitted = in_order((partial(fitting.fit, made[arm], number) for arm, number in tasks), workers=workers)
-        for (arm, _), (model, spent) in zip(tasks, fitted, strict=True):
+        fits = (partial(fit, made[arm], seed=member_seed(seed, number)) for arm, number in tasks)
+        for (arm, _), (model, spent) in zip(tasks, in_order(fits, workers=workers), strict=True):
             members[arm] = (*members[arm], model)
             cost += spent
             step.advance()
@@ -105,10 +73,44 @@ def fit_ensemble(
     return FittedEnsemble(scores=scores, members=members[scores.arm], cost=cost)
 
 
+def _fit_member(
+    regressor: Regressor, fill: Fill, train: Table, extra: Counterfactuals | None, *, watch: Watch, seed: int
+) -> tuple[FittedModel, Cost]:
+    """One member and what it took. extra: the synthetic rows, for the augmented arm."""
+    fitter = Fitter(regressor, fill)
+    return fitter.fit(train, extra, seed=seed, watch=watch), fitter.cost
+
+
 def score_ensemble(test: HeldOut, members: Members, *, metric: Metric, seed: int) -> Ensemble:
     """One model and all models of each arm on the test rows, with the intervals that the test score has, too."""
-    models, scoring = len(members["plain"]), _Scoring(test=test, metric=metric, seed=seed)
-    singles = {arm: tuple(scoring.alone(model, arm) for model in own) for arm, own in members.items()}
+    models = len(members["plain"])
+    loss = partial(metric.loss, spread=test.spread, weights=test.weights)
+    change_between = partial(change_of, test, metric=metric, seed=seed)
+    singles = {arm: tuple(loss(test.errors(model)) for model in own) for arm, own in members.items()}
+    for arm, losses in singles.items():
+        if not np.isfinite(losses).all():  # it would take the mean with it
+            what = f"one of the {arm} models of the ensemble predicts numbers that are not finite on the test rows"
+            hint = "lower its learning rate, or look for extreme values in the data"
+            raise DataError(Complaint(code="diverged", path="regressor", what=what, hint=hint))
+
+    def score(arm: Arm, count: int) -> EnsembleScore:
+        """The first `count` models of an arm."""
+        own, plain = (test.errors(MeanModel(members[one][:count])) for one in (arm, "plain"))
+        nothing: tuple[None, None] = (None, None)
+        one_plain = (arm, count) == ("plain", 1)
+        change = nothing if one_plain else change_between(test.errors(members["plain"][0]), own)
+        gain = nothing if arm == "plain" else change_between(plain, own)
+        return EnsembleScore(
+            arm=arm,
+            models=count,
+            loss=loss(own),
+            singles=singles[arm][:count],
+            change_percent=change[0],
+            interval_percent=change[1],
+            augmentation_percent=gain[0],
+            augmentation_interval=gain[1],
+        )
+
     return Ensemble(
         models=models,
         arm="augmented" if "augmented" in members else "plain",
@@ -117,47 +119,5 @@ def score_ensemble(test: HeldOut, members: Members, *, metric: Metric, seed: int
         rows=len(test),
         level=LEVEL,
         resamples=RESAMPLES,
-        scores=tuple(scoring.score(members, singles[arm], arm, count) for count in (1, models) for arm in members),
+        scores=tuple(score(arm, count) for count in (1, models) for arm in members),
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Scoring:
-    """The test rows, and how errors on them are charged and compared."""
-
-    test: HeldOut
-    metric: Metric
-    seed: int
-
-    def score(self, members: Members, singles: tuple[float, ...], arm: Arm, count: int) -> EnsembleScore:
-        """The first `count` models of an arm. singles: the losses of all its models, each alone."""
-        own, plain = (self.test.errors(MeanModel(members[one][:count])) for one in (arm, "plain"))
-        nothing: tuple[None, None] = (None, None)
-        one_plain = (arm, count) == ("plain", 1)
-        change = nothing if one_plain else self._change(self.test.errors(members["plain"][0]), own)
-        gain = nothing if arm == "plain" else self._change(plain, own)
-        return EnsembleScore(
-            arm=arm,
-            models=count,
-            loss=self._loss(own),
-            singles=singles[:count],
-            change_percent=change[0],
-            interval_percent=change[1],
-            augmentation_percent=gain[0],
-            augmentation_interval=gain[1],
-        )
-
-    def _loss(self, errors: Array) -> float:
-        return self.metric.loss(errors, spread=self.test.spread, weights=self.test.weights)
-
-    def _change(self, before: Array, after: Array) -> tuple[float, tuple[float, float] | None]:
-        return change_of(self.test, before, after, metric=self.metric, seed=self.seed)
-
-    def alone(self, model: Predictor, arm: Arm) -> float:
-        """The loss of one member. One that has run away would take the mean with it: an error that says so."""
-        loss = self._loss(self.test.errors(model))
-        if not np.isfinite(loss):
-            what = f"one of the {arm} models of the ensemble predicts numbers that are not finite on the test rows"
-            hint = "lower its learning rate, or look for extreme values in the data"
-            raise DataError(Complaint(code="diverged", path="regressor", what=what, hint=hint))
-        return loss

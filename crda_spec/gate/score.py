@@ -47,10 +47,7 @@ def score_on_equal_footing(
 
 
 def score(test: HeldOut, plain: Predictor, augmented: Predictor | None, *, metric: Metric, seed: int) -> TestScore:
-    """Both models on the test rows; the interval is of the relative change, rows (or groups) resampled in pairs.
-
-    Where rows are weighted, each is drawn with its weight, as often as any other.
-    """
+    """Both models on the test rows; the interval is of the relative change, rows (or groups) resampled in pairs."""
     plain_errors = test.errors(plain)
     change = interval = augmented_loss = None
     if augmented is not None:
@@ -100,10 +97,10 @@ def resampled_sums(sums: Array, resamples: int, rng: np.random.Generator) -> Ite
 def change_interval(
     plain: Array, augmented: Array, units: IntArray, metric: Metric, *, level: float, rng: np.random.Generator
 ) -> tuple[float, float] | None:
-    """Percentile interval of the relative change; a resample takes the same units in both arms.
+    """Percentile interval of the relative change; a resample takes the same units in both arms. None: too few.
 
     plain, augmented: (n,) losses of the same rows, times their weights where they have any.
-    units: (n,) from `units_of`.  None when there are too few of them.
+    units: (n,) from `units_of`.
     """
     if int(units.max()) + 1 < FEWEST_UNITS:
         return None

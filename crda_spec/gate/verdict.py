@@ -21,7 +21,7 @@ from scipy.stats import norm
 from crda_spec.counterfactual.procedure import Augmentation
 from crda_spec.gate.cross_validate import FoldOutcome
 from crda_spec.gate.score import change_interval, percent_change, units_of
-from crda_spec.gate.tests import Gate, Paired, p_value
+from crda_spec.gate.tests import Arms, Gate, Paired, p_value
 from crda_spec.records import (
     Array,
     Cost,
@@ -46,36 +46,29 @@ class ScoredTable(Protocol):
     @property
     def y(self) -> Array:
         """(n,) their outcomes; only a metric that is relative to their variance looks."""
-        ...
 
     @property
     def groups(self) -> IntArray | None:
         """(n,) rows of equal number belong together."""
-        ...
 
     @property
     def weights(self) -> Array | None:
         """(n,) how much each row counts."""
-        ...
 
 
 def paired_folds(results: Sequence[FoldResult]) -> Paired:
     """What the folds alone say, for tests that look at nothing else."""
-    plain = np.array([result.plain for result in results])
-    augmented = np.array([result.augmented for result in results])
+    arms = Arms(np.array([result.plain for result in results]), np.array([result.augmented for result in results]))
+    once = Arms(*(losses[None, :] for losses in arms))
     return Paired(
-        plain=plain,
-        augmented=augmented,
+        folds=arms,
         train_rows=np.array([result.train_rows for result in results]),
         held_rows=np.array([result.held_out_rows for result in results]),
-        row_plain=plain,
-        row_augmented=augmented,
+        rows=arms,
         units=np.arange(len(results)),
-        each_plain=plain[None, :],
-        each_augmented=augmented[None, :],
+        each=once,
         fold_of=np.arange(len(results))[None, :],
-        block_plain=plain[None, :],
-        block_augmented=augmented[None, :],
+        blocks=once,
     )
 
 
@@ -92,27 +85,17 @@ def paired_losses(folds: Sequence[FoldOutcome], train: ScoredTable, metric: Metr
         each[0, repeat, fold.held], each[1, repeat, fold.held] = fold.plain, fold.augmented
         fold_of[repeat, fold.held] = number
     weights = None if train.weights is None else train.weights[scored]
-    paired = replace(
-        paired,
-        each_plain=charged(each[0][:, scored], weights),
-        each_augmented=charged(each[1][:, scored], weights),
-        fold_of=fold_of[:, scored],
-    )
+    by_repeat = Arms(*(charged(arm[:, scored], weights) for arm in each))
+    paired = replace(paired, each=by_repeat, fold_of=fold_of[:, scored])
     if repeats == 1:
         return paired
-    return replace(
-        paired,
-        block_plain=_blocks(held, losses.plain, train, metric).reshape(repeats, -1),
-        block_augmented=_blocks(held, losses.augmented, train, metric).reshape(repeats, -1),
-    )
 
+    def block(arm: Array, own: IntArray) -> float:
+        weights = None if train.weights is None else train.weights[own]
+        return metric.mean(arm[own], spread=spread_of(train.y[own], weights), weights=weights)
 
-def _blocks(held: Sequence[IntArray], losses: Array, train: ScoredTable, metric: Metric) -> Array:
-    def loss(rows: IntArray) -> float:
-        weights = None if train.weights is None else train.weights[rows]
-        return metric.mean(losses[rows], spread=spread_of(train.y[rows], weights), weights=weights)
-
-    return np.array([loss(rows) for rows in held])
+    both = ([block(arm, own) for own in held] for arm in (losses.plain, losses.augmented))
+    return replace(paired, blocks=Arms(*(np.array(blocks).reshape(repeats, -1) for blocks in both)))
 
 
 def mean_losses(folds: Sequence[FoldRows | FoldOutcome], rows: int) -> RowLosses:
@@ -131,17 +114,13 @@ def paired_rows(
 ) -> Paired:
     """The folds' losses and those of the scored rows. groups, weights: (n,) of all training rows.
 
-    A weighted row enters with what it adds to the weighted mean (`metrics.charged`), so that every test on rows asks
-    about that mean; a test on folds asks about folds, each counted once whatever its rows weigh together.
+    A weighted row enters with what it adds to the weighted mean (`metrics.charged`): tests on rows ask about that mean.
     """
     scored = np.flatnonzero(~np.isnan(losses.plain))
     own = None if weights is None else weights[scored]
-    return replace(
-        paired_folds(results),
-        row_plain=charged(losses.plain[scored], own),
-        row_augmented=charged(losses.augmented[scored], own),
-        units=units_of(len(scored), None if groups is None else groups[scored]),
-    )
+    rows = Arms(*(charged(arm[scored], own) for arm in (losses.plain, losses.augmented)))
+    units = units_of(len(scored), None if groups is None else groups[scored])
+    return replace(paired_folds(results), rows=rows, units=units)
 
 
 NEGLIGIBLE = 1.0  # percent: whoever rules out this much gain need not ask for more rows
@@ -163,8 +142,8 @@ def measure(gate: Gate, paired: Paired, results: Sequence[FoldResult], *, seed: 
     """Test, effect and interval."""
     found, interval = tested_p_value(gate, paired, seed=seed), None
     if level_of(gate) > 0.0:
-        rng, rows = stream(seed, "gate-interval"), (paired.row_plain, paired.row_augmented)
-        interval = change_interval(*rows, paired.units, gate.loss, level=level_of(gate), rng=rng)
+        rng = stream(seed, "gate-interval")
+        interval = change_interval(*paired.rows, paired.units, gate.loss, level=level_of(gate), rng=rng)
     return Measured(
         p_value=found,
         effect=effect_of(paired),
@@ -183,11 +162,7 @@ def judge(
     cost: Cost | None = None,
     stopped_fits: int = 0,
 ) -> Verdict:
-    """The verdict on the paired losses.
-
-    cost: of the folds; None: what each of them fitted itself.
-    stopped_fits: fits that were not made because the verdict was certain.
-    """
+    """The verdict on the paired losses. cost: of the folds, if they share models. stopped_fits: those spared."""
     results = tuple(outcome.result for outcome in outcomes)
     cost = sum((outcome.cost for outcome in outcomes), Cost()) if cost is None else cost
     seen = measure(gate, paired_losses(outcomes, train, gate.loss), results, seed=seed)
@@ -247,10 +222,7 @@ def _decide(
 
 
 def passes(gate: Gate, paired: Paired, results: Sequence[FoldResult], found: float, *, alpha: float = 0.0) -> bool:
-    """Whether the test passed, and its gain is one: the mean fell, on the side that was asked for, in most folds.
-
-    found: the test's p-value.  alpha: another level than the gate's, where several are tested.
-    """
+    """Whether the test passed and the mean fell, on the side asked for, in most folds. alpha: instead of its own."""
     if found >= (alpha or gate.alpha) or effect_of(paired) >= 0.0 or not _stable(results):
         return False
     if gate.alternative == "less":
@@ -272,7 +244,7 @@ def tested_p_value(gate: Gate, paired: Paired, *, seed: int) -> float:
 
 def effect_of(paired: Paired) -> float:
     """Change of the mean fold loss in percent."""
-    return percent_change(float(paired.plain.mean()), float(paired.augmented.mean()))
+    return percent_change(*(float(arm.mean()) for arm in paired.folds))
 
 
 def why_no_test(augmented: Augmentation, falsification: Falsification | None) -> VerdictReason:

@@ -4,15 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from crda_spec.independence._protocol import (
-    ADJUSTMENTS,
-    Adjustment,
-    BaseScreen,
-    ScreenResult,
-    adjust,
-    grouped,
-    numbers,
-)
+from crda_spec.independence._protocol import ADJUSTMENTS, Adjustment, BaseScreen, ScreenResult, adjust, grouped, numbers
 from crda_spec.independence.correlation import Pearson, Spearman, correlation_matrix, fisher_z
 from crda_spec.independence.dependence import Distance, Hsic, MutualInformation
 from crda_spec.independence.gcm import Gcm, GcmResult

@@ -26,12 +26,10 @@ LEAST_ROWS = 6  # with fewer, no shuffle of the rows is rare enough to mean anyt
 
 
 def standardized(x: Array, present: BoolArray) -> Array:
-    """Columns with mean 0 and length 1 over their present rows, 0 elsewhere; all 0 for a constant.
-
-    Each column is first brought to size 1, and once more after centring, so that no square overflows or vanishes.
-    """
+    """Columns with mean 0 and length 1 over their present rows, 0 elsewhere; all 0 for a constant."""
     if not len(x):
         return np.zeros(x.shape)
+    # Each column is brought to size 1, and once more after centring, so that no square overflows or vanishes.
     rows = np.maximum(present.sum(axis=0), 1)
     filled = np.where(present, x, 0.0)
     size = np.abs(filled).max(axis=0)
@@ -41,8 +39,7 @@ def standardized(x: Array, present: BoolArray) -> Array:
     spread = np.abs(centred).max(axis=0)
     centred = centred / np.where(spread > 0, spread, 1.0)
     length = np.sqrt(np.einsum("ij,ij->j", centred, centred))
-    result: Array = centred / np.where(length > 0, length, 1.0)
-    return result
+    return np.asarray(centred / np.where(length > 0, length, 1.0))
 
 
 def ranks(x: Array) -> Array:
@@ -82,11 +79,7 @@ def screened(x: Array, z: Array, test: Callable[[Array, Array], Evidence]) -> Sc
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScreenResult:
-    """The evidence for each feature, in the order of x's columns. Never NaN.
-
-    What a screen cost is told by `rows` and `permutations`, which repeat from run to run; seconds do not, and stand
-    in the benchmark (`benchmarks/screens.py`).
-    """
+    """The evidence for each feature, in the order of x's columns. Never NaN."""
 
     statistic: Array  # (d,) its size says how strong the dependence is; 0 means none was seen
     p_value: Array  # (d,) under independence; 1 where nothing could be tested
@@ -99,7 +92,6 @@ class ScreenResult:
 
 
 Adjustment = Literal["none", "bonferroni", "holm", "fdr_bh"]
-
 ADJUSTMENTS: Final[tuple[Adjustment, ...]] = get_args(Adjustment)
 
 
@@ -153,13 +145,10 @@ def numbers(table: Table) -> tuple[Array, IntArray]:
 
 
 def grouped(result: ScreenResult, owner: IntArray, features: int) -> ScreenResult:
-    """The evidence for each feature, from that for each of its columns.
-
-    result: of c columns.  owner: (c,) the feature, from 0, to which each column belongs.  features: how many there are.
+    """The evidence for each feature, from that for each of its columns.  owner: (c,) the feature of each, from 0.
 
     A feature is as dependent as its most dependent column, and its p-value is the smallest times their number: labels
     of one category exclude each other, so their tests are tied, and Bonferroni's correction holds however they are.
-    Rows are those of the strongest column; permutations add up. A feature without a column has shown nothing.
     """
     statistic, p_value = np.zeros(features), np.ones(features)
     rows, permutations = np.zeros(features, dtype=np.int64), np.zeros(features, dtype=np.int64)
@@ -180,13 +169,7 @@ _ROUNDING = 1e-9  # a shuffled statistic this close to the observed one (relativ
 
 
 def shuffled_p_value(
-    observed: Array,
-    null: Callable[[IntArray, IntArray], Array],
-    *,
-    seed: int,
-    n: int,
-    most: int,
-    enough: int,
+    observed: Array, null: Callable[[IntArray, IntArray], Array], *, seed: int, n: int, most: int, enough: int
 ) -> tuple[Array, IntArray]:
     """One-sided p-values of k statistics that are large under dependence, and the shuffles that each rests on.
 
@@ -216,13 +199,10 @@ def shuffled_p_value(
 
 
 def adjust(p_values: Array, method: Adjustment) -> Array:
-    """The p-values of m tests, adjusted for their number; a test is significant where its own is at most alpha.
+    """The p-values (m,) of m tests, adjusted for their number; a test is significant where its own is at most alpha.
 
-    Of 36 features that have nothing to do with the residual, about two fall below 0.05 by luck. Carrying noise over on
-    a feature that is tied to it is the costly mistake, so the unadjusted screen is the cautious one: every adjustment
-    lets more features through.
-
-    p_values: (m,), each in [0, 1].  Returns (m,), in the same order, none below its p-value and none above 1.
+    Carrying noise over on a feature that is tied to it is the costly mistake, so the unadjusted screen is the cautious
+    one: every adjustment lets more features through.
 
     - `none`: as they are. Each test errs alone with probability alpha.
     - `bonferroni`: m times each. The chance of even one false alarm is at most alpha, however the tests depend.

@@ -1,11 +1,7 @@
 """The tests of conditional independence that searches ask: are columns i and j independent, given others?
 
-Any object with `p_value` will do (an oracle in a test). One that can also answer many questions at once, `p_values`, is
-asked in batches. `conditional_test` makes the one that suits the columns' types: partial correlations for numbers, of
-blocks of columns where there is a category or a boolean (`MixedTest`), or the generalised covariance measure.
-
-Partial correlations come from one correlation matrix, in batches: the fast test behind PC. Rules for what cannot be
-computed, each on the side of keeping a link:
+`conditional_test` makes the one that suits the columns' types. Partial correlations come from one correlation matrix,
+in batches: the fast test behind PC. Rules for what cannot be computed, each on the side of keeping a link:
 
 - A set that determines i or j (a copy, a perfect linear combination) leaves nothing to correlate: no test.
 - Collinear members of a set count once: what the earlier ones determine adds nothing.
@@ -16,12 +12,13 @@ computed, each on the side of keeping a link:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice, pairwise
 from typing import Literal, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from crda_spec.independence.correlation import correlation_matrix, fisher_z
 from crda_spec.independence.gcm import Gcm
@@ -34,11 +31,7 @@ class ConditionalTest(Protocol):
     """A test of conditional independence between columns, which it knows by their position."""
 
     def p_value(self, i: int, j: int, given: tuple[int, ...]) -> tuple[float, float]:
-        """The statistic, 0 when no dependence was seen, and the p-value, 0 when no test was possible.
-
-        The second rule keeps a link in place where nothing can be said about it.
-        """
-        ...
+        """The statistic, 0 when no dependence was seen, and the p-value, 0, which keeps a link, if none is possible."""
 
 
 class BatchedTest(ABC):
@@ -73,8 +66,7 @@ def conditional_test(x: Array, types: Sequence[ColumnType], *, dependence: Depen
     """Partial correlations (Fisher's z) for numbers; of blocks of columns where there is a category or a boolean.
 
     x: (n, d), categories as codes. Rows with a missing value are left out.  dependence: `nonlinear` takes the
-    generalised covariance measure instead, whatever the types: a fraction of a millisecond a test, so for a few columns
-    only.
+    generalised covariance measure instead, whatever the types: slower, so for a few columns only.
     """
     if dependence == "nonlinear":
         columns = [Column(name=str(place), type=kind) for place, kind in enumerate(types)]
@@ -124,28 +116,22 @@ def tidy(correlation: Array) -> Array:
     return r
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Weakest:
-    """For each of g centres and m neighbours: the weakest partial correlation over all sets, and that set."""
-
-    squares: Array  # (g, m), infinite where no set allowed a test
-    sets: IntArray  # (g, m, k) columns
-    union: np.ndarray[tuple[int, ...], np.dtype[np.bool_]] | None  # (g, m, q) members of any set with p > alpha
-
-
 def weakest(
-    test: PartialCorrelation, centre: IntArray, around: IntArray, given: IntArray, depth: int, alpha: float | None
-) -> Weakest:
+    test: PartialCorrelation, centre: IntArray, around: IntArray, given: IntArray, depth: int, alpha: float
+) -> tuple[Array, IntArray, npt.NDArray[np.bool_]]:
     """Tries every set of `depth` columns out of `given` on each pair of a centre and one of its neighbours.
 
     centre: (g,).  around: (g, m) neighbours to test.  given: (g, q) columns that sets are made of; a set never holds
-    the neighbour itself.  alpha: when given, the members of all sets with a larger p-value are kept too.
+    the neighbour itself.  Returns the weakest squared partial correlations (g, m), infinite where no set allowed a
+    test, their sets (g, m, depth), and the members (g, m, q) of all sets with a p-value above alpha; alpha 1: of none.
     """
     (g, m), q = around.shape, given.shape[1]
     best = np.full((g, m), np.inf)
     chosen = np.zeros((g, m, depth), dtype=np.int64)
-    union = None if alpha is None else np.zeros((g, m, q), dtype=np.bool_)
-    for sets in _batches(q, depth, max(1, _BATCH // (m + 1))):
+    union = np.zeros((g, m, q if alpha < 1.0 else 0), dtype=np.bool_)
+    every = combinations(range(q), depth)
+    while batch := list(islice(every, max(1, _BATCH // (m + 1)))):
+        sets = np.array(batch, dtype=np.int64).reshape(len(batch), depth)
         step = max(1, _BATCH // (len(sets) * (m + 1)))
         for start in range(0, g, step):
             at = slice(start, start + step)
@@ -155,18 +141,11 @@ def weakest(
             better = value < best[at]
             best[at][better] = value[better]
             chosen[at][better] = sets[row[better]]
-            if union is not None and alpha is not None:
+            if alpha < 1.0:
                 hits = sizes_and_p_values(squares, test.n, depth)[1] > alpha
                 member = (sets[:, :, None] == np.arange(q)).any(axis=1)
                 union[at] |= np.matmul(hits.transpose(0, 2, 1), member)
-    return Weakest(best, given[np.arange(g)[:, None, None], chosen], union)
-
-
-def _batches(q: int, depth: int, rows: int) -> Iterator[IntArray]:
-    """All sets of `depth` numbers below q, in lexicographic order, at most `rows` at a time."""
-    sets = combinations(range(q), depth)
-    while batch := list(islice(sets, rows)):
-        yield np.array(batch, dtype=np.int64).reshape(len(batch), depth)
+    return best, given[np.arange(g)[:, None, None], chosen], union
 
 
 def squared_partials(r: Array, centre: IntArray, around: IntArray, given: IntArray, sets: IntArray) -> Array:
@@ -232,11 +211,9 @@ _FEWEST_ROWS = 20  # with fewer, Gcm tests nothing
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GcmTest(BatchedTest):
-    """Gcm, with the searches' rule for what cannot be tested.
+    """Gcm, with the searches' rule for what cannot be tested: a p-value of 0, not of 1, which would cut a link.
 
-    Gcm answers an impossible test with statistic 0 and p-value 1, which would cut a link. Here the p-value is then 0:
-    too few rows, or a set that determines one of the two, cut nothing. Only a constant, which without a set is the
-    one thing that cannot be tested, loses its links.
+    Only a constant, which without a set is the one thing that cannot be tested, loses its links.
     """
 
     gcm: Gcm
@@ -244,10 +221,8 @@ class GcmTest(BatchedTest):
     def p_values(self, i: IntArray, j: IntArray, given: IntArray) -> tuple[Array, Array]:
         """The largest studentised products of residuals and their p-values."""
         asked = zip(i.tolist(), j.tolist(), map(tuple, given.tolist()), strict=True)
-        results = self.gcm.tests(list(asked))
-        size = np.array([result.statistic for result in results], dtype=np.float64)
-        p = np.array([result.p_value for result in results], dtype=np.float64)
-        rows = np.array([result.rows for result in results], dtype=np.int64)
+        results = [(found.statistic, found.p_value, found.rows) for found in self.gcm.tests(list(asked))]
+        size, p, rows = np.array(results, dtype=np.float64).reshape(-1, 3).T.copy()
         impossible = (size == 0.0) & (p == 1.0)
         p[impossible & ((rows < _FEWEST_ROWS) | (given.shape[1] > 0))] = 0.0
         return size, p
@@ -264,22 +239,18 @@ class MixedTest(BatchedTest):
 
     A number or a boolean is a block of one column; a category of L labels is a block of L - 1 indicator columns. Linear
     regressions take the given blocks out of both ends; what they leave is compared by its canonical correlations rho:
-    Pillai's trace V = sum of rho^2, with the F approximation of Pillai (1955) as in Muller and Peterson (1984). It is
-    symmetric in both ends. With two single columns V is the squared partial correlation, and Fisher's z decides,
-    exactly as for numbers alone. Everything comes from one covariance matrix, so a test costs a few small
-    factorisations, and tests whose blocks have equal widths are made together. The idea of testing mixed data by
-    residual blocks is that of Ankan and Textor (AAAI 2023); they fit other regressions.
+    Pillai's trace V = sum of rho^2, with the F approximation of Pillai (1955) as in Muller and Peterson (1984). With
+    two single columns V is the squared partial correlation, and Fisher's z decides, exactly as for numbers alone. The
+    idea of testing mixed data by residual blocks is that of Ankan and Textor (AAAI 2023); they fit other regressions.
 
-    The share of a label is rarely linear in a given number (that of a middle label rises and falls), and a number may
-    follow another by a curve. So each given number is held fixed with its curve as well: its square, and a quadratic
-    spline of its normal scores with up to five knots. Without them two effects of c^2 look dependent given c. What is
-    still assumed: that means are about linear in these columns, one given column's part added to the next one's; and
-    that spreads are about equal. Two booleans that both follow one number steeply still reject about twice too often,
-    and so do ends that follow a wave of a number with heavy tails. In a table of numbers alone nothing is curved, and
-    the answers are those of `PartialCorrelation`.
+    Each given number is held fixed with its curve as well: its square, and a quadratic spline of its normal scores with
+    up to five knots. Without them two effects of c^2 look dependent given c. What is still assumed: that means are
+    about linear in these columns, and spreads about equal. Two booleans that both follow one number steeply still
+    reject about twice too often, and so do ends that follow a wave of a number with heavy tails. In a table of numbers
+    alone nothing is curved, and the answers are those of `PartialCorrelation`.
 
-    Rules for what cannot be computed: a given column that the others determine counts once; so does a column of an end
-    block; an end of which nothing is left, or too few rows, allows no test (p-value 0, so that a link stays).
+    A column that the others determine counts once, in the given set and in an end. An end of which nothing is left, or
+    too few rows, allows no test (p-value 0, so that a link stays).
     """
 
     r: Array  # (D, D) correlations of all indicator and number columns
@@ -297,8 +268,7 @@ class MixedTest(BatchedTest):
         ends = np.cumsum([0, *(part.shape[1] for part in parts)]).tolist()
         columns = [tuple(range(start, end)) for start, end in pairwise(ends)]
         r, n = correlation_matrix(np.concatenate([np.zeros((len(whole), 0)), *parts], axis=1))
-        d = len(types)
-        return cls(read_only(r), n, tuple(columns[:d]), tuple(columns[d:]))
+        return cls(read_only(r), n, tuple(columns[: len(types)]), tuple(columns[len(types) :]))
 
     def p_values(self, i: IntArray, j: IntArray, given: IntArray) -> tuple[Array, Array]:
         """sqrt(V / s), with s the smaller block's width, and p-values; equally wide blocks go together."""
@@ -390,10 +360,7 @@ def _residual(matrix: Array, pivots: range, keep: int) -> tuple[Array, IntArray]
 
 
 def _whitening(covariance: Array) -> tuple[Array, IntArray]:
-    """(t, w, w) maps that turn an end's columns into uncorrelated ones of variance 1, and their number.
-
-    Directions in which nothing is left are dropped, so that a column that the others determine does not count.
-    """
+    """(t, w, w) maps that turn an end's columns into uncorrelated ones of variance 1, and how many are left."""
     values, vectors = np.linalg.eigh(covariance)
     sound = values > _DETERMINED
     scale = np.where(sound, 1.0 / np.sqrt(np.where(sound, values, 1.0)), 0.0)

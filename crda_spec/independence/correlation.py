@@ -17,9 +17,8 @@ _LARGEST = np.nextafter(1.0, 0.0)
 def fisher_z(r: Array, n: int, given: int) -> Array:
     """Two-sided p-values of partial correlations r (any shape) from n rows, given that many other columns.
 
-    sqrt(n - given - 3) * atanh(r) is about standard normal when the true partial correlation is 0 and the columns are
-    jointly normal. Where n <= given + 3, or r is NaN because there was nothing to correlate, no test is possible; the
-    result is 0, so that a rule which cuts a link at large p-values leaves it in place.
+    Where n <= given + 3, or r is NaN because there was nothing to correlate, no test is possible; the result is 0, so
+    that a rule which cuts a link at large p-values leaves it in place.
     """
     from scipy import special
 
@@ -34,9 +33,7 @@ def fisher_z(r: Array, n: int, given: int) -> Array:
 class Pearson(BaseScreen):
     """The paper's screen: linear correlation with the residual.
 
-    Pearson's r; the p-value is two-sided and exact under normality. Rows in which a feature or the residual is missing
-    (not finite) are left out for that feature. A constant, or fewer than three rows, gives statistic 0 and p-value 1:
-    nothing was seen, because nothing could be.
+    The p-value is two-sided and exact under normality. Rows with a missing cell are left out for that feature.
     """
 
     kind: Literal["pearson"] = Field("pearson", description="Linear correlation of each feature with the residual.")
@@ -59,9 +56,7 @@ class Pearson(BaseScreen):
 class Spearman(BaseScreen):
     """Rank correlation: any rising or falling dependence, however bent, and no outlier can fake or hide it.
 
-    Pearson's r of the ranks; equal values share their mean rank. The two-sided p-value uses Student's t, which is close
-    to the exact one from about ten rows on. Missing values and constants: as for every screen, rows left out for that
-    feature, statistic 0 and p-value 1.
+    Equal values share their mean rank. The two-sided p-value uses Student's t, close to the exact one from ten rows on.
     """
 
     kind: Literal["spearman"] = Field(

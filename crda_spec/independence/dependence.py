@@ -1,16 +1,14 @@
 """Screens that see any dependence: distance correlation, the Hilbert-Schmidt criterion, mutual information.
 
-**Distance correlation** is zero only under independence, and computed by sorting. The estimate is the bias-corrected
-one of Székely and Rizzo (2014). Sums over all pairs of rows are found in O(n log^2 n) steps by merging sorted halves,
-after Huo and Székely (2016) and Chaudhuri and Hu (2019), but with whole levels of the merge done at once, for many
-columns side by side. The p-value is the chi-square bound of Shen, Panda and Vogelstein (2022); where it falls near the
-threshold, shuffles decide, because the bound is on the cautious side.
+**Distance correlation**: the bias-corrected estimate of Székely and Rizzo (2014). Sums over all pairs of rows are found
+in O(n log^2 n) steps by merging sorted halves, after Huo and Székely (2016) and Chaudhuri and Hu (2019), but with whole
+levels of the merge done at once, for many columns side by side. The p-value is the chi-square bound of Shen, Panda and
+Vogelstein (2022); where it falls near the threshold, shuffles decide, because the bound is on the cautious side.
 
-**HSIC** compares covariances of many smooth functions of feature and residual at once: Gretton et al. (2008), with
-Gaussian kernels as wide as the median distance between rows and the gamma approximation of the null distribution. A
-Gaussian kernel on one column is, to many digits, a product of some ten to twenty functions of it: we find them from
-landmarks at the column's quantiles (Nyström). That makes the cost linear in the rows, needs no random features, and
-makes a shuffle as cheap as one small matrix product.
+**HSIC**: Gretton et al. (2008), with Gaussian kernels as wide as the median distance between rows and the gamma
+approximation of the null distribution. A Gaussian kernel on one column is, to many digits, a product of some ten to
+twenty functions of it: we find them from landmarks at the column's quantiles (Nyström). That makes the cost linear in
+the rows, and a shuffle as cheap as one small matrix product.
 
 **Mutual information** by nearest neighbours is the paper's Table 8, as a screen.
 """
@@ -49,20 +47,13 @@ class ShufflingScreen(BaseScreen):
     def checked(
         self, p_value: Array, observed: Array, null: Callable[[IntArray, IntArray], Array], *, seed: int, n: int
     ) -> IntArray:
-        """Replaces the fast p-values (k,) too close to alpha to decide on by shuffles; (k,) how many each took.
-
-        observed, null: as `shuffled_p_value` takes them, of all k columns.
-        """
+        """Replaces the fast p-values (k,) too close to alpha to decide on by shuffles; (k,) how many each took."""
         used = np.zeros(len(p_value), dtype=np.int64)
         asked = np.flatnonzero((p_value >= self.alpha / 2.0) & (p_value <= self.alpha * 2.0))
         if len(asked) and self.permutations:
+            draws = {"seed": seed, "n": n, "most": self.permutations, "enough": max(1, self.permutations // 5)}
             p_value[asked], used[asked] = shuffled_p_value(
-                observed[asked],
-                lambda orders, which: null(orders, asked[which]),
-                seed=seed,
-                n=n,
-                most=self.permutations,
-                enough=max(1, self.permutations // 5),
+                observed[asked], lambda orders, which: null(orders, asked[which]), **draws
             )
         return used
 
@@ -74,9 +65,8 @@ _NO_SPREAD = 1e-12  # a distance variance this small, of a column of length 1, i
 class Distance(ShufflingScreen):
     """Distance correlation: zero only under independence.
 
-    The statistic is 0 where its bias-corrected square is not positive. It sees any dependence, also z ~ x^2 and a
-    spread of z that changes with x, the latter with less power. A feature in which a single row differs from all others
-    has no distance variance: statistic 0, p-value 1. With no permutations the chi-square bound decides.
+    The statistic is 0 where its bias-corrected square is not positive. A feature in which a single row differs from all
+    others has no distance variance: statistic 0, p-value 1. With no permutations the chi-square bound decides.
     """
 
     kind: Literal["distance"] = Field(
@@ -201,8 +191,7 @@ def _product_sum(x: Array, z: Array, rank: IntArray) -> Array:
         w1, wx, wz, wxz = np.cumsum(weights * left, axis=3)
         w, u, v, uv = weights * ~left
         rising += (uv * w1 - u * wz - v * wx + w * wxz).sum(axis=(1, 2))
-    result: Array = 2.0 * (2.0 * rising - everything)
-    return result
+    return np.asarray(2.0 * (2.0 * rising - everything))
 
 
 def _rising_in_leaves(one: Array, x: Array, z: Array) -> Array:
@@ -259,8 +248,7 @@ def kernel_functions(values: Array) -> Array:
     kept = size > _KEPT * size[-1]
     to_marks = np.exp(-0.5 * ((values[:, None] - marks) / width) ** 2)
     functions = to_marks @ (directions[:, kept] / np.sqrt(size[kept]))
-    result: Array = functions - functions.mean(axis=0)
-    return result
+    return np.asarray(functions - functions.mean(axis=0))
 
 
 def _median_distance(ascending: Array) -> float:
@@ -306,12 +294,9 @@ def _gamma_p_value(criterion: Array, spread_x: Array, spread_z: tuple[float, flo
 class MutualInformation(ShufflingScreen):
     """Mutual information by nearest neighbours.
 
-    In nats; 0 where the estimate is not positive. It sees any dependence, but needs more rows for a plain linear one
-    than a correlation does. There is no formula for its distribution under independence, so every p-value comes from
-    shuffles: at most `permutations` of them, none below 1 / (permutations + 1), and few for a plainly independent
-    feature. One shuffle costs one neighbour search, O(n log n); this is the slowest of the marginal screens. More
-    neighbours give more power against dependence that spreads over the whole range, fewer against a narrow one; the
-    paper's figures use 3.
+    In nats; 0 where the estimate is not positive. There is no formula for its distribution under independence, so every
+    p-value comes from shuffles, and none is below 1 / (permutations + 1). More neighbours give more power against
+    dependence that spreads over the whole range, fewer against a narrow one; the paper's figures use 3.
     """
 
     kind: Literal["mutual_information"] = Field(

@@ -5,12 +5,10 @@ mean 0, and the studentised mean of the products is about standard normal (Shah 
 conditional independence testing and the generalised covariance measure"). It suffices that the product of the two
 regressions' errors vanishes faster than 1 / sqrt(n), so one good regression makes up for a poor one.
 
-What is ours. The regressions are ridge regressions on a fixed basis of the given columns (`design`), their strength
-chosen by generalised cross-validation. A number's residual enters by its normal score and by the size of that score,
-each made free of the given columns once more: light tails whatever the noise, and a curve (x^2) or a change of spread
-shows in the size where the score itself is blind. A category enters by one column per label. The largest studentised
-product of all combinations counts, and Bonferroni's factor pays for the choice. Rows of one group (repeated
-measurements) count as one observation.
+What is ours. A number's residual enters by its normal score and by the size of that score, each made free of the given
+columns once more: light tails whatever the noise, and a curve (x^2) or a change of spread shows in the size where the
+score itself is blind. A category enters by one column per label. The largest studentised product of all combinations
+counts, and Bonferroni's factor pays for the choice. Rows of one group count as one observation.
 
 Limits. The basis is additive but for products of each two columns' first terms: dependence of both ends on the same
 threshold, wave or further interaction of given columns would be mistaken for dependence between them. Where a sure
@@ -110,14 +108,9 @@ def _spline(x: Array, knots: int) -> Array:
     places = np.unique(np.quantile(known, np.linspace(0.05, 0.95, knots))) if len(known) else np.empty(0)
     if len(places) < 3:
         return x[:, None]
-    last, before = places[-1], places[-2]
-
-    def bend(knot: float) -> Array:
-        cubes = np.maximum(x - knot, 0.0) ** 3 - np.maximum(x - last, 0.0) ** 3
-        return np.asarray(cubes / (last - knot), dtype=np.float64)
-
-    curved = [bend(float(knot)) - bend(float(before)) for knot in places[:-2]]
-    return np.column_stack([x, *(_standardized(column) for column in curved)])
+    beyond = np.maximum(x - places[-1], 0.0) ** 3
+    *bends, last = ((np.maximum(x - knot, 0.0) ** 3 - beyond) / (places[-1] - knot) for knot in places[:-1])
+    return np.column_stack([x, *(_standardized(bend - last) for bend in bends)])
 
 
 def _labels(values: Array) -> Array:
@@ -170,10 +163,7 @@ class Ridge:
         return cls(centred @ axes, np.maximum(size, 0.0))
 
     def residuals(self, targets: Array) -> Residuals:
-        """The centred targets (n, m) less their ridge fits.
-
-        Strength by generalised cross-validation (Golub, Heath and Wahba 1979), for each target by itself.
-        """
+        """The centred targets (n, m) less their ridge fits; generalised cross-validation finds each one's strength."""
         centred = targets - targets.mean(axis=0)
         total = _squares(centred)
         if not len(self.size):
@@ -203,8 +193,7 @@ class Residuals:
     alive: Mask  # (m,) whether more is left than rounding errors
 
 
-# Takes out of columns (n, m), each by itself, what the given columns explain.
-Regression = Callable[[Array], Residuals]
+Regression = Callable[[Array], Residuals]  # takes out of columns (n, m), each by itself, what the given ones explain
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,8 +217,8 @@ class Scores:
 def scores_of(terms: Terms, rows: IntArray | None, regression: Regression) -> Scores | None:
     """The guises of a column, or None when the given columns leave nothing of it.
 
-    A number has two ends, itself and its normal score; the one that the given columns explain better is taken, as
-    products of causes become sums on the right scale. The choice looks at one end of the test only.
+    Of a number itself and its normal score the one is taken that the given columns explain better, as products of
+    causes become sums on the right scale. The choice looks at one end of the test only.
     """
     residuals = regression(terms.ends if rows is None else terms.ends[rows])
     if terms.is_numeric:

@@ -1,9 +1,8 @@
 """The joint check: do the features that may move, together, help to predict the residual where they were not fitted?
 
-Screens ask about one feature at a time, and PC explains collinear features away by each other: on the satellite table
-a regressor that saw one feature leaves a residual tied to 27 of 36 features, and PC links it to none. So one question
-is asked of the whole partition, in the words of the assumption P(Z | X_P, X_R) = P(Z | X_R): once X_R has said what it
-can about the residual of a row, does X_P have anything to add? And about the residual's size?
+Screens ask about one feature at a time, and PC explains collinear features away by each other (docs/screens.md). So one
+question is asked of the whole partition, in the words of the assumption P(Z | X_P, X_R) = P(Z | X_R): once X_R has said
+what it can about the residual of a row, does X_P have anything to add? And about the residual's size?
 """
 
 from __future__ import annotations
@@ -55,10 +54,7 @@ class Basis:
 
 
 def products(first: Array, second: Array) -> Array:
-    """Products of each pair of columns of `first`, and of each of them with each of `second`; none if too many.
-
-    first: (m, p).  second: (m, r).  Returns (m, q), q = p (p - 1) / 2 + p r or 0.
-    """
+    """Products of each two columns of `first`, (m, p), and of each with each of `second`, (m, r); none if too many."""
     p, r = first.shape[1], second.shape[1]
     if p * (p - 1) // 2 + p * r > _MOST_PRODUCTS:
         return np.empty((len(first), 0))
@@ -73,8 +69,7 @@ def _bends(unit: Array, knots: Array) -> Array:
     above = np.maximum(unit[:, None] - knots, 0.0)
     cubes = above * above * above  # `**` asks for a logarithm of every cell
     rise = (cubes[:, :-1] - cubes[:, -1:]) / (last - knots[:-1])
-    bends: Array = rise[:, :-1] - rise[:, -1:]
-    return bends
+    return np.asarray(rise[:, :-1] - rise[:, -1:])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,10 +97,7 @@ class Ridge:
         return cls(centre, spread, directions, sizes[kept], unit @ directions)
 
     def predict(self, targets: Array, x: Array) -> tuple[Array, Array]:
-        """Fits the targets, (n, t), and predicts them in the training rows, (n, t), and in other rows x, (m, t).
-
-        The penalty of each target minimises the generalised cross-validation score (Golub, Heath and Wahba 1979).
-        """
+        """Predicts the targets, (n, t), in the training rows and in rows x, (m, t); GCV chooses each one's penalty."""
         means = targets.mean(axis=0)
         along = self.scores.T @ (targets - means)  # (k, t)
         keep = self.sizes[:, None] / (self.sizes[:, None] + PENALTIES)  # (k, penalties)
@@ -151,15 +143,11 @@ class JointResult:
 class JointCheck(Strict):
     """Can the features that would move, together, predict the residual of rows that were not fitted?
 
-    Cross-fitted comparison of two nested models, by ridge regression on bent lines (and products, when few).
-
     In each fold's training rows, m(x_R) predicts the residual; h(x_P, x_R) predicts what m leaves, and is itself freed
-    of all that x_R predicts of it. In the fold's held-out rows the nested models are m and m + h. Mixing a little of h
-    into m lowers the squared error exactly when (z - m) h is positive on average, so that mean over all held-out rows
-    is compared with its standard error, one-sided. This is the projected covariance measure of Lundborg, Kim, Shah and
-    Samworth (2024): an error in m spoils the level only through its product with an error in h's own regression on
-    x_R. A plain paired test of squared errors charges the larger model for all its estimation noise: it hardly ever
-    rejects under the null, and for the same reason misses weak dependence.
+    of all that x_R predicts of it. Mixing a little of h into m lowers the squared error of held-out rows exactly when
+    (z - m) h is positive on average, so that mean is compared with its standard error, one-sided. This is the projected
+    covariance measure of Lundborg, Kim, Shah and Samworth (2024): an error in m spoils the level only through its
+    product with an error in h's own regression on x_R. A plain paired test of squared errors misses weak dependence.
     """
 
     alpha: Fraction = Field(0.05, description="A p-value at most this small means that they can.")
@@ -175,12 +163,13 @@ class JointCheck(Strict):
     def __call__(self, moving: Array, kept: Array, z: Array, *, rng: np.random.Generator) -> JointResult:
         """moving: (n, p), X_P.  kept: (n, r), X_R; r may be 0.  z: (n,) residuals.  rng: assigns rows to folds.
 
-        A category comes as one column of 0 and 1 for each label. Missing cells are filled with the column's mean and
-        marked by a column of their own; rows without a residual are left out.
+        A category comes as one column of 0 and 1 for each label; rows without a residual are left out.
         """
         known = np.isfinite(z)
         n = int(known.sum())
-        targets = _targets(z[known])
+        # The residual and its size, (n, 2), in units of their spread; a few rows of a heavy tail must not decide alone.
+        near = _tamed(z[known])
+        targets = np.column_stack([near, _tamed(np.abs(near))])
         fold = rng.permutation(np.arange(n) % self.folds)
         if n < max(_LEAST_ROWS, 2 * self.folds) or not targets.any():
             return JointResult(gain=0.0, p_value=1.0, size_gain=0.0, size_p_value=1.0, rows=n, folds=0)
@@ -189,29 +178,13 @@ class JointCheck(Strict):
         for number in range(self.folds):
             out = fold == number
             left[out], added[out] = _held_out(x_p, x_r, targets, np.flatnonzero(~out), np.flatnonzero(out))
-        gains, p_values = _compare(left, added)
-        return JointResult(
-            gain=float(gains[0]),
-            p_value=float(p_values[0]),
-            size_gain=float(gains[1]),
-            size_p_value=float(p_values[1]),
-            rows=n,
-            folds=self.folds,
-        )
-
-
-def _targets(z: Array) -> Array:
-    """The residual and its size, (n, 2), in units of their spread; wild values are brought in.
-
-    The assumption speaks of the whole distribution of the residual, so any function of it may be asked about; a few
-    rows of a heavy tail would otherwise decide alone.
-    """
-    if not len(z):
-        return np.zeros((0, 2))
-    return np.column_stack([_tamed(z), _tamed(np.abs(_tamed(z)))])
+        (gain, size_gain), (p, size_p) = (found.tolist() for found in _compare(left, added))
+        return JointResult(gain=gain, p_value=p, size_gain=size_gain, size_p_value=size_p, rows=n, folds=self.folds)
 
 
 def _tamed(values: Array) -> Array:
+    if not len(values):
+        return values
     away = values / (float(np.abs(values).max()) or 1.0)
     away = away - np.median(away)
     # 1.4826 makes the median absolute deviation a standard deviation for normal values.

@@ -5,16 +5,13 @@ or an interaction of the given columns, what is left of the one goes with what i
 same question in a way that such functions disturb little, and its answer is needed only where the measure says no.
 
 1. **More flexible regressions.** Beside the splines, ridge regressions on kernels of the given columns: products of
-   (1 + kernel of one column), so that interactions of any order have a place, smooth and rough, on three scales of the
-   columns. Generalised cross-validation picks the best for each end. A kernel is known by its values at a sample of
-   rows (Nystroem's method: Williams and Seeger 2001).
+   (1 + kernel of one column), so that interactions of any order have a place. Generalised cross-validation picks the
+   best for each end. A kernel is known by its values at a sample of rows (Williams and Seeger 2001).
 2. **Pairs of like rows.** Rows are paired that have the same labels and nearly the same numbers in the given columns,
    and the ends are compared by their differences within pairs: whatever function of the given columns the regressions
-   missed cancels, but for pairs astride an edge, and differences too large for noise are left out. Given columns that
-   agree, the differences of one end are symmetric about 0, trimmed or not, and independent of the other's, so their
-   products have mean 0. (Differencing as in Yatchew 1997, "An elementary estimator of the partial linear model".) The
-   test looks where the measure saw most, at the same guises of the ends and in the same direction, and counts both
-   directions.
+   missed cancels (Yatchew 1997, "An elementary estimator of the partial linear model"). The differences of one end,
+   trimmed or not, are symmetric about 0 and independent of the other's, so their products have mean 0. The test looks
+   where the measure saw most, at the same guises of the ends, and counts both directions.
 3. **A stricter look at rough ground.** Where differences of both ends grow with the distance of the rows, the missed
    functions vary at the scale of the pairs themselves, as with many cells. Then the closest pairs alone must agree,
    more narrowly trimmed. Each end is looked at by itself for this, so it does not favour either answer.
@@ -26,20 +23,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from crda_spec.independence.gcm import (
-    Gcm,
-    Query,
-    Regression,
-    Residuals,
-    Ridge,
-    Terms,
-    normal_scores,
-    scores_of,
-    studentised,
-)
+from crda_spec.independence.gcm import Gcm, Query, Residuals, Ridge, Terms, normal_scores, scores_of, studentised
 from crda_spec.records import Array, IntArray
 from crda_spec.seeds import stream
 
@@ -60,9 +48,7 @@ class Matching:
 
 
 def matching(numbers: Array, labels: Array, *, rng: np.random.Generator) -> Matching:
-    """The pairs of n rows, of equal labels and near in their numbers.
-
-    numbers: (n, d), on comparable scales.  labels: (n, k).
+    """The pairs of n rows, of equal labels (n, k) and near in their numbers (n, d), which are on comparable scales.
 
     The two nearest rows of all are paired first, then the two nearest of those that are left, and so on; a row without
     a partner of equal labels stays alone. Then the same once more with pairs that are new, since one difference a row
@@ -79,8 +65,7 @@ def matching(numbers: Array, labels: Array, *, rng: np.random.Generator) -> Matc
 def _disjoint(points: Array, excluded: IntArray) -> IntArray:
     """Pairs that share no row, the nearest first, none of them among the excluded.
 
-    Only the ten nearest neighbours of a row are considered at a time; rows that lost all of theirs look again among
-    themselves.
+    Only ten neighbours of a row are considered at a time; rows that lost all of theirs look again among themselves.
     """
     size = len(points)
     free = np.arange(size, dtype=np.intp)
@@ -166,7 +151,7 @@ def second_opinion(gcm: Gcm, query: Query) -> float:
     row, column = np.unravel_index(int(np.abs(t).argmax()), t.shape)
     guises = plain[0].guises[int(row)], plain[1].guises[int(column)]
     held = _Held.of([gcm.terms[column] for column in ends.given], ends.rows)
-    flexible = _best_of([ends.ridge.residuals, *(ridge.residuals for ridge in held.kernel_ridges())])
+    flexible = partial(_best_residuals, [ends.ridge, *held.kernel_ridges()])
     richer = [scores_of(gcm.terms[column], ends.rows, flexible) for column in (i, j)]
     views = []
     for a, b in (plain, richer):
@@ -233,28 +218,20 @@ def _kernel(numbers: Array, at: Array, labels: Array, labels_at: Array, *, rough
     return product
 
 
-def _best_of(choices: Sequence[Regression]) -> Regression:
-    """Of several regressions, for each target the one that generalised cross-validation expects most of."""
-
-    def residuals(targets: Array) -> Residuals:
-        fits = [choice(targets) for choice in choices]
-        best = np.argmin([fit.unexplained for fit in fits], axis=0)
-        return Residuals(
-            np.column_stack([fits[k].values[:, m] for m, k in enumerate(best)]),
-            np.ones((len(best), 0)),  # of no use across bases, and a test by pairs needs none
-            np.array([fits[k].unexplained[m] for m, k in enumerate(best)]),
-            np.array([fits[k].alive[m] for m, k in enumerate(best)]),
-        )
-
-    return residuals
+def _best_residuals(ridges: Sequence[Ridge], targets: Array) -> Residuals:
+    """For each target those of the regression that generalised cross-validation expects most of."""
+    fits = [ridge.residuals(targets) for ridge in ridges]
+    best = np.argmin([fit.unexplained for fit in fits], axis=0)
+    return Residuals(
+        np.column_stack([fits[k].values[:, m] for m, k in enumerate(best)]),
+        np.ones((len(best), 0)),  # of no use across bases, and a test by pairs needs none
+        np.array([fits[k].unexplained[m] for m, k in enumerate(best)]),
+        np.array([fits[k].alive[m] for m, k in enumerate(best)]),
+    )
 
 
 def _looks(
-    held: _Held,
-    views: Sequence[tuple[Array, Array]],
-    numeric: tuple[bool, bool],
-    sign: float,
-    groups: IntArray | None,
+    held: _Held, views: Sequence[tuple[Array, Array]], numeric: tuple[bool, bool], sign: float, groups: IntArray | None
 ) -> Iterator[float]:
     """The p-values of all looks; one of 1 where there are too few pairs."""
     found = matching(held.scores, held.labels, rng=stream(0, "second opinion: ties", len(held.scores)))
@@ -265,11 +242,9 @@ def _looks(
     closest = found.closest[: max(int(_CLOSEST * len(found.closest)), _FEWEST_PAIRS)]
     for pairs, largest in ((found.near, _LARGEST), (closest, _LARGEST_THERE))[: 1 + rough]:
         for view in views:
-            a, b = (
-                _trimmed(_differences(end, pairs), largest) if number else _differences(end, pairs)
-                for end, number in zip(view, numeric, strict=True)
-            )
-            yield _one_look(a, b, pairs, sign, groups)
+            a, b = (_differences(end, pairs) for end in view)
+            a, b = (_trimmed(end, largest) if number else end for end, number in zip((a, b), numeric, strict=True))
+            yield _one_look(a * b, pairs, sign, groups)
 
 
 def _differences(end: Array, pairs: IntArray) -> Array:
@@ -296,11 +271,10 @@ def _growth(end: Array, near: IntArray, far: IntArray) -> float:
     return gap / float(np.sqrt((1.0 / len(near) + 1.0 / len(far)) / 12.0))
 
 
-def _one_look(a: Array, b: Array, pairs: IntArray, sign: float, groups: IntArray | None) -> float:
+def _one_look(products: Array, pairs: IntArray, sign: float, groups: IntArray | None) -> float:
     """The p-value of products of differences (m,), both directions counted."""
     from scipy import special
 
-    products = a * b
     units, variance = _uncertainty(products, pairs, groups)
     if not variance > 0.0:
         return 1.0

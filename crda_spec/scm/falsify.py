@@ -7,19 +7,12 @@ calls violated counts only when a second opinion, which thresholds, waves and in
 
 - **falsified**: at least one statement is violated after the correction. The edges that would excuse the violated
   statements are suggested, and the graph with them is tested again.
-- **not informative**: nothing is violated, but that says little. Either the graph implies nothing that these columns
-  could contradict, or names shuffled at random do as well: of the graphs with permuted nodes that imply something else,
-  more than alpha would have passed the same test, so passing it is no merit of this graph.
-- **not falsified**: nothing is violated, and shuffled graphs do worse. This never proves a graph: one with more edges
-  implies less, and equivalent graphs imply the same.
+- **not informative**: nothing is violated, but nothing could be; or of the graphs with permuted nodes that imply
+  something else, more than alpha would have passed the same test, so passing it is no merit of this graph.
+- **not falsified**: nothing is violated, and shuffled graphs do worse. This never proves a graph.
 
 The comparison with permuted nodes is that of Eulig, Mastakouri, Blöbaum, Hardt and Janzing (2023), "Toward falsifying
-causal graphs using a permutation-based test". We differ in three points, on purpose. They excuse violations as long as
-a graph does better than shuffled ones; here the right to move data rests on the graph, so one sure violation refutes
-it. They count a statement as violated at an unadjusted alpha, which refutes some statement of almost every right graph
-with many; we adjust. They call a test uninformative when many permutations are Markov equivalent to the graph; those
-are set apart here, since a graph cannot be expected to beat its equals (in `x1, x2, x3 -> y` a quarter of all
-permutations are), and the others are asked.
+causal graphs using a permutation-based test". Where we differ, and why: docs/falsification.md.
 """
 
 from __future__ import annotations
@@ -61,10 +54,6 @@ class Answers:
     gcm: Gcm
     first: dict[Statement, GcmResult] = field(default_factory=dict)
     second: dict[Statement, float] = field(default_factory=dict)
-    _index: dict[str, int] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._index = {name: position for position, name in enumerate(self.gcm.names)}
 
     def to(self, statements: Sequence[Statement]) -> list[GcmResult]:
         """The answers, in the order of the statements."""
@@ -83,8 +72,8 @@ class Answers:
         return self.second[statement]
 
     def _query(self, statement: Statement) -> Query:
-        given = tuple(self._index[name] for name in statement.given)
-        return self._index[statement.first], self._index[statement.second], given
+        i, j, *given = map(self.gcm.names.index, (statement.first, statement.second, *statement.given))
+        return i, j, tuple(given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +91,7 @@ def judged(statements: Sequence[Statement], answers: Answers, *, alpha: float, m
 
     A statement is violated when the first test says so after Holm's correction over all statements, and the second
     opinion after Holm's over those for which it was asked. Whichever of the two is to be trusted keeps the chance of
-    a false alarm at alpha, so no correction for all statements is needed twice. The larger p-values are reported. The
-    `most_asked` worst are asked about, and more only while none of them is confirmed; the others are not called
-    violated.
+    a false alarm at alpha, so no correction for all statements is needed twice. The larger p-values are reported.
     """
     results = answers.to(statements)
     p = np.array([result.p_value for result in results], dtype=np.float64)
@@ -135,10 +122,8 @@ def judged(statements: Sequence[Statement], answers: Answers, *, alpha: float, m
 
 
 def _second_opinions(suspects: Sequence[Statement], answers: Answers, alpha: float, batch: int) -> tuple[Array, Array]:
-    """The p-values of the worst suspects, plain and adjusted: a batch, and further ones as long as none is confirmed.
-
-    Holm's correction is for all that might have been asked, so that stopping early costs nothing of its promise.
-    """
+    """The p-values of the worst suspects, plain and adjusted: a batch, and further ones while none is confirmed."""
+    # Holm's correction is for all that might have been asked, so that stopping early costs nothing of its promise.
     p = np.ones(min(len(suspects), _MOST_BATCHES * batch))
     adjusted, done = p, 0
     while done < len(p) and not (adjusted <= alpha).any():
@@ -155,14 +140,9 @@ _SECOND_BUDGET = 40  # second opinions on statements of permuted graphs
 _CHUNK = 8  # tests of a permuted graph between two looks at whether it is decided
 
 
-@dataclass(frozen=True, slots=True)
-class Baseline:
-    """How graphs with permuted nodes fare."""
-
-    count: int
-    as_good: float | None = None
-    equivalent: float | None = None
-    others_as_good: float | None = None  # as_good among those that are not equivalent; None when all are
+# How graphs with permuted nodes fare: how many there were, the share of them that is as good as the graph, the share
+# that is equivalent to it, and as_good among the others; None when all are equivalent.
+Baseline = tuple[int, float | None, float | None, float | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,15 +171,13 @@ class Yardstick:
         return self.answers.second_opinion(statement) <= self.alpha
 
     def no_worse(self, shuffled: Sequence[Statement], original: Sequence[Statement]) -> bool:
-        """Whether a permuted graph violates no more of its statements than the graph of its own (Holm in each).
-
-        A p-value of at most alpha / m is a violation whatever the others are, so testing stops once there are enough.
-        """
+        """Whether a permuted graph violates no more of its statements than the graph of its own (Holm in each)."""
         allowed = self.violations(original, self.answers.p_values(original))
         m = len(shuffled)
         p_values: list[float] = []
         while len(p_values) < m:
             p_values += self.answers.p_values(shuffled[len(p_values) : len(p_values) + _CHUNK])
+            # A p-value of at most alpha / m is a violation whatever the others are.
             if sum(self.fails(each, p * m) for each, p in zip(shuffled, p_values, strict=False)) > allowed:
                 return False
         return self.violations(shuffled, p_values) <= allowed
@@ -215,10 +193,7 @@ def _orders(names: tuple[str, ...], most: int, rng: np.random.Generator) -> Iter
 
 
 def _equivalent(claims: Implications, statements: Sequence[Statement], names: dict[str, str]) -> bool:
-    """Whether graph and permuted graph imply the same: each satisfies the other's statements.
-
-    A query of the permuted graph is a query of the graph under the original names.
-    """
+    """Whether graph and permuted graph imply the same: each satisfies the other's statements, under either's names."""
     pairs = set(claims.pairs)
     renamed = [each.renamed(names) for each in statements]
     if any((each.first, each.second) not in pairs for each in renamed):
@@ -256,10 +231,8 @@ class Falsify(Strict):
     ) -> Falsification:
         """Whether these rows refute the graph, with every number that the answer rests on.
 
-        At most MAX_ROWS rows are used, drawn by `rng`. When the graph implies more than `budget` statements, those
-        about the target come first, then those about its neighbours; the rest goes untested and `implied` tells how
-        many there are. With `permutations` 0 only the statements decide; once they refute the graph, fewer permutations
-        are looked at. The answer does not depend on the order of columns or edges.
+        At most MAX_ROWS rows are used, drawn by `rng`. Of more than `budget` statements the rest goes untested, and
+        `implied` tells how many there are. The answer does not depend on the order of columns or edges.
         """
         rows = train
         if len(train) > MAX_ROWS:
@@ -268,20 +241,23 @@ class Falsify(Strict):
         chosen = tuple(claims.to_test(budget))
         answers = Answers(Gcm.of_table(rows))
         judgement = judged(chosen, answers, alpha=self.alpha, most_asked=MOST_ASKED)
-        baseline = self._baseline(claims, chosen, judgement, answers, rng)
+        count, as_good, equivalent, others = self._baseline(claims, chosen, judgement, answers, rng)
         suggested, explained = _correction(graph, train.names, judgement, answers, alpha=self.alpha, budget=budget)
+        beaten = others is not None and others <= self.alpha
+        uninformative = not judgement.tested or (count and not beaten)
+        passed: FalsificationOutcome = "not_informative" if uninformative else "not_falsified"
         return Falsification(
-            outcome=_outcome(judgement, baseline, self.alpha),
+            outcome="falsified" if judgement.violated else passed,
             on_falsified=self.on_falsified,
             alpha=self.alpha,
             rows=len(rows),
             implied=len(claims),
             statements=judgement.tested,
             suggested=suggested,
-            permutations=baseline.count,
-            as_good=baseline.as_good,
-            equivalent=baseline.equivalent,
-            others_as_good=baseline.others_as_good,
+            permutations=count,
+            as_good=as_good,
+            equivalent=equivalent,
+            others_as_good=others,
             explained=explained,
             unasked=judgement.suspects - judgement.asked,
         )
@@ -294,13 +270,13 @@ class Falsify(Strict):
         answers: Answers,
         rng: np.random.Generator,
     ) -> Baseline:
-        """Each permuted graph against the graph itself, on the same drawn statements.
+        """Each permuted graph, which implies what the graph implies under other names, against the graph itself.
 
-        What a permuted graph implies is what the graph implies, under the permuted names. The draws of one permutation
-        do not depend on what was found in another. When the budget of tests is spent, the permutations so far must do.
+        The draws of one permutation do not depend on what was found in another. When the budget of tests is spent, the
+        permutations so far must do.
         """
         if not self.permutations or not statements:
-            return Baseline(0)
+            return 0, None, None, None
         as_good = equal = count = 0
         limit = len(answers.first) + (REFUTED_BUDGET if judgement.violated else SHUFFLED_BUDGET)
         # Whether the second opinion has freed a statement.
@@ -310,24 +286,19 @@ class Falsify(Strict):
             # In random order, so that a look at the first ones is a fair look.
             drawn = [statements[position] for position in rng.permutation(len(statements))[:SHUFFLED_STATEMENTS]]
             count += 1
-            if _equivalent(claims, statements, names):
-                equal += 1
-                as_good += 1
-            elif yardstick.no_worse([each.renamed(names) for each in drawn], drawn):
-                as_good += 1
+            same = _equivalent(claims, statements, names)
+            equal += same
+            as_good += same or yardstick.no_worse([each.renamed(names) for each in drawn], drawn)
             if len(answers.first) >= limit:
                 break
         others = (as_good - equal) / (count - equal) if count > equal else None
-        return Baseline(count, as_good / count, equal / count, others)
+        return count, as_good / count, equal / count, others
 
 
 def _correction(
     graph: CausalGraph, features: Sequence[str], judgement: Judgement, answers: Answers, *, alpha: float, budget: int
 ) -> tuple[tuple[str, ...], bool]:
-    """The suggested edges, and whether the graph with them is no longer contradicted.
-
-    What the corrected graph still violates may call for further edges, for a few rounds and up to MOST_SUGGESTED.
-    """
+    """The suggested edges, and whether the graph with them is no longer contradicted."""
     edges: list[Edge] = []
     grown = graph
     for _ in range(_ROUNDS):
@@ -338,10 +309,3 @@ def _correction(
         statements = tuple(implications(grown, features).to_test(budget))
         judgement = judged(statements, answers, alpha=alpha, most_asked=_ASKED_OF_A_CORRECTION)
     return tuple(as_written(edge) for edge in edges), not judgement.violated
-
-
-def _outcome(judgement: Judgement, baseline: Baseline, alpha: float) -> FalsificationOutcome:
-    if judgement.violated:
-        return "falsified"
-    beaten = baseline.others_as_good is not None and baseline.others_as_good <= alpha
-    return "not_informative" if not judgement.tested or (baseline.count and not beaten) else "not_falsified"

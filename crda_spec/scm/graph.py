@@ -19,9 +19,8 @@ Mark = Literal["->", "<->"]
 class Edge:
     """One edge and where it was written: `tail -> head`, or `tail <-> head` for a hidden common cause.
 
-    `path` is the place inside the spec (`causal.graph.edges.3`); `at` holds the characters, counted from 1, at which
-    the names of tail and head start in that text, 0 where there is no text. An edge of a graph file has a `place`
-    instead: where the first of its two names stands. None of these takes part in comparisons.
+    An edge of a spec has a `path` (`causal.graph.edges.3`) and the characters `at` which tail and head start in that
+    text, counted from 1; an edge of a graph file the `place` of the first of its two names.
     """
 
     tail: str
@@ -52,16 +51,15 @@ class Edge:
 
 
 MAX_CYCLES = 10  # enough to repair a graph; a tangle of thousands helps nobody
-
 Pair = tuple[str, str]
 Node = TypeVar("Node", bound=Hashable)
 
 
 def find_cycles(edges: Sequence[Pair]) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """For each cycle the position of the edge that closes it and its nodes, first and last the same.
+    """For each cycle, of at most MAX_CYCLES, the position of the edge that closes it and its nodes, ends the same.
 
     Reading the edges in order, the first one that makes a cycle is blamed and left out of the further reading, so
-    every cycle reported has its own culprit. Each takes a logarithmic number of linear passes; at most MAX_CYCLES.
+    every cycle reported has its own culprit.
     """
     kept = list(range(len(edges)))
     for _ in range(MAX_CYCLES):
@@ -171,6 +169,11 @@ class GraphDeclaration:
         )
         return (*into, Edge(noise, self.target, path=f"{self.path}.noise"))
 
+    def listed(self, key: str, names: Sequence[str]) -> Iterator[tuple[str, str, bool]]:
+        """Each name that stands under a key of the graph, its path, and whether it stood there before."""
+        first = {name: position for position, name in reversed([*enumerate(names)])}
+        return ((name, f"{self.path}.{key}.{at}", first[name] < at) for at, name in enumerate(names))
+
     def noise_name(self) -> str:
         """What the noise node is called: Z, or Z(target) where a node already has that name."""
         taken = {*self.columns, *self.latents}
@@ -185,10 +188,7 @@ def free_name(wish: str, taken: set[str]) -> str:
 
 
 def complaints_about(pieces: GraphDeclaration, *, complete: bool = True) -> tuple[Complaint, ...]:
-    """Everything that is wrong with the pieces, in the order in which a reader meets it.
-
-    complete: False when some edges could not be read, so that what is absent may be among those.
-    """
+    """What is wrong with the pieces, as a reader meets it. complete: no edge was unreadable, so what is absent is."""
     found = list(_size(pieces))
     if not found:
         clean, wrong = _clean_edges(pieces)
@@ -250,16 +250,14 @@ def _features(features: Iterable[str], columns: Sequence[str], target: str, path
 
 
 def _latents(pieces: GraphDeclaration) -> Iterator[Complaint]:
-    columns, seen = set(pieces.columns), set[str]()
-    for position, name in enumerate(pieces.latents):
-        path = f"{pieces.path}.latent.{position}"
+    columns = set(pieces.columns)
+    for name, path, again in pieces.listed("latent", pieces.latents):
         if name in columns:
             what = f"{show(name)} is declared latent, but it is a column of the data"
             hint = "remove it from the latent nodes; a column that is no feature counts as unmeasured anyway"
             yield _complaint("latent-is-column", what, hint, path, pieces.declared.get(name))
-        if name in seen:
+        if again:
             yield _complaint("duplicate-latent", f"{show(name)} is declared latent twice", "remove one", path)
-        seen.add(name)
 
 
 def _unknown_nodes(pieces: GraphDeclaration) -> Iterator[Complaint]:
@@ -322,24 +320,21 @@ def _problem(edge: Edge, first: Mapping[tuple[str, str, str], Edge]) -> tuple[st
 
 
 def _noise(pieces: GraphDeclaration) -> Iterator[Complaint]:
-    features, seen = set(pieces.features), set[str]()
-    for position, name in enumerate(pieces.noise_parents):
-        path = f"{pieces.path}.noise.{position}"
+    features = set(pieces.features)
+    for name, path, again in pieces.listed("noise", pieces.noise_parents):
         if name not in features:
             what = f"the noise of {pieces.target} is said to depend on {show(name)}, which is not a feature"
             hint = did_you_mean(name, pieces.features, otherwise="the features are")
             yield _complaint("noise-parent-not-feature", what, hint, path, pieces.declared.get(name))
-        if name in seen:
+        if again:
             yield _complaint("duplicate-noise-parent", f"{show(name)} is listed twice", "remove one", path)
-        seen.add(name)
 
 
 def _selected(pieces: GraphDeclaration, complete: bool) -> Iterator[Complaint]:  # noqa: FBT001
     """A node that chose rows says nothing as long as nobody draws what decides it."""
     names = edge_names(pieces.edges)
-    for position, name in enumerate(pieces.selected):
-        path = f"{pieces.path}.selected.{position}"
-        if name in pieces.selected[:position]:
+    for name, path, again in pieces.listed("selected", pieces.selected):
+        if again:
             yield _complaint("duplicate-selected", f"{show(name)} is listed twice", "remove one", path)
         elif complete and name not in names:
             what = f"rows were selected by {show(name)}, but no edge names it"
@@ -366,10 +361,9 @@ def _absent(pieces: GraphDeclaration) -> Iterator[Complaint]:
         hint = f"write what causes it, such as {next(iter(pieces.features), 'x')} -> {pieces.target}"
         what = f"no edge names the target {show(pieces.target)}"
         yield _complaint("target-missing", what, hint, f"{pieces.path}.edges", pieces.place)
-    for position, name in enumerate(pieces.latents):
+    for name, path, _ in pieces.listed("latent", pieces.latents):
         if name not in names and name not in pieces.selected:
             hint = did_you_mean(name, sorted(names), otherwise="the edges name") or "write what it causes"
-            path = f"{pieces.path}.latent.{position}"
             what = f"no edge names the latent {show(name)}"
             yield _complaint("latent-without-edges", what, hint, path, pieces.declared.get(name))
 
@@ -409,6 +403,18 @@ class CanonicalDag:
     def descendants(self, nodes: Iterable[int]) -> bytearray:
         """A mask of the nodes and all their descendants."""
         return _closure(self.children, nodes)
+
+
+def causes_first(parents: Sequence[Sequence[int]], children: Sequence[Sequence[int]]) -> list[int]:
+    """All nodes of a DAG, each after its parents."""
+    waiting = [len(found) for found in parents]
+    ready = [node for node, count in enumerate(waiting) if not count]
+    for node in ready:  # grows while it is read
+        for child in children[node]:
+            waiting[child] -= 1
+            if not waiting[child]:
+                ready.append(child)
+    return ready
 
 
 def _closure(neighbours: Sequence[Sequence[int]], nodes: Iterable[int]) -> bytearray:
@@ -498,11 +504,10 @@ class CausalGraph:
 
     def positions(self, names: Iterable[str]) -> list[int]:
         """Where these nodes stand in the canonical DAG; a GraphError names all that are not in it."""
-        wanted = list(names)
-        index = self.dag.index
-        unknown = [name for name in wanted if name not in index]
+        wanted, index = list(names), self.dag.index
+        unknown = [unknown_node(name, self.dag.names) for name in wanted if name not in index]
         if unknown:
-            raise GraphError(unknown_node(name, self.dag.names) for name in unknown)
+            raise GraphError(unknown)
         return [index[name] for name in wanted]
 
     def measured(self, features: Collection[str]) -> list[int]:

@@ -1,29 +1,24 @@
 """What a graph claims about data: its conditional independencies, one for each pair that can be separated.
 
-The measured nodes are the features and the target, as far as the graph names them; a column that no edge names is one
-that the expert forgot (see `certificate.certify_named`), and a graph claims nothing about what it does not draw.
-All other nodes, the noise and hidden common causes among them, are unmeasured.
+The measured nodes are the features and the target, as far as the graph names them: a graph claims nothing about what it
+does not draw. All other nodes, the noise and hidden common causes among them, are unmeasured.
 
 For every pair of measured nodes that some set of measured nodes separates there is one statement a _||_ b | S, and S is
 minimal: leaving out any of its members opens a path. A pair without a statement is tied whatever is held fixed.
 
-In what sense this is a basis. Where the later node of a pair, in one fixed causal order, has only measured parents, S
-consists of those parents of it that an open path from the earlier node meets. In a DAG without unmeasured nodes all
-other independencies then follow by the graphoid axioms and composition (as in every Gaussian distribution): by
-induction along the order, the earlier node u is independent of v given S by the statement, and of v's other parents
-given S by what is already shown, hence of both together, hence of v given all its parents (weak union). That is the
-local Markov property. No smaller list will do: each missing link takes one degree of freedom from a Gaussian model.
-With unmeasured nodes the list still covers every separable pair, but not constraints that are no independencies.
+Where the later node of a pair, in one fixed causal order, has only measured parents, S consists of those parents of it
+that an open path from the earlier node meets. In a DAG without unmeasured nodes all other independencies then follow,
+and no smaller list will do (docs/falsification.md). With unmeasured nodes the list still covers every separable pair,
+but not constraints that are no independencies.
 
 Minimal separators by two sweeps: van der Zander, Liskiewicz and Textor (2014), "Constructing separators and adjustment
 sets in ancestral graphs". If any set of measured nodes separates two nodes, their measured ancestors do.
 
-With them, the edges that would excuse what the data contradict: the smallest corrections to show an expert. Of the
-edges that could join two nodes which should be independent and are not, the one that excuses most of what is violated
-is suggested. Among equals, data alone do not tell which way an arrow points, so the suggestion follows what the expert
-has already drawn: from the cause side to the effect side where the graph orders the two nodes, into the target (never
-out of it) where it is one of them, into the node that has causes where the other has none, and a hidden common cause
-where nothing speaks for either way.
+With them, the edges that would excuse what the data contradict. Of the edges that could join two nodes which should be
+independent and are not, the one that excuses most of what is violated is suggested. Among equals, data alone do not
+tell which way an arrow points, so the suggestion follows what the expert has already drawn: from the cause side to the
+effect side where the graph orders the two nodes, into the target (never out of it) where it is one of them, into the
+node that has causes where the other has none, and a hidden common cause where nothing speaks for either way.
 """
 
 from __future__ import annotations
@@ -32,6 +27,7 @@ import heapq
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 
 from crda_spec.scm.formats.edges import to_edges
 from crda_spec.scm.graph import CanonicalDag, CausalGraph, Edge, edge_names, free_name
@@ -96,40 +92,26 @@ class Implications:
 
         When there are more than `budget`, those about the target are kept first, then those about its neighbours.
         """
-        return map(self.statement, self._most_relevant(budget))
-
-    def _most_relevant(self, budget: int) -> list[Pair]:
         target = self.graph.target
         near = {name for edge in self.graph.edges if target in edge.ends for name in edge.ends}
-
-        def distance(pair: Pair) -> int:
-            return 0 if target in pair else 2 - any(name in near for name in pair)
-
-        return list(self.pairs) if len(self) <= budget else sorted(sorted(self.pairs, key=distance)[:budget])
+        nearest = sorted(self.pairs, key=lambda pair: 0 if target in pair else 2 - any(name in near for name in pair))
+        return map(self.statement, sorted(nearest[:budget]))
 
 
 def implications(graph: CausalGraph, features: Collection[str]) -> Implications:
-    """What the graph claims about these features and the target. An unknown feature is a GraphError.
-
-    Without unmeasured causes the pairs are read off the edges; a pair whose later node has one costs a search that is
-    linear in the graph.
-    """
+    """What the graph claims about these features and the target. An unknown feature is a GraphError."""
     graph.measured(features)
-    measured = tuple(sorted({*features, graph.target} & {*edge_names(graph.edges), *graph.noise_parents}))
-    return Implications(graph, measured, tuple(_separable(graph.dag, measured)))
-
-
-def _separable(dag: CanonicalDag, measured: tuple[str, ...]) -> Iterator[Pair]:
-    ranks = causal_ranks(dag)
-    nodes = [dag.index[name] for name in measured]
+    dag, measured = graph.dag, sorted({*features, graph.target} & {*edge_names(graph.edges), *graph.noise_parents})
+    nodes, ranks = [dag.index[name] for name in measured], causal_ranks(dag)
     seen = frozenset(nodes)
     parents = {node: _direct(dag, node, seen) for node in nodes}
-    for position, a in enumerate(nodes):
-        for b in nodes[position + 1 :]:
-            early, late = (a, b) if ranks[a] < ranks[b] else (b, a)
-            known = parents[late]
-            if early not in known if known is not None else _ancestral_separator(dag, early, late, seen) is not None:
-                yield dag.names[a], dag.names[b]
+    pairs = []
+    for a, b in combinations(nodes, 2):
+        early, late = (a, b) if ranks[a] < ranks[b] else (b, a)
+        known = parents[late]
+        if early not in known if known is not None else _ancestral_separator(dag, early, late, seen) is not None:
+            pairs.append((dag.names[a], dag.names[b]))
+    return Implications(graph, tuple(measured), tuple(pairs))
 
 
 def causal_ranks(dag: CanonicalDag) -> list[int]:
@@ -150,11 +132,7 @@ def causal_ranks(dag: CanonicalDag) -> list[int]:
 
 
 def _direct(dag: CanonicalDag, node: int, measured: frozenset[int]) -> frozenset[int] | None:
-    """The node's measured parents, or None when an unmeasured one, or how rows were chosen, may tie it to more.
-
-    An unmeasured parent with no other child, such as the noise, ties the node to nothing but that parent's own
-    parents, and those count as the node's when they are measured.
-    """
+    """The node's measured parents, or None when an unmeasured one, or how rows were chosen, may tie it to more."""
     if dag.selected:
         return None
     found: set[int] = set()
@@ -162,6 +140,7 @@ def _direct(dag: CanonicalDag, node: int, measured: frozenset[int]) -> frozenset
         if parent in measured:
             found.add(parent)
         elif len(dag.children[parent]) == 1 and measured.issuperset(dag.parents[parent]):
+            # Such a parent, the noise for example, ties the node to nothing but its own parents.
             found.update(dag.parents[parent])
         else:
             return None
@@ -169,10 +148,7 @@ def _direct(dag: CanonicalDag, node: int, measured: frozenset[int]) -> frozenset
 
 
 def minimal_separator(dag: CanonicalDag, early: int, late: int, measured: frozenset[int]) -> frozenset[int] | None:
-    """A set of measured nodes that separates the two and of which no member can be spared; None when there is none.
-
-    early comes before late in a causal order.
-    """
+    """A set of measured nodes that separates the two and of which no member can be spared; None when there is none."""
     known = _direct(dag, late, measured)
     if known is not None:
         return None if early in known else _shrunk(dag, early, late, known)
@@ -190,10 +166,7 @@ def _ancestral_separator(dag: CanonicalDag, a: int, b: int, measured: frozenset[
 
 
 def _shrunk(dag: CanonicalDag, a: int, b: int, separator: frozenset[int]) -> frozenset[int]:
-    """The members that open walks from a meet, and of those the ones that open walks from b meet.
-
-    Each that is left has then an open way to either end, so none can be spared.
-    """
+    """The members that have an open way to either end, so that none can be spared."""
     near = separator & reached(dag, [a], separator)
     return near & reached(dag, [b], near)
 
@@ -214,7 +187,9 @@ def repairing_edges(
     found: list[Edge] = []
     open_cases = list(violated)
     while open_cases and len(found) < most:
-        trials = [(edge, _with(dag, edge)) for edge in _repairs(graph, dag, open_cases[0])]
+        # None leaves the target: an effect of it would freeze what the graph lets move, and is for an expert to draw.
+        likely = _candidates(graph, dag, open_cases[0])
+        trials = [(edge, _with(dag, edge)) for edge in likely if edge.mark == "<->" or edge.tail != graph.target]
         left = [[case for case in open_cases[:_WEIGHED] if is_implied(trial, case)] for _, trial in trials]
         best = min(range(len(trials)), key=lambda position: len(left[position]))
         edge, dag = trials[best]
@@ -247,15 +222,8 @@ def is_implied(dag: CanonicalDag, statement: Statement) -> bool:
     return shortest_walk(dag, [first], [second], given) is None
 
 
-def _repairs(graph: CausalGraph, dag: CanonicalDag, statement: Statement) -> list[Edge]:
-    """The edges between the two ends that close no cycle, the likeliest first. Each makes the statement untenable.
-
-    None leaves the target: an effect of the target would freeze what the graph lets move, and is for an expert to draw.
-    """
-    return [edge for edge in _candidates(graph, dag, statement) if edge.mark == "<->" or edge.tail != graph.target]
-
-
 def _candidates(graph: CausalGraph, dag: CanonicalDag, statement: Statement) -> list[Edge]:
+    """The edges between the two ends that close no cycle, the likeliest first. Each makes the statement untenable."""
     first, second = statement.first, statement.second
     a, b = dag.index[first], dag.index[second]
     forward, backward, hidden = Edge(first, second), Edge(second, first), Edge(first, second, "<->")

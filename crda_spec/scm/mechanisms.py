@@ -113,8 +113,7 @@ class SmoothMean:
 
     def predict(self, rows: Array) -> Array:
         """rows: (m, k). Returns (m,)."""
-        predicted: Array = self.constant + self.basis.columns(rows) @ self.slopes
-        return predicted
+        return np.asarray(self.constant + self.basis.columns(rows) @ self.slopes)
 
 
 def fit_mean(inputs: Inputs, rows: Array, values: Array) -> SmoothMean:
@@ -162,8 +161,7 @@ class LabelShares:
         yes = expit(self.basis.columns(rows) @ self.slopes.T + self.constants)
         one = np.ones(len(rows))
         still: Array = np.cumprod(np.column_stack([one, 1.0 - yes]), axis=1, dtype=np.float64)
-        shares: Array = still * np.column_stack([yes, one])
-        return shares
+        return np.asarray(still * np.column_stack([yes, one]))
 
 
 def fit_label_shares(inputs: Inputs, rows: Array, values: Array) -> LabelShares:
@@ -249,13 +247,9 @@ class AdditiveNoise:
         return "rounded" if self.whole else "additive"
 
     def follow(self, value: Array, before: Array, after: Array, uniform: Array) -> Array:
-        """The new values (m,), not yet inside the column's contract.
-
-        value: (m,) none missing. before, after: (m, k) the inputs. uniform: (m,) numbers in [0, 1), one for each row.
-        """
+        """The new values (m,), not yet inside the contract. before, after: (m, k) inputs. uniform: (m,) in [0, 1)."""
         hidden = uniform - 0.5 if self.whole else 0.0
-        moved: Array = value + hidden + (self.mean.predict(after) - self.mean.predict(before))
-        return moved
+        return np.asarray(value + hidden + (self.mean.predict(after) - self.mean.predict(before)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -276,8 +270,7 @@ class AbductedUniform:
         place = np.maximum(np.minimum(low + (high - low) * uniform, np.nextafter(high, 0.0)), low)
         # The last end is one up to rounding, so the last label takes whatever lies beyond the one before it.
         beyond = np.cumsum(self.shares.predict(after), axis=1)[:, :-1]
-        labels: Array = codes[(place[:, None] >= beyond).sum(axis=1)]
-        return labels
+        return np.asarray(codes[(place[:, None] >= beyond).sum(axis=1)])
 
 
 Equation = AdditiveNoise | AbductedUniform  # of one follower, fitted
@@ -300,10 +293,7 @@ class Mechanism:
         return Followed(kind=kind, parents=self.rule.parents, adjusted=self.rule.adjusted)
 
     def follow(self, x: Array, before: Array, *, draws: Draws, settle: Settle) -> tuple[Array, int]:
-        """The follower's new values (m,) and how many had to be brought back inside its contract.
-
-        x: (m, d) rows whose inputs are final. before: (m, d) the same rows as they were.
-        """
+        """The follower's new values (m,), from rows x whose inputs are final, and how many left its contract."""
         value = before[:, self.position].copy()
         new, old = x[:, self.reads], before[:, self.reads]
         moved = ~((new == old) | (np.isnan(new) & np.isnan(old))).all(axis=1) & ~np.isnan(value)
@@ -330,8 +320,8 @@ class Mechanisms:
     def follow(self, x: Array, before: Array, *, draws: Draws, settle: Settle) -> tuple[Array, dict[str, int]]:
         """Rows in which all followers have followed, and how many values of each left their contract.
 
-        x: (m, d) rows in which features were moved. before: (m, d) the same rows as they were. draws: the generator of
-        a follower, by its name. settle: brings proposals back inside a column's contract, and counts them.
+        x: (m, d) rows in which features were moved. before: the same rows as they were. draws: the generator of a
+        follower, by its name. settle: brings proposals back inside a column's contract, and counts them.
         """
         followed, clipped = x.copy(), dict[str, int]()
         for one in self.each:

@@ -18,24 +18,11 @@ where A are its parents in C(M), S features that stay, and m_f is fitted. Four t
    Only unmeasured *parents* matter: what else moves f is its own, independent of all that is not caused by f; unless
    rows were chosen by f or by something that f causes, which ties f's own noise to all its causes.
 
-If any S will do, then the unchanged features among f's ancestors will: of all separators that contain given nodes and
-lie within given candidates, the candidates among the ancestors of everything named are one (van der Zander, Liskiewicz
-and Textor 2019), and A, L and f's unchanged parents together are f's parents. So one query decides. With an equation
-that is additive in L, the values so computed are the true counterfactual ones; otherwise additivity is an assumption.
-
-Whether f is fit to follow can be asked of one moved feature at a time. Write ok(x, f) when 1 to 4 hold for M = {x}.
-If f is not in M, it follows M rightly if and only if ok(x, f) for every x in M that causes it:
-- if: let U in L be tied to a in A by a path p that is open given the unchanged ancestors of f under M, and say x with
-  a in C(x) closes it by a node w that some x2 in M changes. Leave w along an arrow of p: a collider met on the way is
-  changed by x2, hence opened by nothing unchanged; an arrival at U breaks 3 for x2; so the arrows lead to a, and x2
-  changes a too. Then x2 closes p between U and w by a node v that x changes, whose arrow leads, by the same reasons, to
-  w: so x changes w, which contradicts that x closes p with it.
-- only if: let p be open given the unchanged ancestors under {x}. If M closes p, then at a collider c all of whose
-  openers M changes; they are ancestors of f, so p up to c, and on to f by arrows, is open and ends in a parent of f
-  that M changes: 3 or 4 fails.
-So M may move if and only if it lies in X_P*, without what the user keeps, and each x in M has all followers with not
-ok(x, f) in M as well. Such sets are closed under union: there is a largest one among the features that are wanted, and
-striking out what fails, until nothing fails, finds it. A part of it need not be such a set: ask again after choosing.
+If any S will do, then the unchanged features among f's ancestors will, so one query decides; and whether f is fit to
+follow can be asked of one moved feature at a time (docs/propagation.md proves both). So M may move if and only if it
+lies in X_P*, without what the user keeps, and each x in M has all followers that fail for {x} in M as well. Such sets
+are closed under union: there is a largest one among the features that are wanted, and striking out what fails, until
+nothing fails, finds it. A part of it need not be such a set: ask again after choosing.
 """
 
 from __future__ import annotations
@@ -49,7 +36,7 @@ from typing import Literal
 from crda_spec.errors import Complaint, GraphError
 from crda_spec.records import Obstacle
 from crda_spec.scm.certificate import noise_side, open_path_of, perturbable
-from crda_spec.scm.graph import CausalGraph, shortest_route
+from crda_spec.scm.graph import CausalGraph, causes_first, shortest_route
 from crda_spec.scm.separation import Tie, path_along, shortest_walk, unmeasured
 
 ObstacleKind = Literal["not_certified", "held_fixed", "not_computable", "rows_chosen", "noise_tied"]
@@ -104,22 +91,16 @@ def propagable(
 def follower_inputs(
     graph: CausalGraph, features: Sequence[str], moved: Sequence[str], *, keep: Collection[str] = ()
 ) -> tuple[FollowerInputs, ...]:
-    """What the equation of each follower reads, causes before effects; a GraphError when the moved ones may not move.
-
-    The parents alone where they suffice; else, of the unchanged ancestors, as few as still free the noise.
-    """
+    """What each follower's equation reads, causes before effects; a GraphError when the moved ones may not move."""
     allowed = propagable(graph, features, moved, keep=keep)
-    if allowed.obstacles:
-        raise GraphError(
-            Complaint(
-                code="cannot-propagate",
-                what=f"{name} cannot move with all that it causes: {obstacle.follower} cannot follow "
-                f"({' '.join((obstacle.kind.replace('_', ' '), *obstacle.witness))})",
-                hint=f"leave {name} out of partition.perturb, or set perturbation.propagate to false",
-                path="perturbation.propagate",
-            )
-            for name, obstacle in allowed.obstacles.items()
-        )
+    complaints = []
+    for name, obstacle in allowed.obstacles.items():
+        why = " ".join((obstacle.kind.replace("_", " "), *obstacle.witness))
+        what = f"{name} cannot move with all that it causes: {obstacle.follower} cannot follow ({why})"
+        hint = f"leave {name} out of partition.perturb, or set perturbation.propagate to false"
+        complaints.append(Complaint(code="cannot-propagate", what=what, hint=hint, path="perturbation.propagate"))
+    if complaints:
+        raise GraphError(complaints)
     effects = _Effects(graph, tuple(features))
     changed = graph.dag.descendants(graph.positions(moved))
     return tuple(effects.inputs(name, changed) for name in effects.followers(moved))
@@ -146,15 +127,8 @@ class _Effects:
     @cached_property
     def order(self) -> tuple[int, ...]:
         """The features' positions, causes before effects; among equals, in the order of their names."""
-        dag = self.graph.dag
-        waiting = [len(parents) for parents in dag.parents]
-        ready = [node for node, count in enumerate(waiting) if not count]
-        for node in ready:
-            for child in dag.children[node]:
-                waiting[child] -= 1
-                if not waiting[child]:
-                    ready.append(child)
-        return tuple(node for node in ready if node in self.measured)
+        order = causes_first(self.graph.dag.parents, self.graph.dag.children)
+        return tuple(node for node in order if node in self.measured)
 
     def followers(self, moved: Collection[str]) -> tuple[str, ...]:
         """F(M)."""

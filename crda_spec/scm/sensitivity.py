@@ -1,18 +1,12 @@
 """Sensitivity: how strong must a hidden cause be before its error in the labels is as large as the gate's gain?
 
-The certificate holds if the graph is right. Suppose it is not: a hidden cause U drives both the target y and a moved
-feature x. After Cinelli and Hazlett (2020, "Making sense of sensitivity: extending omitted variable bias", Journal of
-the Royal Statistical Society B 82, 39-67) the noise then leans on x with a slope of
-
-    |bias| = sqrt(R2_y * R2_x / (1 - R2_x)) * sd(y | x, rest) / sd(x | rest),
-
-where R2_y is the partial R^2 of U with y given all features and R2_x that of U with x given the other features.
-Moving x by delta while carrying `retention` of the noise misses the label by retention * bias * delta. The mean square
-of that equals the gain G when R2_y * R2_x / (1 - R2_x) reaches
+After Cinelli and Hazlett (2020, "Making sense of sensitivity: extending omitted variable bias"). A hidden cause U of
+the target y and a moved feature x uses up the gain G when R2_y * R2_x / (1 - R2_x) reaches
 
     k^2 = G * sd(x | rest)^2 / (retention^2 * E[delta^2] * sd(y | x, rest)^2),
 
-and with both partial R^2 equal to r at r^2 / (1 - r) = k^2. The derivation and its limits: docs/sensitivity.md.
+where R2_y is the partial R^2 of U with y given all features and R2_x that of U with x given the other features; with
+both equal to r, at r^2 / (1 - r) = k^2. The derivation and its limits: docs/sensitivity.md.
 """
 
 from __future__ import annotations
@@ -46,12 +40,15 @@ def sensitivity(
 ) -> Sensitivity | None:
     """For each certified feature that moved: how strong a hidden cause would have to be to use up the gain.
 
-    gain: the fall of the mean held-out squared error that the gate measured, in the target's unit squared. None when
-    there is no gain to lose, or no feature moved on a declared graph's word. Categories with several labels have no
-    distance to move by, so they are left out, and the answer says so.
+    gain: the fall of the mean held-out squared error that the gate measured. None when there is no gain to lose, or no
+    feature moved on a declared graph's word. Categories have no distance to move by and are left out.
     """
-    moved = _certified_moves(counterfactuals, certificate)
-    if not (gain > 0 and math.isfinite(gain)) or not moved:
+    action = counterfactuals.action
+    allowed = {one.name for one in certificate.features if one.status in ("direct_cause", "irrelevant")}
+    allowed.update(certificate.propagated)
+    # What moved, or followed what moved, because a declared graph allows it.
+    moved = [name for name in dict.fromkeys((*action.moved, *action.propagated)) if name in allowed]
+    if not (gain > 0 and math.isfinite(gain)) or not moved or certificate.basis != "declared":
         return None
     whole = _ties(train, np.ones(len(train), dtype=np.bool_))
     found: list[FeatureSensitivity] = []
@@ -59,14 +56,13 @@ def sensitivity(
     for name in moved:
         position = train.names.index(name)
         known = ~np.isnan(train.x[:, position])
+        ties = whole if known.all() else _ties(train, known)
         if train.features[position].type == "category":
             left_out[name] = "category"
-            continue
-        ties = whole if known.all() else _ties(train, known)
-        if ties is None:
+        elif ties is None:
             left_out[name] = "too_few_rows"
-            continue
-        found.append(_of_feature(train, counterfactuals, position, ties, gain))
+        else:
+            found.append(_of_feature(train, counterfactuals, position, ties, gain))
     return Sensitivity(
         gain=gain,
         retention=counterfactuals.retention,
@@ -77,18 +73,13 @@ def sensitivity(
 
 
 def used_up_at(limit: float, with_feature: float) -> float:
-    """The partial R^2 with the target at which the gain is used up, for a partial R^2 with the feature; may exceed 1.
-
-    limit: k^2. with_feature: from 0 (where no strength with the target is enough) to 1.
-    """
+    """The partial R^2 with the target that uses up the gain, for one with the feature; may exceed 1. limit: k^2."""
     return math.inf if with_feature <= 0 else limit * (1.0 - with_feature) / with_feature
 
 
 def robustness_at(limit: float) -> float:
     """The r at which r^2 / (1 - r) = limit, from 0 to 1: written so that no digits cancel for a large limit."""
-    if limit <= 0:
-        return 0.0
-    return 2.0 / (1.0 + math.sqrt(1.0 + 4.0 / limit))
+    return 0.0 if limit <= 0 else 2.0 / (1.0 + math.sqrt(1.0 + 4.0 / limit))
 
 
 def uses_up_the_gain(feature: FeatureSensitivity) -> bool:
@@ -98,22 +89,9 @@ def uses_up_the_gain(feature: FeatureSensitivity) -> bool:
     )
 
 
-def _certified_moves(counterfactuals: Counterfactuals, certificate: Certificate) -> tuple[str, ...]:
-    """What moved, or followed what moved, because a declared graph allows it."""
-    if certificate.basis != "declared":
-        return ()
-    certified = {verdict.name for verdict in certificate.features if verdict.status in ("direct_cause", "irrelevant")}
-    action = counterfactuals.action
-    followers = [name for name in action.propagated if name not in action.moved]
-    return tuple(name for name in (*action.moved, *followers) if name in certified or name in certificate.propagated)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Ties:
-    """Linear ties among all encoded columns of some rows, as two inverse correlation matrices.
-
-    A feature may own several columns: one for each label but the first, one that marks its missing cells.
-    """
+    """Linear ties among all encoded columns of some rows, as two inverse correlation matrices."""
 
     blocks: Mapping[str, IntArray]  # the columns of each feature: positions in the matrices
     features_inverse: Array  # (p, p) of the features alone
@@ -138,11 +116,8 @@ class _Ties:
 
 
 def _partial_r2(inverse: Array, one: int, block: IntArray) -> float:
-    """Partial R^2 of a column with a block given all other columns, from the inverse of their correlation matrix.
-
-    Leaving the block out takes Q_1B Q_BB^-1 Q_B1 from the column's diagonal entry Q_11, and that entry is one over the
-    column's remaining variance.
-    """
+    """Partial R^2 of a column with a block given all other columns, from the inverse of their correlation matrix."""
+    # Leaving the block out takes Q_1B Q_BB^-1 Q_B1 from Q_11, which is one over the column's remaining variance.
     cross = inverse[one, block]
     if len(block) == 1:  # the usual case, without the cost of a solver
         explained = float(cross[0] ** 2 / inverse[block[0], block[0]])
@@ -186,10 +161,7 @@ def _inverse(correlation: Array) -> tuple[Array, int]:
 
 
 def _encoded(column: Column, values: Array) -> Array:
-    """One feature's columns: the numbers with missing cells at their mean, or a column a label but the first.
-
-    Missing cells are marked in a column of their own, so that filling them invents no tie.
-    """
+    """One feature's columns: numbers, missing cells at their mean and marked in one more; a column a label but one."""
     missing = np.isnan(values)
     known = values[~missing]
     if column.type == "category":
@@ -206,7 +178,6 @@ def _encoded(column: Column, values: Array) -> Array:
 def _of_feature(
     train: Table, counterfactuals: Counterfactuals, position: int, ties: _Ties, gain: float
 ) -> FeatureSensitivity:
-    """One moved feature's limit and robustness, and the observed feature to measure them by."""
     name = train.names[position]
     action = counterfactuals.action
     change = action.x[:, position] - train.x[action.source, position]

@@ -21,7 +21,7 @@ from typing import Literal
 
 from crda_spec.errors import Complaint, GraphError, show
 from crda_spec.records import Unmeasured
-from crda_spec.scm.graph import CanonicalDag, CausalGraph
+from crda_spec.scm.graph import CanonicalDag, CausalGraph, causes_first
 
 Arrow = Literal["->", "<-", "<->"]
 _TURNED: dict[Arrow, Arrow] = {"->": "<-", "<-": "->", "<->": "<->"}
@@ -60,11 +60,8 @@ def open_path(
     uses = Counter(node for group in positions for node in set(group))
     twice = [graph.dag.names[node] for node in sorted(uses) if uses[node] > 1]
     if twice:  # separation of a node from itself, or from what is given, has no meaning worth guessing
-        what = "stands in two of the sets sources, targets and given"
-        raise GraphError(
-            Complaint(code="overlapping-sets", what=f"{show(name)} {what}", hint="name each node once")
-            for name in twice
-        )
+        two, hint = "stands in two of the sets sources, targets and given", "name each node once"
+        raise GraphError(Complaint(code="overlapping-sets", what=f"{show(name)} {two}", hint=hint) for name in twice)
     walk = shortest_walk(graph.dag, *positions)
     return None if walk is None else path_along(graph, walk)
 
@@ -140,11 +137,7 @@ class Tie:
         return list(dict.fromkeys(self._opener(node) for node in self.colliders))
 
     def blockers(self) -> list[int]:
-        """The unmeasured nodes that, each by itself, would close this walk if they were held fixed, in its order.
-
-        Those are all nodes before the feature that are no colliders; at an unmeasured cause of the target the walk then
-        no longer starts. The target and its noise are left out: no model can hold them fixed.
-        """
+        """The unmeasured nodes, in order, that would each close this walk if held fixed, as no model can the target."""
         never = {self.graph.dag.index[self.graph.target], self.graph.dag.index[self.graph.noise], *self.colliders}
         return [node for node in self.walk[:-1] if node not in never]
 
@@ -184,8 +177,8 @@ def shortest_walk(
 def shortest_walks(dag: CanonicalDag, sources: Iterable[int], given: Collection[int]) -> dict[int, tuple[int, ...]]:
     """For given nodes x that an open walk reaches: the walk of `shortest_walk` from the sources to x, given the others.
 
-    One sweep, given all of them, finds the walks of all. It differs from a search of its own for x only where a
-    collider is open by x alone; the x for which there might be such a node are left out.
+    One sweep finds the walks of all. It differs from a search of its own for x only where a collider is open by x
+    alone; the x for which there might be such a node are left out.
     """
     came_from, states, _ = _explore(dag, sources, frozenset(), given)
     only = sole_descendants(dag, given)
@@ -199,10 +192,7 @@ def shortest_walks(dag: CanonicalDag, sources: Iterable[int], given: Collection[
 
 
 def reached(dag: CanonicalDag, sources: Iterable[int], given: Iterable[int]) -> set[int]:
-    """All nodes at which an open walk from a source *arrives*, the last node itself not having to be open.
-
-    A given node can be arrived at, but only colliders let a walk through.
-    """
+    """All nodes at which an open walk from a source *arrives*; it gets through a given one only as a collider."""
     came_from, states, _ = _explore(dag, sources, frozenset(), given)
     return {state >> 1 for state in states if came_from[state] != state}
 
@@ -212,15 +202,10 @@ def sole_descendants(dag: CanonicalDag, marked: Iterable[int]) -> list[int]:
     own = [-1] * len(dag.names)
     for node in marked:
         own[node] = node
-    waiting = [len(children) for children in dag.children]
-    ready = [node for node, count in enumerate(waiting) if not count]
-    for node in ready:  # effects before causes
+    for node in causes_first(dag.children, dag.parents):  # turned round: effects before causes
         for parent in dag.parents[node]:
             if own[node] != -1 and own[parent] != own[node]:
                 own[parent] = own[node] if own[parent] == -1 else -2
-            waiting[parent] -= 1
-            if not waiting[parent]:
-                ready.append(parent)
     return own
 
 
@@ -229,8 +214,7 @@ def _explore(
 ) -> tuple[list[int], list[int], int | None]:
     """Breadth-first search over states 2 * node + (1 if the last edge points into the node), until a target is met.
 
-    Returns the state before each (itself for a start, -1 if never met), the states met, in their order, and the state
-    at the target, when one was met.
+    Returns the state before each (itself for a start, -1 if never met), the states met, and that at the target, if any.
     """
     observed = list(given)
     blocked = bytearray(len(dag.names))
@@ -259,7 +243,6 @@ def _explore(
 
 
 def _back(came_from: Sequence[int], end: int) -> tuple[int, ...]:
-    """The positions from the start to this state."""
     walk = [end]
     while came_from[walk[-1]] != walk[-1]:
         walk.append(came_from[walk[-1]])

@@ -11,7 +11,7 @@ from scipy.stats import t, ttest_1samp
 from test_gate_repeats import drawn
 
 from crda_spec.gate.tests import Bootstrap, Clustered
-from crda_spec.gate.tests.clustered import error_of_mean
+from crda_spec.gate.tests.student import error_of_mean
 from crda_spec.gate.verdict import paired_losses
 
 RNG = np.random.default_rng(0)
@@ -51,7 +51,7 @@ def test_where_the_models_do_not_differ_only_the_rows_count():
     train, outcomes = drawn(80, 5, 1, 0, gain=0.1)
     same = [replace(one, augmented=one.plain - np.linspace(-1.0, 1.2, len(one.held))) for one in outcomes]
     paired = paired_losses(same, train)
-    ratio = ttest_1samp(paired.row_difference, 0.0).statistic
+    ratio = ttest_1samp(paired.rows.difference, 0.0).statistic
     assert Clustered().p_value(paired, rng=RNG) == pytest.approx(t.cdf(ratio, df=4))
 
 

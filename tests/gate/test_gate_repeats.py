@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crda_spec.gate.cross_validate import FoldOutcome, divisions
-from crda_spec.gate.tests import Wilcoxon, wilcoxon_p_value
+from crda_spec.gate.tests import Arms, Wilcoxon, wilcoxon_p_value
 from crda_spec.gate.verdict import paired_losses
 from crda_spec.records import FoldResult
 from crda_spec.regressors.metrics import Metric
@@ -69,7 +69,7 @@ def test_a_blocks_loss_is_the_metric_of_its_rows_means_over_the_repeats(kind):
             wanted = np.sqrt(wanted)
         if kind == "r2":
             wanted = wanted / np.var(train.y[one.held])
-        assert (paired.block_plain[at], paired.block_augmented[at]) == pytest.approx(tuple(wanted), rel=1e-12)
+        assert (paired.blocks.plain[at], paired.blocks.augmented[at]) == pytest.approx(tuple(wanted), rel=1e-12)
 
 
 def test_repeating_the_very_same_folds_proves_nothing_new():
@@ -79,13 +79,13 @@ def test_repeating_the_very_same_folds_proves_nothing_new():
     alone, twice = (paired_losses(outcomes, train) for outcomes in (once, [*once, *copies]))
     rng = np.random.default_rng(0)
     assert Wilcoxon().p_value(twice, rng=rng) == min(1.0, 2.0 * Wilcoxon().p_value(alone, rng=rng))
-    assert wilcoxon_p_value(twice.difference, "less") < 0.6 * wilcoxon_p_value(alone.difference, "less")
+    assert wilcoxon_p_value(twice.folds.difference, "less") < 0.6 * wilcoxon_p_value(alone.folds.difference, "less")
 
 
 def test_every_division_has_its_say():
     train, outcomes = drawn(200, 10, 3, 7, gain=0.03, model=0.2)
     paired = paired_losses(outcomes, train)
-    each = [wilcoxon_p_value(one, "less") for one in paired.block_difference]
+    each = [wilcoxon_p_value(one, "less") for one in paired.blocks.difference]
     assert len(set(each)) > 1
     found = Wilcoxon().p_value(paired, rng=np.random.default_rng(0))
     assert found == pytest.approx(min(1.0, 2.0 * np.mean(each)))
@@ -103,7 +103,7 @@ def test_divisions_that_agree_are_no_evidence_that_the_mean_of_p_values_is_one()
     assert np.mean(2 * mean <= alpha) <= alpha
     difference = np.array([[-9.0, -8, -7, -6, -5, 4, 3, 2], [-1.0, -2, -3, -4, -5, -6, 7, 8]])
     each = [wilcoxon_p_value(one, "less") for one in difference]
-    paired = replace(paired_losses(*drawn(80, 8, 1, 4)[::-1]), block_plain=np.zeros((2, 8)), block_augmented=difference)
+    paired = replace(paired_losses(*drawn(80, 8, 1, 4)[::-1]), blocks=Arms(np.zeros((2, 8)), difference))
     assert Wilcoxon().p_value(paired, rng=np.random.default_rng(0)) == pytest.approx(min(1.0, sum(each)))
 
 

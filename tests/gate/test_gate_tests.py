@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from crda_spec.errors import DataError
-from crda_spec.gate.tests import TESTS, AnyGate, Bootstrap, CorrectedT, FiveByTwo, Paired, Sign, Wilcoxon, p_value
+from crda_spec.gate.tests import TESTS, AnyGate, Arms, Bootstrap, CorrectedT, FiveByTwo, Paired, Sign, Wilcoxon, p_value
 
 K, ROWS = 10, 20
 
@@ -21,18 +21,14 @@ def paired(difference, *, level=10.0, spread=0.3, seed=0, units=None):
     rows = difference[:, None] + spread * (noise - noise.mean(axis=1, keepdims=True))
     n = difference.size * ROWS
     return Paired(
-        plain=np.full(len(difference), level),
-        augmented=level + difference,
+        folds=Arms(np.full(len(difference), level), level + difference),
         train_rows=np.full(len(difference), n - ROWS),
         held_rows=np.full(len(difference), ROWS),
-        row_plain=np.full(n, level),
-        row_augmented=level + rows.ravel(),
+        rows=Arms(np.full(n, level), level + rows.ravel()),
         units=np.arange(n) if units is None else units,
-        each_plain=np.full((1, n), level),
-        each_augmented=level + rows.reshape(1, n),
+        each=Arms(np.full((1, n), level), level + rows.reshape(1, n)),
         fold_of=np.repeat(np.arange(len(difference)), ROWS)[None, :],
-        block_plain=np.full((1, len(difference)), level),
-        block_augmented=level + difference[None, :],
+        blocks=Arms(np.full((1, len(difference)), level), level + difference[None, :]),
     )
 
 
@@ -100,7 +96,7 @@ class TestConformance:
         for _ in range(400):
             rows = rng.standard_t(5, size=(K, ROWS))
             base = paired(rows.mean(axis=1))
-            seen = replace(base, row_augmented=base.row_plain + rows.ravel())
+            seen = replace(base, rows=Arms(base.rows.plain, base.rows.plain + rows.ravel()))
             passed += p_value(test, seen, rng=rng) < 0.05
         assert stats.binomtest(passed, 400, 0.05, alternative="greater").pvalue > 0.01
 
@@ -136,7 +132,7 @@ def test_the_bootstrap_agrees_with_the_t_test_where_both_are_right():
     rng = np.random.default_rng(5)
     seen = paired(np.zeros(K))
     rows = rng.normal(-0.08, 1.0, size=K * ROWS)
-    seen = replace(seen, row_augmented=seen.row_plain + rows)
+    seen = replace(seen, rows=Arms(seen.rows.plain, seen.rows.plain + rows))
     expected = stats.ttest_1samp(rows, 0.0, alternative="less").pvalue
     assert asked(Bootstrap(resamples=9999), seen) == pytest.approx(expected, abs=0.02)
 
@@ -144,8 +140,8 @@ def test_the_bootstrap_agrees_with_the_t_test_where_both_are_right():
 def test_the_bootstrap_draws_groups_whole():
     """Four copies of each row say no more than the row once."""
     once = paired([-0.1, -0.2], spread=1.0)
-    copied = {name: np.repeat(getattr(once, name), 4) for name in ("row_plain", "row_augmented", "units")}
-    grouped = replace(once, **copied)
+    rows = Arms(*(np.repeat(arm, 4) for arm in once.rows))
+    grouped = replace(once, rows=rows, units=np.repeat(once.units, 4))
     loose = replace(grouped, units=np.arange(160))
     assert asked(Bootstrap(), grouped) == pytest.approx(asked(Bootstrap(), once), abs=1e-12)
     assert asked(Bootstrap(), loose) < asked(Bootstrap(), once)

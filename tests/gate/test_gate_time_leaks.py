@@ -213,8 +213,8 @@ def test_rows_that_are_never_held_out_say_nothing_in_any_test(kind):
     losses = mean_losses(done.outcomes, len(train))
     assert np.flatnonzero(np.isnan(losses.plain)).tolist() == division.seen[0].tolist()
     paired = paired_losses(done.outcomes, train)
-    assert len(paired.row_plain) == len(train) - len(division.seen[0])
-    assert paired.fold_of.shape == (1, len(paired.row_plain))
+    assert len(paired.rows.plain) == len(train) - len(division.seen[0])
+    assert paired.fold_of.shape == (1, len(paired.rows.plain))
     assert np.bincount(paired.fold_of[0]).tolist() == [len(held) for held in division.held]
     verdict = judge(gate, done.outcomes, train, seed=5)
     assert 0.0 <= verdict.p_value <= 1.0

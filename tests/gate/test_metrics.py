@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics
 
+from crda_spec.gate.tests import Arms
 from crda_spec.gate.verdict import paired_folds
 from crda_spec.regressors.metrics import MSE, Metric, named_metric
 
@@ -54,8 +55,8 @@ def test_a_change_of_the_root_is_about_half_the_change_of_the_square():
 def test_a_least_gain_of_the_root_asks_more_of_the_squared_rows():
     """Ten percent off the rmse is nineteen off the mse: a row test must ask for the same of either."""
     squared = np.array([1.0, 4.0, 9.0])
-    paired = replace(paired_folds(()), row_plain=squared, row_augmented=squared)
+    paired = replace(paired_folds(()), rows=Arms(squared, squared))
     root, square = Metric(kind="rmse"), Metric(kind="mse")
-    asked = paired.against(10.0, row_power=root.row_power).row_plain
-    assert asked == pytest.approx(paired.against(19.0, row_power=square.row_power).row_plain)
+    asked = paired.against(10.0, row_power=root.row_power).rows.plain
+    assert asked == pytest.approx(paired.against(19.0, row_power=square.row_power).rows.plain)
     assert root.change(np.array([squared.sum()]), np.array([asked.sum()])) == pytest.approx(-10.0)

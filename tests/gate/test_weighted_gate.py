@@ -12,7 +12,7 @@ from test_gate_score import AUGMENTED, PLAIN, drawn, held_out
 from crda_spec.counterfactual.tuning import inner_folds
 from crda_spec.gate.cross_validate import divisions
 from crda_spec.gate.score import change_interval, score
-from crda_spec.gate.tests import Bootstrap, Clustered, CorrectedT, FiveByTwo, Sign, Wilcoxon
+from crda_spec.gate.tests import Arms, Bootstrap, Clustered, CorrectedT, FiveByTwo, Sign, Wilcoxon
 from crda_spec.gate.verdict import judge, paired_losses, paired_rows
 from crda_spec.records import FoldResult, HeldOut, RowLosses
 from crda_spec.regressors import Ridge
@@ -91,17 +91,17 @@ def test_rows_enter_with_what_they_add_to_the_weighted_mean():
     by_hand = np.zeros(60)
     for outcome in outcomes:
         by_hand[outcome.held] += outcome.plain / 2
-    assert paired.row_plain.mean() == pytest.approx(np.average(by_hand, weights=train.weights))
-    assert paired.each_plain.mean(axis=0) == pytest.approx(paired.row_plain)
+    assert paired.rows.plain.mean() == pytest.approx(np.average(by_hand, weights=train.weights))
+    assert paired.each.plain.mean(axis=0) == pytest.approx(paired.rows.plain)
     held = outcomes[1].held
-    assert paired.block_plain[0, 1] == pytest.approx(np.average(by_hand[held], weights=train.weights[held]))
+    assert paired.blocks.plain[0, 1] == pytest.approx(np.average(by_hand[held], weights=train.weights[held]))
 
 
 def test_rows_that_no_fold_reached_have_no_say():
     losses = RowLosses(plain=np.array([1.0, 2.0, np.nan]), augmented=np.array([2.0, 2.0, np.nan]))
     paired = paired_rows((), losses, None, np.array([1.0, 3.0, 1000.0]))
-    assert paired.row_plain.tolist() == [0.5, 3.0]
-    assert paired.row_augmented.tolist() == [1.0, 3.0]
+    assert paired.rows.plain.tolist() == [0.5, 3.0]
+    assert paired.rows.augmented.tolist() == [1.0, 3.0]
 
 
 def null_pairs(rng, n=120, folds=6):
@@ -124,8 +124,7 @@ def null_pairs(rng, n=120, folds=6):
         for k in range(folds)
     ]
     paired = paired_rows(result, RowLosses(plain=plain, augmented=plain + difference), None, weights)
-    each = {"each_plain": paired.row_plain[None], "each_augmented": paired.row_augmented[None]}
-    return replace(paired, fold_of=fold[None], **each)
+    return replace(paired, fold_of=fold[None], each=Arms(*(arm[None] for arm in paired.rows)))
 
 
 @pytest.mark.parametrize(

@@ -20,10 +20,7 @@ from crda_spec.data.sources.sklearn import Sklearn
 from crda_spec.data.sources.sql import Sql
 from crda_spec.data.sources.synthetic import Synthetic
 
-Source = Annotated[
-    Csv | Parquet | Excel | Sql | Sklearn | Benchmark | Synthetic,
-    Field(discriminator="kind"),
-]
+Source = Annotated[Csv | Parquet | Excel | Sql | Sklearn | Benchmark | Synthetic, Field(discriminator="kind")]
 
 
 def header_of(source: Source, base: Path, *, target: str) -> tuple[str, ...]:

@@ -66,8 +66,7 @@ class Benchmark(BaseSource):
     """A table by name, from CRDA_DATA_DIR or the user's cache, accepted only if its bytes are the pinned ones."""
 
     kind: Literal["benchmark"] = Field(
-        "benchmark",
-        description="A table of the paper's evaluation, from the folder CRDA_DATA_DIR or the user's cache.",
+        "benchmark", description="A table of the paper's evaluation, from the folder CRDA_DATA_DIR or the user's cache."
     )
     name: BenchmarkName = Field(description="Which of the paper's nine tables.")
 

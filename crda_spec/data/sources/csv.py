@@ -14,22 +14,12 @@ import numpy as np
 from pydantic import Field
 
 from crda_spec.data.cells import all_numbers
-from crda_spec.data.raw import (
-    MAX_CELLS,
-    FileSource,
-    RawTable,
-    check_names,
-    read_bytes,
-    require_file,
-    sha256_of,
-    too_large,
-)
+from crda_spec.data.raw import MAX_CELLS, FileSource, RawTable, check_names, require_file, sha256_of
 from crda_spec.errors import did_you_mean, show
 
 MISSING = frozenset({"", "NA", "N/A", "NaN", "nan", "null", "NULL", "Null"})  # not None: a garage may be "None"
 
 _LONGEST_ROW = 10_000_000  # characters
-
 _ENCODINGS = ("utf-8", "utf-16", "latin-1", "cp1252", "cp1250", "iso-8859-15", "shift_jis", "gb18030", "ascii")
 _LIKELY_DELIMITERS = {";": "';'", "\t": r"'\t'", "|": "'|'", ",": "','"}
 _POINT_NUMBER = re.compile(r"\s*[+-]?\d*\.\d+(?:[eE][+-]?\d+)?\s*|\s*[+-]?\d+\.\s*")
@@ -57,11 +47,11 @@ class Csv(FileSource):
                 return self._header(self._records(text))[1]
         except (UnicodeError, LookupError, OSError):
             # A decoder that reads in pieces does not know the offset in the file: read it whole to name the byte.
-            return self._parse(self._decode(read_bytes(file, self.path)))[0]
+            return self._parse(self._decode(self._bytes(base)))[0]
 
     def read(self, base: Path) -> RawTable:
         """The cells as text; empty cells and NA, N/A, NaN, null are missing."""
-        return self.table(read_bytes(base / self.path, self.path))
+        return self.table(self._bytes(base))
 
     def table(self, data: bytes) -> RawTable:
         """The table in the bytes of a file that is written this way."""
@@ -104,10 +94,7 @@ class Csv(FileSource):
         return text.removeprefix("\ufeff")
 
     def _parse(self, text: str) -> tuple[tuple[str, ...], list[list[str]], list[int]]:
-        """The header, the rows as they are written, and the line on which each begins.
-
-        Lines without any character are skipped, as every spreadsheet does.
-        """
+        """The header, the rows as they are written, and the line on which each begins; blank lines are skipped."""
         records = self._records(io.StringIO(text, newline=""))
         line, header = self._header(records)
         lines, rows, count = list[int](), list[list[str]](), 0
@@ -116,7 +103,7 @@ class Csv(FileSource):
             rows.append(cells)
             count += len(cells)
             if count > MAX_CELLS:
-                raise too_large(self.describe(), len(rows), len(header), MAX_CELLS, "keep the rows and columns needed")
+                raise self._too_large(len(rows), len(header), MAX_CELLS, "keep the rows and columns needed")
         if not rows:
             hint = "add rows below the header"
             raise self._error("no-rows", "the file has a header but no row", hint, line=line)
@@ -151,7 +138,6 @@ class Csv(FileSource):
             raise self._error("bad-csv", f"the row cannot be read: {error}", hint, line=line) from error
 
     def _header(self, records: Records) -> tuple[int, tuple[str, ...]]:
-        """The line of the header, and the names in it."""
         line, cells = next(records, (0, []))
         if not cells:
             raise self._error("empty-file", "the file is empty", "it needs a header line and rows below it")
@@ -179,10 +165,7 @@ class Csv(FileSource):
         raise self._error("ragged-row", what, hint, line=first, text=written)
 
     def _translate_commas(self, columns: dict[str, list[str | None]], lines: Sequence[int]) -> None:
-        """Turns decimal commas into points, in place.
-
-        A number that already has a point is refused: under a decimal comma, 1.234 may well mean 1234.
-        """
+        """Turns decimal commas into points, in place. A number with a point is refused: 1.234 may well mean 1234."""
         for name, cells in columns.items():
             for position, cell in enumerate(cells):
                 if cell is None:

@@ -13,23 +13,11 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from crda_spec.data.raw import (
-    MAX_OBJECTS,
-    FileSource,
-    RawTable,
-    check_names,
-    counted,
-    read_bytes,
-    sha256_of,
-    table_of_rows,
-    too_large,
-)
+from crda_spec.data.raw import MAX_OBJECTS, FileSource, RawTable, check_names, counted, sha256_of, table_of_rows
 from crda_spec.errors import did_you_mean, show
 
 # What a damaged archive, or an archive that is no workbook, makes the libraries below raise.
 _BROKEN = (zipfile.BadZipFile, zlib.error, KeyError, ValueError, TypeError, SyntaxError, EOFError, OSError)
-
-
 _MOST_ROWS = 1_048_576  # of a sheet, as Excel has it; a file may claim any number
 _MOST_BYTES = 2_000_000_000  # of a workbook, unpacked
 
@@ -42,12 +30,12 @@ class Excel(FileSource):
 
     def header(self, base: Path) -> tuple[str, ...]:
         """The names in the first row of the sheet."""
-        rows = self._sheet(read_bytes(base / self.path, self.path), limit=1)
+        rows = self._sheet(self._bytes(base), limit=1)
         return self._names(rows[0] if rows else [])
 
     def read(self, base: Path) -> RawTable:
         """The cells as the workbook types them; a formula counts as the value that was stored with it."""
-        data = read_bytes(base / self.path, self.path)
+        data = self._bytes(base)
         return table_of_rows(*self.cells(data), sha256=sha256_of(data), description=self.describe())
 
     def cells(self, data: bytes) -> tuple[tuple[str, ...], list[list[object]]]:
@@ -98,21 +86,19 @@ class Excel(FileSource):
             filled = len(rows) if rows[-1] else filled
             if filled * width > MAX_OBJECTS or len(rows) > _MOST_ROWS:
                 hint = "clear stray cells beside and below the table, or write it to a CSV or Parquet file"
-                raise too_large(self.describe(), len(rows), width, MAX_OBJECTS, hint)
+                raise self._too_large(len(rows), width, MAX_OBJECTS, hint)
         return rows
 
     def _position(self, titles: list[str]) -> int:
-        """Where the sheet is among the workbook's sheets."""
-        if isinstance(self.sheet, int) and 0 <= self.sheet < len(titles):
-            return self.sheet
-        if isinstance(self.sheet, str) and self.sheet in titles:
-            return titles.index(self.sheet)
         if isinstance(self.sheet, int):
+            if 0 <= self.sheet < len(titles):
+                return self.sheet
             what = f"there is no sheet {self.sheet}: the workbook has {counted(len(titles), 'sheet')}, counted from 0"
             hint = "sheets: " + ", ".join(titles)
         else:
-            what = f"there is no sheet {show(self.sheet)}"
-            hint = did_you_mean(self.sheet, titles, otherwise="sheets")
+            if self.sheet in titles:
+                return titles.index(self.sheet)
+            what, hint = f"there is no sheet {show(self.sheet)}", did_you_mean(self.sheet, titles, otherwise="sheets")
         raise self._error("unknown-sheet", what, hint, key="sheet")
 
     def _names(self, cells: list[object]) -> tuple[str, ...]:

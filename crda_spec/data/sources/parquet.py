@@ -7,17 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from crda_spec.data.raw import (
-    MAX_CELLS,
-    FileSource,
-    RawTable,
-    check_names,
-    read_bytes,
-    reason_of,
-    require_file,
-    sha256_of,
-    too_large,
-)
+from crda_spec.data.raw import MAX_CELLS, FileSource, RawTable, check_names, reason_of, require_file, sha256_of
 from crda_spec.errors import DataError
 
 if TYPE_CHECKING:
@@ -49,14 +39,14 @@ class Parquet(FileSource):
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        data = read_bytes(base / self.path, self.path)
+        data = self._bytes(base)
         try:
             # From the bytes, not from the path: pyarrow would add columns out of folder names such as `year=2020`.
             file = pq.ParquetFile(pa.BufferReader(data))
             rows, columns = file.metadata.num_rows, file.metadata.num_columns
             if rows * columns > MAX_CELLS:
                 hint = "write the rows and columns that the run needs to a file of their own"
-                raise too_large(self.describe(), rows, columns, MAX_CELLS, hint)
+                raise self._too_large(rows, columns, MAX_CELLS, hint)
             table = file.read()
         except (pa.ArrowException, OSError) as error:
             raise self._corrupt(error) from error

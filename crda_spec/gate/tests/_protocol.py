@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -18,6 +18,22 @@ from crda_spec.strict import Fraction, Strict
 Alternative = Literal["less", "two-sided"]
 
 
+class Arms(NamedTuple):
+    """What both arms lost, in arrays of one shape."""
+
+    plain: Array
+    augmented: Array
+
+    @property
+    def difference(self) -> Array:
+        """Augmented - plain: negative where augmentation helped."""
+        return self.augmented - self.plain
+
+    def against(self, share: float) -> Arms:
+        """The same against a plain arm that loses only this share."""
+        return Arms(share * self.plain, self.augmented)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Paired:
     """What both arms lost on the same held-out rows: a number a fold, and a number a row.
@@ -26,49 +42,21 @@ class Paired:
     the mean of the rows' numbers then is the weighted mean, and rows are as exchangeable as without weights.
     """
 
-    plain: Array  # (k,) one loss a fold, repeats one after the other
-    augmented: Array  # (k,)
+    folds: Arms  # (k,) one loss a fold, repeats one after the other
     train_rows: IntArray  # (k,) how many rows each fold was fitted on
     held_rows: IntArray  # (k,) how many it was scored on
-    row_plain: Array  # (n,) one loss a row, averaged over repeats
-    row_augmented: Array  # (n,)
+    rows: Arms  # (n,) one loss a row, averaged over repeats
     units: IntArray  # (n,) rows of equal number belong together
-    each_plain: Array  # (repeats, n) one loss a row and repeat
-    each_augmented: Array
+    each: Arms  # (repeats, n) one loss a row and repeat
     fold_of: IntArray  # (repeats, n) the fold that held the row out
     # (repeats, folds) the losses of each repeat's folds when every row costs what it did on average over all repeats;
     # with one repeat, the losses above
-    block_plain: Array
-    block_augmented: Array
-
-    @property
-    def difference(self) -> Array:
-        """(k,) augmented - plain: negative where augmentation helped."""
-        return self.augmented - self.plain
-
-    @property
-    def row_difference(self) -> Array:
-        """(n,) augmented - plain."""
-        return self.row_augmented - self.row_plain
-
-    @property
-    def block_difference(self) -> Array:
-        """(repeats, folds) augmented - plain."""
-        return self.block_augmented - self.block_plain
+    blocks: Arms
 
     def swapped(self) -> Paired:
         """The same with the arms' names exchanged: is the plain one better?"""
-        return replace(
-            self,
-            plain=self.augmented,
-            augmented=self.plain,
-            row_plain=self.row_augmented,
-            row_augmented=self.row_plain,
-            each_plain=self.each_augmented,
-            each_augmented=self.each_plain,
-            block_plain=self.block_augmented,
-            block_augmented=self.block_plain,
-        )
+        folds, rows, each, blocks = (Arms(*arms[::-1]) for arms in (self.folds, self.rows, self.each, self.blocks))
+        return replace(self, folds=folds, rows=rows, each=each, blocks=blocks)
 
     def against(self, gain: float, *, row_power: int = 1) -> Paired:
         """The same against a plain arm that is already better by `gain` percent.
@@ -76,20 +64,9 @@ class Paired:
         row_power: a fold's loss is the mean loss of its rows to the power 1 / row_power (rmse: 2).
         """
         left = 1.0 - gain / 100.0
-        return replace(
-            self,
-            plain=left * self.plain,
-            row_plain=left**row_power * self.row_plain,
-            each_plain=left**row_power * self.each_plain,
-            block_plain=left * self.block_plain,
-        )
-
-    def check_finite(self) -> None:
-        """Whoever gets this far with a loss that is no number has made a mistake."""
-        for losses in (self.plain, self.augmented, self.row_plain, self.row_augmented):
-            if not np.all(np.isfinite(losses)):
-                message = "a fold loss is not finite"
-                raise ValueError(message)
+        folds, blocks = self.folds.against(left), self.blocks.against(left)
+        rows, each = self.rows.against(left**row_power), self.each.against(left**row_power)
+        return replace(self, folds=folds, rows=rows, each=each, blocks=blocks)
 
 
 class Gate(Strict):
@@ -199,10 +176,7 @@ class Curtailed(Gate):
         return folds_needed(self.alpha, self.alternative, repeated=self.divisions > 1) if self.enabled else 2
 
     def is_certain(self, difference: Array, ahead: int) -> bool:
-        """Exact: it asks for the smallest p-value that any losses of the folds ahead could lead to.
-
-        Only refusals are certain early. An acceptance never is, since one disastrous fold can still undo it.
-        """
+        """Only refusals are certain early. An acceptance never is, since one disastrous fold can still undo it."""
         if self.stop == "never" or ahead <= 0:
             return False
         level = self.alpha / 2.0 if self.alternative == "two-sided" else self.alpha
@@ -230,10 +204,7 @@ class Curtailed(Gate):
 
 
 def smallest_p_value(folds: int, alternative: Alternative, *, repeated: bool = False) -> float:
-    """The p-value when augmentation wins every fold: one sign pattern of 2^folds; twice that when two-sided.
-
-    repeated: over several divisions of the rows twice the mean p-value counts.
-    """
+    """When augmentation wins every fold: one sign pattern of 2^folds; twice that if two-sided, and if repeated."""
     return (2.0 if alternative == "two-sided" else 1.0) * (2.0 if repeated else 1.0) / 2.0**folds
 
 
@@ -247,7 +218,9 @@ def folds_needed(alpha: float, alternative: Alternative, *, repeated: bool = Fal
 
 def p_value(test: Gate, paired: Paired, *, rng: np.random.Generator) -> float:
     """One-sided as the test gives it; two-sided, twice the smaller of both directions."""
-    paired.check_finite()
+    if not all(np.isfinite(losses).all() for losses in (*paired.folds, *paired.rows)):
+        message = "a fold loss is not finite"  # whoever gets this far with one has made a mistake
+        raise ValueError(message)
     first, second = rng.spawn(2)  # so that asking for the other side too does not change this one
     less = test.p_value(paired, rng=first)
     if test.alternative == "less":

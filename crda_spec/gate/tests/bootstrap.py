@@ -5,10 +5,7 @@ its standard error is compared with the same ratio in resamples of the centred d
 heavy-tailed losses get the reference distribution they have, not the normal one. Rows of a group are drawn together.
 
 What it does not see: rows of one fold share their models, and folds share training rows. How far that moves its level
-is measured in benchmarks/gate_calibration.py.
-
-A weighted row comes as its difference times its relative weight, and is drawn as often as any other: a resample then
-has other weights too, as another sample of rows would.
+is measured in benchmarks/gate_calibration.py. Weighted rows: docs/gate.md.
 """
 
 from __future__ import annotations
@@ -36,9 +33,11 @@ class Bootstrap(Gate):
 
     def p_value(self, paired: Paired, *, rng: np.random.Generator) -> float:
         """The share of resamples at least as far on the gaining side, the data themselves counted as one of them."""
-        sums = np.bincount(paired.units, paired.row_difference)
+        sums = np.bincount(paired.units, paired.rows.difference)
         if len(sums) < FEWEST_UNITS:
-            raise DataError(_too_few(len(sums)))
+            what = f"the bootstrap needs at least {FEWEST_UNITS} held-out rows or groups, but there are {len(sums)}"
+            hint = "use kind: wilcoxon, or more data"
+            raise DataError(Complaint(code="too-few-rows", path="gate.kind", what=what, hint=hint))
         seen = _ratio(np.array([[sums.sum(), (sums**2).sum()]]), len(sums))[0]
         if not np.isfinite(seen):
             return 1.0 / (self.resamples + 1) if seen < 0 else 1.0
@@ -68,8 +67,3 @@ def _ratio(drawn: Array, count: int) -> Array:
     variance = np.maximum(drawn[:, 1] / count - mean**2, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(mean == 0.0, 0.0, mean / np.sqrt(variance / count))
-
-
-def _too_few(units: int) -> Complaint:
-    what = f"the bootstrap needs at least {FEWEST_UNITS} held-out rows or groups, but there are {units}"
-    return Complaint(code="too-few-rows", path="gate.kind", what=what, hint="use kind: wilcoxon, or more data")

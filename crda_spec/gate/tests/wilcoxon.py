@@ -1,15 +1,14 @@
-"""Wilcoxon's signed-rank test on paired fold losses, exact for any number of folds, ties included.
+"""Wilcoxon's signed-rank test on paired fold losses, exact for any number of folds, ties included; and the sign test.
 
 Zero differences say nothing for either side and are left out (Wilcoxon's own rule); if all are zero the p-value is 1.
 Tied differences share their mean rank, and the null distribution is computed for those very ranks: all 2^n sign
-patterns are counted by convolution, so the p-value is exact with ties as well, where tables and
-approximations are not.
+patterns are counted by convolution, so the p-value is exact with ties as well, where tables and approximations are not.
 
-Repeats: the folds of a second division hold the rows of the first once more, so twenty differences are not twenty
-pieces of evidence. Each row counts once, with its mean loss over the repeats, and the differences are those of one
-division's folds. Each division is asked in turn, and twice the mean of their p-values counts, at most 1: however the
-divisions depend on each other, twice the mean of p-values is one, and the mean alone is not (Rueschendorf 1982; Vovk
-and Wang 2020).
+With repeats each row counts once, with its mean loss, and each division's folds are asked in turn. However the
+divisions depend on each other, twice the mean of their p-values is one (Rueschendorf 1982; Vovk and Wang 2020).
+
+The sign test leaves folds without any difference out as well. It needs the least of the losses (no symmetry), and has
+the least power.
 """
 
 from __future__ import annotations
@@ -28,26 +27,6 @@ from crda_spec.records import Array
 _MOST_ARRANGEMENTS = 20_000
 
 Tied = tuple[int, int]  # differences of one size: how many, and how many of them are losses
-
-
-def least_p_value(difference: Array, ahead: int, *, enough: float = 0.0) -> float:
-    """No future of `ahead` more folds has a smaller p-value (`less`), or else one below `enough` was found.
-
-    difference: (k,) augmented - plain so far.
-    """
-    moved = difference[difference != 0.0]
-    sizes, member = np.unique(np.abs(moved), return_inverse=True)
-    lost = np.bincount(member, moved > 0, minlength=len(sizes))
-    levels = tuple(zip(np.bincount(member, minlength=len(sizes)).tolist(), lost.astype(int).tolist(), strict=True))
-    patterns = float(2 ** (len(moved) + ahead))
-    if arrangements(len(levels), ahead) > _MOST_ARRANGEMENTS:
-        return _dominated(levels) / patterns
-    least = 1.0
-    for future in _futures(levels, ahead):  # the first of them has all wins beyond the rest, no two alike
-        least = min(least, _at_most(future) / patterns)
-        if least < enough:
-            break
-    return least
 
 
 def arrangements(levels: int, ahead: int) -> int:
@@ -126,12 +105,42 @@ class Wilcoxon(Curtailed):
 
     def p_value(self, paired: Paired, *, rng: np.random.Generator) -> float:
         """Exact with one repeat, conservative with several; draws nothing."""
-        found = [wilcoxon_p_value(difference, "less") for difference in paired.block_difference]
+        found = [wilcoxon_p_value(difference, "less") for difference in paired.blocks.difference]
         return found[0] if len(found) == 1 else min(1.0, 2.0 * float(np.mean(found)))
 
     def least_p_value(self, difference: Array, ahead: int, *, enough: float) -> float:
-        """The smallest p-value that `ahead` more folds can lead to, or a bound below it, or one below `enough`."""
-        return least_p_value(difference, ahead, enough=enough)
+        """See `Curtailed.least_p_value`."""
+        moved = difference[difference != 0.0]
+        sizes, member = np.unique(np.abs(moved), return_inverse=True)
+        lost = np.bincount(member, moved > 0, minlength=len(sizes))
+        levels = tuple(zip(np.bincount(member, minlength=len(sizes)).tolist(), lost.astype(int).tolist(), strict=True))
+        patterns = float(2 ** (len(moved) + ahead))
+        if arrangements(len(levels), ahead) > _MOST_ARRANGEMENTS:
+            return _dominated(levels) / patterns
+        least = 1.0
+        for future in _futures(levels, ahead):  # the first of them has all wins beyond the rest, no two alike
+            least = min(least, _at_most(future) / patterns)
+            if least < enough:
+                break
+        return least
+
+
+class Sign(Curtailed):
+    """How many folds gained, whatever the size of the gain. Exact: under the null, the losing folds are binomial."""
+
+    kind: Literal["sign"] = Field("sign", description="The sign test: assumes least, and sees least.")
+
+    def p_value(self, paired: Paired, *, rng: np.random.Generator) -> float:
+        """Exact; draws nothing."""
+        return self.least_p_value(paired.folds.difference, 0, enough=0.0)
+
+    def least_p_value(self, difference: Array, ahead: int, *, enough: float) -> float:
+        """The p-value when all of the folds ahead win: there is no better future."""
+        from scipy.stats import binom
+
+        moved = difference[difference != 0.0]
+        folds = len(moved) + ahead
+        return float(binom.cdf(int((moved > 0).sum()), folds, 0.5)) if folds else 1.0
 
 
 def wilcoxon_p_value(difference: Array, alternative: Alternative) -> float:

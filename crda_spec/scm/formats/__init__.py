@@ -18,10 +18,7 @@ FORMATS: dict[str, Format] = {one.name: one for one in (Dagitty(), Dot(), Gml(),
 
 
 def read_graph(text: str, kind: str, *, file: str) -> ReadGraph:
-    """What the text says. Complaints about it are in the result; `ReadGraph.graph` raises them.
-
-    kind: one of FORMATS.  file: the text's name, for the places in complaints.
-    """
+    """What the text says, with complaints about it, which `ReadGraph.graph` raises. file: for their places."""
     return _format(kind).read(text, file=file)
 
 

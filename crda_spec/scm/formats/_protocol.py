@@ -55,11 +55,9 @@ class Source:
         if len(self.text) > MAX_TEXT:
             what = f"the graph has {len(self.text)} characters, and at most {MAX_TEXT} are read"
             self.complain("graph-too-long", None, what, "leave out what is not tied to the target")
-            return False
-        if not self.text.strip():
+        elif not self.text.strip():
             self.complain("graph-empty", None, "the graph has no text", "write what causes what")
-            return False
-        return True
+        return not self._complaints
 
     @property
     def complaints(self) -> tuple[Complaint, ...]:
@@ -205,9 +203,8 @@ class ReadGraph:
     ) -> CausalGraph:
         """The checked graph, or one GraphError with every complaint about the text and about the graph.
 
-        columns: all columns of the data; when left out, every node that is not latent is taken for one.
-        target: the column to predict; when left out, the one outcome that the text names.
-        Latent nodes and the other roles add to those of the text; an additive node is latent.
+        columns: all columns of the data; when left out, every node that is not latent.  target: when left out, the one
+        outcome that the text names.  The roles add to those of the text; an additive node is latent.
         """
         passing = tuple(dict.fromkeys((*additive, *self.having("additive"))))
         hidden = tuple(dict.fromkeys((*latents, *self.latents, *passing)))

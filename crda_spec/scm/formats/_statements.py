@@ -54,16 +54,14 @@ def tokens(source: Source, dialect: Dialect) -> Iterator[Token]:
         kind, text, at = match.lastgroup, match.group(), match.start()
         if kind == "skip":
             fresh = fresh or "\n" in text
-            continue
-        if kind == "bad":
+        elif kind == "bad":
             _bad(source, text, at)
             if source.is_hopeless:
                 break
-            continue
-        if kind == "quoted":
-            text = dialect.unquote(text[1:-1])
-        yield Token(kind, text, at, match.end(), fresh)  # type: ignore[arg-type]
-        fresh = False
+        else:
+            shown = dialect.unquote(text[1:-1]) if kind == "quoted" else text
+            yield Token(kind, shown, at, match.end(), fresh)  # type: ignore[arg-type]
+            fresh = False
     size = len(source.text)
     yield Token("end", "", size, size, fresh=True)
 
@@ -81,28 +79,24 @@ def _bad(source: Source, text: str, at: int) -> None:
 
 
 MAX_DEPTH = 20  # braces inside braces
-
 BESIDE = "a name with spaces or signs needs double quotes; separate statements by ; or a line break"
 
 
-@dataclass(frozen=True, slots=True)
-class Attribute:
+class Attribute(NamedTuple):
     """`key` or `key=value` in brackets."""
 
     key: Token
     value: Token | None
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(NamedTuple):
     """Statements in braces."""
 
     at: int
     members: tuple[Statement, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Chain:
+class Chain(NamedTuple):
     """`a -> {b c} -> d [attributes]`; with one operand and no arrow, a node or a group by itself."""
 
     operands: tuple[Token | Group, ...]
@@ -110,8 +104,7 @@ class Chain:
     attributes: tuple[Attribute, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(NamedTuple):
     """`key = value` as a statement, or, with a keyword in front, `node [attributes]`."""
 
     key: Token
@@ -200,9 +193,9 @@ class _Parser:
             statement = self.statement(depth)
             if statement is None:
                 self.skip(start)
-                continue
-            statements.append(statement)
-            self.check_end(statement, depth)
+            else:
+                statements.append(statement)
+                self.check_end(statement, depth)
         return tuple(statements)
 
     def skip(self, start: int) -> None:
@@ -336,7 +329,6 @@ class Walker(ABC):
     """Walks over the statements in order and fills the draft."""
 
     def __init__(self, draft: Draft) -> None:
-        """Starts with an empty draft."""
         self.draft = draft
 
     @abstractmethod

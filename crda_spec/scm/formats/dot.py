@@ -1,9 +1,8 @@
 r"""Graphviz's DOT: `digraph { u [latent=true]; u -> dose -> recovery; a -> b [dir=both] }`. No Graphviz is needed.
 
-A node's name is its id, not its label. Roles are attributes of our own, which Graphviz ignores: `latent`, `outcome`,
-`exposure`, `adjusted`, `selected`, `noise`, each true or false. A dashed node is latent unless it says `latent=false`.
-`dir=both` is a hidden common cause, `dir=back` turns the arrow, `dir=none` is refused. What only concerns the look is
-read over, and said to be lost; what is neither is refused.
+A node's name is its id, not its label. Roles are attributes of our own, true or false, which Graphviz ignores. A dashed
+node is latent unless it says `latent=false`. `dir=both` is a hidden common cause, `dir=back` turns the arrow,
+`dir=none` is refused. What only concerns the look is read over, and said to be lost; what is neither is refused.
 
 In quotes only `\"` is an escape, and `\\` stays two backslashes, as in Graphviz; so a name in which an odd number of
 backslashes stands before a quote, a line break or the end cannot be written.

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise, product
-from typing import Literal, Unpack
+from typing import Literal, NamedTuple, Unpack
 
 from crda_spec.errors import Complaint, GraphError, show
 from crda_spec.scm.graph import MAX_EDGES, CausalGraph, Declared, Edge, GraphDeclaration, complaints_about
@@ -38,8 +38,7 @@ _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 Kind = Literal["quoted", "unclosed", "arrow", "open", "close", "comma", "semicolon", "bare"]
 
 
-@dataclass(frozen=True, slots=True)
-class _Token:
+class _Token(NamedTuple):
     kind: Kind
     text: str  # a name without its quotes, or the sign itself
     at: int  # counted from 1
@@ -204,10 +203,7 @@ class _Reader:
 def parse_edges(
     texts: Sequence[str], *, path: str = "causal.graph.edges"
 ) -> tuple[tuple[Edge, ...], tuple[Complaint, ...]]:
-    """The edges of all entries that can be read, and a complaint for each problem of the others.
-
-    path: where the list of entries stands; entry i is at `path.i`.
-    """
+    """The edges of all entries that can be read, and the others' complaints; entry i is at `path.i`."""
     edges: list[Edge] = []
     complaints: list[Complaint] = []
     for position, text in enumerate(texts):
@@ -227,10 +223,7 @@ def from_edges(texts: Sequence[str], **declared: Unpack[Declared]) -> CausalGrap
 
 
 def to_edges(graph: CausalGraph) -> tuple[str, ...]:
-    """One entry per edge, in the order of the names. `from_edges` reads the same graph back.
-
-    The columns, the latent nodes and the noise's parents have their own places in a spec and are not repeated here.
-    """
+    """One entry per edge, in the order of the names; columns, latent nodes and the noise's parents are not repeated."""
     return tuple(f"{_written(edge.tail)} {edge.mark} {_written(edge.head)}" for edge in graph.edges)
 
 

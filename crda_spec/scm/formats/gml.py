@@ -1,8 +1,7 @@
 """GML: `graph [ directed 1 node [ id 0 label "dose" ] edge [ source 0 target 1 ] ]`, read by networkx.
 
-A node's name is its label. Roles are keys of our own with the values 1 and 0 (`latent`, `outcome`, `exposure`,
-`adjusted`, `selected`, `noise`); an edge with `bidirected 1` or `mark "<->"` is a hidden common cause. Everything is
-written in ASCII, other characters as `&#233;`, so any name can be held.
+A node's name is its label. Roles are keys of our own with the values 1 and 0; an edge with `bidirected 1` or `mark
+"<->"` is a hidden common cause. Everything is written in ASCII, other characters as `&#233;`, so any name can be held.
 
 networkx keeps no places, recurses into brackets and is silent about much: what stands outside the graph, `directed 0`
 said twice, a label that is a bracket, every line after a comment with one quotation mark. So the text is looked through
@@ -134,22 +133,6 @@ class _Scan:
         self.draft.source.complain("graph-syntax", at, what, hint)
 
 
-def _meaning(draft: Draft, graph: nx.MultiDiGraph[Any]) -> None:
-    """The names of the nodes, then all that is said about nodes and edges."""
-    for word in graph.graph:
-        if word in LOOKS:
-            draft.dropped[f"the {word} of the graph"] += 1
-        else:
-            hint = did_you_mean(word, GRAPH_WORDS, otherwise="known are")
-            draft.source.complain(
-                "graph-attribute", draft.source.text.find(word), f"{show(word)} is no key of a graph", hint
-            )
-    edges = (
-        (tail, head, attributes, attributes.pop(OFFSET, None)) for tail, head, attributes in graph.edges(data=True)
-    )
-    AttributeReader(draft, NODE_WORDS, "write {word} 1", LOOKS).read_file(_nodes(draft, graph), edges, called="label")
-
-
 def _nodes(draft: Draft, graph: nx.MultiDiGraph[Any]) -> Iterator[tuple[Hashable, NodeItem]]:
     for key, attributes in graph.nodes(data=True):
         at, label = attributes.pop(OFFSET, None), attributes.pop("label", None)
@@ -174,8 +157,18 @@ class Gml(Format):
 
     def _fill(self, draft: Draft) -> None:
         graph = _Scan(draft).graph()
-        if graph is not None:
-            _meaning(draft, graph)
+        if graph is None:
+            return
+        for word in graph.graph:
+            if word in LOOKS:
+                draft.dropped[f"the {word} of the graph"] += 1
+            else:
+                what, at = f"{show(word)} is no key of a graph", draft.source.text.find(word)
+                hint = did_you_mean(word, GRAPH_WORDS, otherwise="known are")
+                draft.source.complain("graph-attribute", at, what, hint)
+        edges = ((tail, head, said, said.pop(OFFSET, None)) for tail, head, said in graph.edges(data=True))
+        reader = AttributeReader(draft, NODE_WORDS, "write {word} 1", LOOKS)
+        reader.read_file(_nodes(draft, graph), edges, called="label")
 
     def _lines(self, graph: ReadGraph) -> Iterator[str]:
         ids = {name: position for position, name in enumerate(graph.nodes)}

@@ -1,8 +1,7 @@
 """GraphML: `<graphml><key .../><graph edgedefault="directed"><node id="dose"/><edge source=".." target=".."/>...`.
 
-A node's name is its id, as networkx writes it, unless it has a `name` or `label`. Roles are boolean data of our own
-(`latent`, `outcome`, `exposure`, `adjusted`, `selected`, `noise`), positions are `x` and `y`; an edge with `bidirected`
-true or the mark `<->` is a hidden common cause.
+A node's name is its id, as networkx writes it, unless it has a `name` or `label`. Roles are boolean data of our own,
+positions are `x` and `y`; an edge with `bidirected` true or the mark `<->` is a hidden common cause.
 
 networkx builds the graph, from elements that were looked through: it would take a missing id for the name None, invent
 the ends of an edge, merge nodes of one id, and pass over elements that it does not know. A document type is refused

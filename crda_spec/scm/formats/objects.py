@@ -64,7 +64,14 @@ class AttributeReader:
                 for word, value in attributes.items():
                     self._node_word(name, word, value, at)
         arrows = list(edges)
-        self._edges(arrow for arrow in arrows if arrow[0] not in stand_ins and arrow[1] not in stand_ins)
+        pairs: set[tuple[str, str]] = set()
+        for tail, head, attributes, at in arrows:
+            if tail not in stand_ins and head not in stand_ins:
+                mark = self._mark(f"{tail} -> {head}", attributes, at)
+                # In memory `a <-> b` is drawn as an arrow each way, which is one edge.
+                if mark == "->" or self.looks is not None or (head, tail) not in pairs:
+                    self.draft.edge(tail, head, mark, at)
+                    pairs.update([(tail, head)] if mark == "<->" else [])
         for name, at in sorted(stand_ins.items()):
             children = list(dict.fromkeys(head for tail, head, *_ in arrows if tail == name))
             parents = {tail for tail, head, *_ in arrows if head == name}
@@ -73,16 +80,6 @@ class AttributeReader:
             else:
                 what = f"{show(name)} is bidirected, but has {len(children)} children and {len(parents)} parents"
                 self._complain(at, what, "it stands for a <-> b: two children, no parent")
-
-    def _edges(self, arrows: Iterable[EdgeItem]) -> None:
-        pairs: set[tuple[str, str]] = set()
-        for tail, head, attributes, at in arrows:
-            mark = self._mark(f"{tail} -> {head}", attributes, at)
-            if mark == "<->" and self.looks is None:
-                if (head, tail) in pairs:
-                    continue  # drawn as an arrow each way, which is one edge
-                pairs.add((tail, head))
-            self.draft.edge(tail, head, mark, at)
 
     def _node_word(self, name: str, word: str, value: object, at: int | None) -> None:
         role = next((role for role in ROLES if role == word), None)
