@@ -290,14 +290,17 @@ def _only_written(file: Path, record: dict[str, Any]) -> Iterator[Path]:
 def _kept(value: Any, path: str, written: set[str], filled: set[str]) -> Any:  # noqa: ANN401 - any value of a spec
     """The value without what nobody wrote, None when nothing is left.
 
-    A list stays whole. A section keeps its kind, unless a recipe fills it in again.
+    A list keeps its length. A section keeps its kind, unless a recipe fills it in again.
     """
     below = [name for name in written if name == path or not path or name.startswith(f"{path}.")]
+    if isinstance(value, list) and below:
+        parts = ((f"{path}.{at}", one) for at, one in enumerate(value))
+        return [_kept(one, place, written, filled) if isinstance(one, dict) else one for place, one in parts]
     if not isinstance(value, dict) or not value:
         return value if below else None
     inner = {key: (_kept(one, f"{path}.{key}" if path else key, written, filled), one) for key, one in value.items()}
     kept = {key: one for key, (left, one) in inner.items() if left is not None or f"{path}.{key}" in written}
-    kept = {key: inner[key][0] if isinstance(one, dict) and one else one for key, one in kept.items()}
+    kept = {key: inner[key][0] if isinstance(one, dict | list) and one else one for key, one in kept.items()}
     if kept and "kind" in value and f"{path}.kind" not in filled:
         kept = {"kind": value["kind"], **kept}
     return kept or None

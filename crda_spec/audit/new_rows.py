@@ -268,7 +268,7 @@ def _part(job: Job, number: int, block: pa.Table) -> _Part:
         made,
         generation.train,
         source_numbers=numbers_in_data,
-        noise_numbers=trained if generation.draw == "matched" else numbers_in_data,
+        noise_numbers=trained if generation.rule.draw == "matched" else numbers_in_data,
         partner_numbers=trained,
         source_weights=None if job.weights is None else numbers[usable, -1],
     )

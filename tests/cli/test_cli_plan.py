@@ -276,7 +276,8 @@ regressor: {kind: linear}
 
 
 def test_without_noise_a_tied_feature_moves_and_the_plan_says_on_what(command):
-    spec, none = SPECS / "clinical_recovery.yaml", ("--set", "counterfactual.retention=0", "--set", "partition.basis=support")
+    spec = SPECS / "clinical_recovery.yaml"
+    none = ("--set", "counterfactual.retention=0", "--set", "partition.basis=support")
     planned = json.loads(command("crda-spec", "plan", spec, *none, "--json").out)
     assert planned["basis"] == "support"
     (dose,) = [one for one in planned["features"] if one["name"] == "dose"]

@@ -20,11 +20,11 @@ def with_selection(seed, count):
     by a node that some of the others cause.
     """
     rng = np.random.default_rng(seed)
-    for number, world in enumerate(random_worlds(seed, count)):
-        chosen = ()
+    for number, drawn in enumerate(random_worlds(seed, count)):
+        world, chosen = drawn, ()
         if number % 2:
-            causes = [name for name in (*world.features, *world.latents, "y") if rng.random() < 0.3] or ["y"]
-            world, chosen = replace(world, directed=(*world.directed, *((one, "s") for one in causes))), ("s",)
+            causes = [name for name in (*drawn.features, *drawn.latents, "y") if rng.random() < 0.3] or ["y"]
+            world, chosen = replace(drawn, directed=(*drawn.directed, *((one, "s") for one in causes))), ("s",)
         edges = [Edge(a, b) for a, b in world.directed] + [Edge(a, b, "<->") for a, b in world.bidirected]
         graph = CausalGraph.build(
             edges,
