@@ -87,12 +87,12 @@ def graphs(world: Mapping[str, Any], *, seed: int, wrong: bool) -> Iterator[tupl
     if not wrong:
         return
     causes = [tail for tail, head in edges if head == target and tail not in hidden]
-    below = {name for name in names if name != target and not any((name, head) in edges for head in [target])}
-    ends = [name for name in names if name in below and name not in {tail for tail, _ in edges} and name != "after"]
+    effects = {head for tail, head in edges if tail == target}
+    others = [name for name in names if name not in {target, *causes, *effects}]
     rng = stream(seed, "wrong graphs")
     lost = str(rng.choice(causes))
     yield "lost", drawn([edge for edge in edges if edge != (lost, target)], hidden)
-    yield "extra", drawn([*edges, (str(rng.choice(ends)), target)], hidden)
+    yield "extra", drawn([*edges, (str(rng.choice(others)), target)], hidden)
     leaves = [name for name in causes if not any(head == name for _, head in edges)]
     turned = str(rng.choice(leaves or causes))
     flipped = [(target, turned) if edge == (turned, target) else edge for edge in edges]

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from crda_spec.audit.new_rows import Generated
 
 _BASES = {
-    "certificate": "Basis: certificate. Each row carries noise, and only features that the certificate frees moved.",
-    "support": "Basis: support. The teacher alone labels each row; no row's noise is reused.",
+    ("certificate", True): "Each row carries noise, and only features that the certificate frees moved.",
+    ("certificate", False): "Only features that the certificate frees moved, and the teacher alone labels each row.",
+    ("support", False): "The teacher alone labels each row; no row's noise is reused.",
 }
 _COUNTS = {
     "left_out": "rows with missing cells were not used.",
@@ -105,7 +106,8 @@ def _report(record: dict[str, Any], made: Generated, out: Path, *, as_json: bool
     if quiet:
         say(f"{out}\n")
         return
-    say(f"{counts.rows} new rows from {made.source_rows} rows of data: {out}\n{_BASES[basis]}\n")
+    why = _BASES[basis, record["counterfactuals"]["retention"] > 0]
+    say(f"{counts.rows} new rows from {made.source_rows} rows of data: {out}\nBasis: {basis}. {why}\n")
     for key, sentence in _COUNTS.items():
         if getattr(counts, key):
             say(f"{getattr(counts, key)} {sentence}\n")

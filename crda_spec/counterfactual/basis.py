@@ -24,6 +24,7 @@ from crda_spec.records import (
     Obstacle,
     Outranked,
     Reason,
+    RowBasis,
     Stated,
     Trust,
 )
@@ -117,7 +118,8 @@ def movements(certificate: Certificate, movable: MovableFeatures, action: Action
     def movement(verdict: FeatureVerdict) -> Movement:
         name, certified = verdict.name, verdict.status not in _BARRED
         if name in moved:
-            return Movement(name=name, certified=certified, moves="moves", basis=movable.basis)
+            basis: RowBasis = "invariance" if name in movable.irrelevant else movable.basis
+            return Movement(name=name, certified=certified, moves="moves", basis=basis)
         if name in followed:
             return Movement(name=name, certified=certified, moves="follows", basis=movable.basis)
         unused = name in movable.names and action is None

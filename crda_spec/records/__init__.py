@@ -75,6 +75,7 @@ from crda_spec.records.rows import (
     Predictor,
     ResidualDraw,
     Residuals,
+    RowBasis,
     Span,
     Split,
     Table,

@@ -328,7 +328,7 @@ class Movement:
     name: str
     certified: bool  # in X_P, or it could have been: no tie to the noise is known
     moves: Literal["moves", "follows", "stays"]
-    basis: Basis | None  # None when it stays
+    basis: RowBasis | None  # None when it stays
     sentence: str = ""  # why it moves, or why it stays
     why: Annotated[Reason | None, UNPUBLISHED] = None  # of one that stays
 

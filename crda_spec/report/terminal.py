@@ -22,7 +22,6 @@ from rich.text import Text
 from crda_spec.records import FeatureVerdict, RunResult
 from crda_spec.report.words import causal, gate, run
 from crda_spec.report.words.numbers import (
-    MOVEMENT_WORDS,
     STATUS_WORDS,
     listed,
     p_number,
@@ -143,7 +142,8 @@ def _partition(result: RunResult) -> Iterator[Line | Grid]:
 def _partition_grid(result: RunResult) -> Grid:
     """What the certificate says of every feature and what becomes of it; cut where it would fill the screen."""
     units = {column.name: column.unit for column in result.split.train.features}
-    movements = {movement.name: MOVEMENT_WORDS[movement.moves, movement.basis] for movement in result.movements}
+    retention = 0.0 if result.counterfactuals is None else result.counterfactuals.retention
+    movements = {movement.name: causal.movement_word(movement, retention) for movement in result.movements}
     verdicts = causal.moving_first(result)
     return Grid(
         headers=("feature", "unit", "certificate", "in this run", "reason"),
@@ -227,6 +227,7 @@ def _action(result: RunResult) -> Iterator[Line]:
         yield Line(run.nothing_sentence(result.verdict))
         return
     yield Line(run.rows_sentence(made, len(result.split.train), weighted=result.data.weights is not None))
+    yield from _lines(run.trust_sentences(result))
     moves = [f"{shown(name)}: {run.policy_sentence(made, name)}" for name in made.action.moved]
     moves += [f"{shown(name)}: {run.propagation_sentence(made, name)}" for name in made.action.propagated]
     yield from (Line(text, indent=2) for text in moves[:MOST_ROWS])

@@ -133,7 +133,8 @@ def read_draft(file: Path, *, overrides: Sequence[str] = (), environ: Mapping[st
     if not isinstance(tree.value, dict):
         what = f"a spec is a mapping (key: value lines), got {show(tree.value)}"
         hint, place = "start with `version: 1`", tree.place(())
-        draft.complaints.append(Complaint(code="not-a-mapping", what=what, hint=hint, place=place))
+        complaint = Complaint(code="not-a-mapping", what=what, hint=hint, place=place)
+        draft.complaints.append(draft.without_secrets(complaint))
         return draft
     version = tree.value.get("version")
     if isinstance(version, int | float) and not isinstance(version, bool) and version != SPEC_VERSION:

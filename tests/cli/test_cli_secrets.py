@@ -78,3 +78,11 @@ def test_render_shows_no_secret_either(command, place):
     assert outcome.code == 0
     assert AGENT not in outcome.out
     assert "description: sold by ${AGENT}\n" in outcome.out
+
+
+def test_a_spec_that_is_nothing_but_a_secret_is_refused_without_it(command, place):
+    (place / "bare.yaml").write_text("${AGENT}\n", encoding="utf-8")
+    outcome = command("crda-spec", "validate", "bare.yaml")
+    assert outcome.code == 2
+    assert "a spec is a mapping (key: value lines), got" in outcome.err
+    assert AGENT not in outcome.out + outcome.err

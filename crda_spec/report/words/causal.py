@@ -315,6 +315,7 @@ def joint_sentence(joint: JointEvidence) -> str:
 
 
 _MOVES = {
+    "invariance": "moves freely: no label depends on it",
     "certificate": "moves: the certificate lets a row carry its noise to the new place",
     "support": "moves: carries no noise, so only the data's support is claimed",
 }
@@ -329,6 +330,15 @@ def movement_sentence(movement: Movement) -> str:
     if movement.why is None:
         return _MOVES[movement.basis or "certificate"]
     return f"stays: {why_sentence(movement.why)}"
+
+
+def movement_word(movement: Movement, retention: float) -> str:
+    """What becomes of a feature in a run. retention: how much noise the new rows carry."""
+    if movement.moves != "moves":
+        return movement.moves
+    if movement.basis == "invariance":
+        return "moves freely"
+    return "moves, with noise" if retention > 0 else "moves, no noise"
 
 
 _FOLLOWED = {

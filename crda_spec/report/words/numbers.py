@@ -29,15 +29,6 @@ STATUS_WORDS: Mapping[str, str] = {
     "doubted": "graph contradicted",  # no status: how a certified one is shown, see `causal.badge`
 }
 
-# By `Movement`: what becomes of a feature in a run, and on which basis.
-MOVEMENT_WORDS: Mapping[tuple[str, str | None], str] = {
-    ("moves", "certificate"): "moves, with noise",
-    ("moves", "support"): "moves, no noise",
-    ("follows", "certificate"): "follows",
-    ("follows", "support"): "follows",
-    ("stays", None): "stays",
-}
-
 
 # By `VerdictReason`: why the run ended as it did, to stand after a colon.
 REASON_WORDS: Mapping[str, str] = {

@@ -146,6 +146,24 @@ def rows_sentence(made: Counterfactuals, train_rows: int, *, weighted: bool = Fa
     return " ".join([f"{rows}; each carries {noise} and weighs {weight}.", *told])
 
 
+def trust_sentences(result: RunResult) -> tuple[str, ...]:
+    """Whether the rows bear out what the graph calls irrelevant, and what follows; nothing where nobody asked."""
+    trust, made = result.teacher.trust, result.counterfactuals
+    if trust is None:
+        return ()
+    names = listed(tuple(shown(name) for name in result.certificate.irrelevant))
+    seen = (
+        f"on rows that they have not seen, the committee's members without {names} "
+        f"have an MSE of {number(trust.boundary)}, those with every feature {number(trust.everything)} "
+        f"(difference's standard error {number(trust.standard_error)})"
+    )
+    graph = f"The graph's members have {setting(round(100 * trust.weight))} % of the committee's weight."
+    if not trust.passed:
+        return (f"The rows do not bear out the irrelevant features: {seen}. So none is treated as such.", graph)
+    used = "" if made is None or not made.irrelevant else " No label depends on them."
+    return (f"The rows bear out the irrelevant features: {seen}.{used}", graph)
+
+
 def policy_sentence(made: Counterfactuals, feature: str) -> str:
     """What was done to one moved feature, and how often its contract had to step in."""
     action = made.action
