@@ -9,11 +9,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
+import numpy as np
+
 from crda_spec.counterfactual.act import Propagation
 from crda_spec.counterfactual.partition import Partition
+from crda_spec.independence import adjust
+from crda_spec.independence.gcm import Gcm
 from crda_spec.records import (
     Action,
     Basis,
@@ -26,6 +31,7 @@ from crda_spec.records import (
     Reason,
     RowBasis,
     Stated,
+    Table,
     Trust,
 )
 from crda_spec.scm.propagation import propagable
@@ -45,6 +51,19 @@ def trusted_irrelevant(certificate: Certificate, trust: Trust | None, invariance
     """The features on which no label may depend: the graph's word, and where it is to be earned, the rows' as well."""
     taken = invariance == "declared" or (invariance == "trusted" and trust is not None and trust.passed)
     return certificate.irrelevant if taken else ()
+
+
+def contradicted_features(train: Table, irrelevant: Sequence[str], *, alpha: float = 0.05) -> tuple[str, ...]:
+    """The irrelevant features that the rows tie to the target once the others are known, the worst first.
+
+    The generalised covariance measure of the target and each of them given the boundary, Holm over all of them.
+    """
+    gcm = Gcm.of_table(train)
+    place = {name: position for position, name in enumerate(gcm.names)}
+    boundary = tuple(place[name] for name in train.names if name not in set(irrelevant))
+    p = np.array([gcm.test(place[train.target.name], place[name], boundary)[1] for name in irrelevant])
+    adjusted = adjust(p, "holm")
+    return tuple(irrelevant[at] for at in np.argsort(p, kind="stable").tolist() if adjusted[at] <= alpha)
 
 
 def movable_features(

@@ -11,7 +11,14 @@ from typing import Protocol
 
 from crda_spec.counterfactual.abduct import Additive, NoiseModel, abduct
 from crda_spec.counterfactual.act import Propagation, act
-from crda_spec.counterfactual.basis import Invariance, movable_features, movements, restated, trusted_irrelevant
+from crda_spec.counterfactual.basis import (
+    Invariance,
+    contradicted_features,
+    movable_features,
+    movements,
+    restated,
+    trusted_irrelevant,
+)
 from crda_spec.counterfactual.partition import Partition, Partitioner
 from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.predict import LabelRule, predict_outcome
@@ -236,6 +243,9 @@ def augment(
     screened = procedure.residuals_to_screen(train, teacher, fitter, plain, context)
     certificate = procedure.partitioner.partition(train, screened, seed=context.seed, index=context.index)
     movable = procedure.movable(certificate, teacher.trust)
+    if teacher.trust is not None and not teacher.trust.passed and context.index == (0,):  # nobody is told of a fold's
+        against = contradicted_features(train, certificate.irrelevant)
+        teacher = replace(teacher, trust=replace(teacher.trust, contradicted=against))
     made = act_and_predict(procedure, train, teacher, abduction, movable, context) if make_rows else None
     return Augmentation(
         procedure=procedure,

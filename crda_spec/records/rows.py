@@ -248,6 +248,7 @@ class Trust:
     margin: float  # so many standard errors may the boundary's loss be larger
     weight: float  # of the boundary's members in the teacher; 0 to 1
     passed: bool
+    contradicted: tuple[str, ...] = ()  # where it did not pass: features that the rows tie to the target, worst first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -161,4 +161,6 @@ def test_the_terminal_says_whether_the_rows_bear_the_graph_out(kept, tmp_path):
     assert share == f"The graph's members have {round(100 * trust.weight)} % of the committee's weight."
     opposite = run_of(tmp_path, edges=OPPOSITE, retention=0)
     assert trust_sentences(opposite.result)[0].startswith("The rows do not bear out the irrelevant features: on rows ")
-    assert trust_sentences(opposite.result)[0].endswith("So none is treated as such.")
+    assert set(opposite.result.teacher.trust.contradicted) == {"cause", "other"}
+    assert "So none is treated as such. They tie " in trust_sentences(opposite.result)[0]
+    assert trust_sentences(opposite.result)[0].endswith(" to the target: draw an arrow, or a hidden cause.")

@@ -159,7 +159,9 @@ def trust_sentences(result: RunResult) -> tuple[str, ...]:
     )
     graph = f"The graph's members have {setting(round(100 * trust.weight))} % of the committee's weight."
     if not trust.passed:
-        return (f"The rows do not bear out the irrelevant features: {seen}. So none is treated as such.", graph)
+        against = listed(tuple(shown(name) for name in trust.contradicted))
+        tied = f" They tie {against} to the target: draw an arrow, or a hidden cause." if against else ""
+        return (f"The rows do not bear out the irrelevant features: {seen}. So none is treated as such.{tied}", graph)
     used = "" if made is None or not made.irrelevant else " No label depends on them."
     return (f"The rows bear out the irrelevant features: {seen}.{used}", graph)
 
