@@ -130,7 +130,8 @@ def prepare(saved: SavedRun, spec: RunSpec, data: Path, *, rows: int | None = No
 
     spec: the run's own, whose factor holds unless `rows` or `factor` says otherwise.
     """
-    made, perturbation = saved.record["counterfactuals"], spec.perturbation
+    made = saved.record["counterfactuals"]
+    perturbation = spec.perturbation.on(made["basis"])
     moved, train, seed = tuple(made["moved"]), saved.train, saved.record["seed"]
     free = perturbation.free(made["irrelevant"])
     complaints = list(cannot_stream(perturbation, train, tuple(name for name in moved if name not in free)))

@@ -13,7 +13,7 @@ from crda_spec.counterfactual.policies import POLICIES, BasePolicy, DefaultPolic
 from crda_spec.counterfactual.support import NoSupport, Support
 from crda_spec.data.raw import counted
 from crda_spec.errors import Complaint, inconsistent, show
-from crda_spec.records import Array, Column, IntArray, Reason, Stated, Table
+from crda_spec.records import Array, Basis, Column, IntArray, Reason, Stated, Table
 from crda_spec.strict import ColumnName, Strict
 
 _EVEN = 0.5  # the part of a weighted draw in which all rows are alike
@@ -88,6 +88,13 @@ class Perturbation(Strict):
             "booleans) is resampled."
         ),
     )
+    blocked: DefaultPolicy | None = Field(
+        None,
+        description=(
+            "What is done to features when no cause may move and no noise is carried: all of them move by this policy, "
+            "and the teacher alone labels the rows (basis support). null: blocked features stay."
+        ),
+    )
     features: dict[str, Policy] = Field(default_factory=dict, description="Policies of single features, by name.")
     together: tuple[tuple[ColumnName, ...], ...] = Field(
         (),
@@ -128,6 +135,11 @@ class Perturbation(Strict):
             "false holds them fixed."
         ),
     )
+
+    def on(self, basis: Basis) -> Perturbation:
+        """The same for rows on this basis."""
+        fallback = basis == "support" and self.blocked is not None
+        return self.model_copy(update={"default": self.blocked}) if fallback else self
 
     def policy(self, column: Column) -> BasePolicy:
         """The feature's own policy, or the default; what the default cannot move is resampled."""
@@ -197,6 +209,8 @@ class Perturbation(Strict):
     def _policies(self) -> Iterator[tuple[str, BasePolicy]]:
         """Every policy with its place."""
         yield "perturbation.default", self.default
+        if self.blocked is not None:
+            yield "perturbation.blocked", self.blocked
         for name, policy in self.features.items():
             yield f"perturbation.features.{name}", policy
 

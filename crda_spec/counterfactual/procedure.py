@@ -5,7 +5,7 @@ The gate calls it anew inside every fold, the pipeline once on all training rows
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -144,15 +144,17 @@ class Procedure:
         teacher = self.teacher.with_boundary(columns)
         return self if teacher is self.teacher else replace(self, teacher=teacher)
 
+    def choice_with(self, *, causes: Collection[str]) -> Partition:
+        """The user's choice; where no cause may move, on the basis `support` if the spec has a policy for that."""
+        falls_back = not causes and self.perturbation.blocked is not None
+        return self.choice.model_copy(update={"basis": "support"}) if falls_back else self.choice
+
     def movable(self, certificate: Certificate, trust: Trust | None = None) -> MovableFeatures:
         """What moves, and on which basis; features that move together all do, or none does."""
         irrelevant = trusted_irrelevant(certificate, trust, self.invariance)
+        choice = self.choice_with(causes=set(certificate.perturbed).difference(certificate.irrelevant))
         movable = movable_features(
-            certificate,
-            self.choice,
-            retention=self.carried,
-            propagation=self.propagation,
-            irrelevant=irrelevant,
+            certificate, choice, retention=self.carried, propagation=self.propagation, irrelevant=irrelevant
         )
         held = self.perturbation.held(movable.names)
         names = tuple(name for name in movable.names if name not in held)
@@ -273,17 +275,18 @@ def act_and_predict(
     if not movable.names:
         return None
     seed, index, following = context.seed, context.index, procedure.propagation
+    perturbation = procedure.perturbation.on(movable.basis)
     mechanisms = None if following is None else following.mechanisms(train, movable.names)
     action = act(
         train,
         movable.names,
-        procedure.perturbation,
+        perturbation,
         factor=procedure.factor,
         seed=seed,
         index=index,
         mechanisms=mechanisms,
         noise=abduction.noise,
-        free=procedure.perturbation.free(movable.irrelevant),
+        free=perturbation.free(movable.irrelevant),
     )
     if not len(action.source):
         return None

@@ -141,13 +141,16 @@ def estimate_cost(split: Split, procedure: Procedure, gate: Gate, *, seed: int, 
     more = ensemble_fits(models, augmented=True)
     # Where synthetic rows stop the augmented models, only the plain ones are trained again.
     again = to_tune + (more if procedure.watch == "real" else ensemble_fits(models, augmented=False))
+    known = procedure.partitioner.known_before_fitting(train.names)
+    causes = [one.name for one in known if one.perturbable and one.status != "irrelevant"]
+    choice = procedure.choice_with(causes=causes) if known else procedure.choice
     return CostEstimate(
         train_rows=len(train),
         test_rows=len(split.test),
         synthetic_rows=round(procedure.factor * len(train)),
         folds=gate.all_folds if gate.enabled else 0,
-        features=procedure.partitioner.known_before_fitting(train.names),
-        basis=basis_of(procedure.carried, procedure.choice),
+        features=known,
+        basis=basis_of(procedure.carried, choice),
         fits_per_fold=max(counts.in_folds),
         fits_on_all=counts.on_all_rows,
         fits_at_most=counts.shared + to_tune + more,

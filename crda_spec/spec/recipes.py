@@ -93,7 +93,7 @@ _CERTIFIED_NETWORKS: Preset = {"counterfactual": {"factor": 25.0}}
 _UNSET: Preset = {
     "partition": {"max_features": None, "basis": "certificate"},
     "counterfactual": {"watch": "real", "invariance": "off"},
-    "perturbation": {"features_per_row": "all", "copy_fraction": 0.0, "support": {"kind": "none"}},
+    "perturbation": {"features_per_row": "all", "copy_fraction": 0.0, "support": {"kind": "none"}, "blocked": None},
     "gate": {"restarts": 1},
 }
 
@@ -114,7 +114,9 @@ def preset_of(recipe: str, regressor: str) -> Preset | None:
     if recipe == "distilled":
         return _joined(_joined(_DISTILLED, students_own), stopping)
     more = _CERTIFIED_TREES if trees else _CERTIFIED_NETWORKS if networks else {}
-    return _joined(_joined(_CERTIFIED, _joined(students_own, more)), stopping)
+    # Where no cause may move, copies of the real places teach trees nothing: they move as in `distilled`.
+    fallback: Preset = {"perturbation": {"blocked": students_own["perturbation"]["default"]}}
+    return _joined(_joined(_CERTIFIED, _joined(_joined(students_own, more), fallback)), stopping)
 
 
 def whole_preset_of(recipe: RecipeName, regressor: str) -> Preset:

@@ -226,3 +226,20 @@ def test_a_model_of_some_columns_is_fitted_on_these_alone():
     model = Fitter(Linear()).fit(train, seed=0, columns=(1, 3))
     alone = Fitter(Linear()).fit(train.select((1, 3)), seed=0)
     assert model.predict(train.x).tobytes() == alone.predict(np.ascontiguousarray(train.x[:, [1, 3]])).tobytes()
+
+
+def test_where_no_cause_may_move_the_policy_for_blocked_features_moves_all_on_support():
+    rng = np.random.default_rng(0)
+    base = sample(100)
+    train = numbers(np.column_stack([base.x, base.y + rng.normal(size=100)]), base.y)
+    fallback = Perturbation(default=Jitter(), blocked=Resample())
+    made = hedged(train, [*EDGES, "y -> e"], perturbation=fallback)
+    assert made.movable.basis == "support"
+    assert made.movable.uncertified == ("a", "b", "e")
+    assert set(made.counterfactuals.row_basis) == {"support"}
+    assert made.counterfactuals.action.policies["a"] == Resample().describe(train.features[0])
+    allowed = hedged(train, EDGES, perturbation=fallback)  # e is not drawn and stays; a and b are causes
+    assert (allowed.movable.basis, allowed.movable.uncertified) == ("certificate", ())
+    assert allowed.counterfactuals.action.policies["a"] == Jitter().describe(train.features[0])
+    noisy = hedged(train, [*EDGES, "y -> e"], perturbation=fallback, retention=0.5)
+    assert noisy.counterfactuals.action.moved == ("c", "d")  # what carries noise needs the certificate
