@@ -8,35 +8,15 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from crda_spec.data.raw import BaseSource, RawTable, canonical_bytes, sha256_of
+from crda_spec.data.raw import BaseSource, RawTable, canonical_bytes, read_catalogue, sha256_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
 SklearnName = Literal["breast_cancer", "diabetes", "iris", "linnerud", "wine"]
 
-_CELL_MEASURES = (
-    *("radius", "texture", "perimeter", "area", "smoothness"),
-    *("compactness", "concavity", "concave points", "symmetry", "fractal dimension"),
-)
-
-# The last column of each is the one scikit-learn calls its target; it gets a name that says what it is.
-# linnerud has three targets (Weight, Waist, Pulse), which keep their names.
 COLUMNS: Mapping[str, tuple[str, ...]] = {
-    "breast_cancer": (
-        *(f"mean {measure}" for measure in _CELL_MEASURES),
-        *(f"{measure} error" for measure in _CELL_MEASURES),
-        *(f"worst {measure}" for measure in _CELL_MEASURES),
-        "diagnosis",
-    ),
-    "diabetes": ("age", "sex", "bmi", "bp", "s1", "s2", "s3", "s4", "s5", "s6", "progression"),
-    "iris": ("sepal length (cm)", "sepal width (cm)", "petal length (cm)", "petal width (cm)", "species"),
-    "linnerud": ("Chins", "Situps", "Jumps", "Weight", "Waist", "Pulse"),
-    "wine": (
-        *("alcohol", "malic_acid", "ash", "alcalinity_of_ash", "magnesium", "total_phenols", "flavanoids"),
-        *("nonflavanoid_phenols", "proanthocyanins", "color_intensity", "hue"),
-        *("od280/od315_of_diluted_wines", "proline", "cultivar"),
-    ),
+    name: tuple(columns) for name, columns in read_catalogue(Path(__file__).with_suffix(".yaml")).items()
 }
 
 _CLASSES = frozenset({"breast_cancer", "iris", "wine"})
