@@ -284,7 +284,8 @@ def main() -> None:
                 file.write(json.dumps({"cell": vars(cell), "figures": found}) + "\n")
         told = ", ".join(f"{key} {found[key]:+.1f}" for key in ("plain_boundary", "distilled", "certified"))
         say(f"[{number}/{len(todo)}] {cell.kind} {cell.world}, {cell.rows} rows, seed {cell.seed}: {told}")
-    figures = summary({cell: done[cell] for cell in cells})
+    asked_for = {"seeds": len(seeds), "wrong_seeds": min(len(seeds), asked.wrong_seeds), "rows": sizes}
+    figures = asked_for | summary({cell: done[cell] for cell in cells})
     say(table(figures))
     publish("known_graph", figures, quick=not keep)
 
