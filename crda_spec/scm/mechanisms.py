@@ -31,15 +31,15 @@ class Inputs:
     codes: tuple[Array, ...]  # the labels of a category; empty for anything else
 
     @classmethod
-    def learn(cls, rows: Array, columns: Sequence[Column]) -> Inputs:
-        """rows: (n, k), one column for each contract."""
-        fill = np.array([_typical(values, column) for values, column in zip(rows.T, columns, strict=True)])
+    def learn(cls, rows: Array, columns: Sequence[Column], *, median: bool = False) -> Inputs:
+        """rows: (n, k), one column for each contract.  median: what a missing number is read as, not the mean."""
+        pairs = zip(rows.T, columns, strict=True)
+        fill = np.array([_typical(values, column, median=median) for values, column in pairs])
         filled = np.where(np.isnan(rows), fill, rows)
-        spread = filled.std(axis=0)
         return cls(
             fill=fill,
             center=filled.mean(axis=0),
-            scale=np.where((np.ptp(filled, axis=0) > 0) & (spread > 0), spread, 1.0),
+            scale=scales_of(filled),
             codes=tuple(
                 np.unique(values) if column.type == "category" else np.empty(0)
                 for values, column in zip(filled.T, columns, strict=True)
@@ -57,12 +57,20 @@ class Inputs:
         return np.concatenate(parts, axis=1)
 
 
-def _typical(values: Array, column: Column) -> float:
+def scales_of(columns: Array) -> Array:
+    """Standard deviations, 1 for a constant. Its values tell a constant: rounding may leave it a tiny deviation,
+    which would send a value that differs a little to the end of the world.
+    """
+    deviation = columns.std(axis=0)
+    return np.where((np.ptp(columns, axis=0) > 0) & (deviation > 0), deviation, 1.0)
+
+
+def _typical(values: Array, column: Column, *, median: bool) -> float:
     known = values[~np.isnan(values)]
     if not len(known):
         return 0.0
     if column.is_numeric:
-        return float(known.mean())
+        return float(np.median(known) if median else known.mean())
     codes, counts = np.unique(known, return_counts=True)
     return float(codes[counts.argmax()])
 
