@@ -132,6 +132,5 @@ def abduct(train: Table, teacher: Teacher, *, residuals: Residuals, noise: Noise
 
 def _unseen(teacher: Teacher) -> Array:
     if teacher.out_of_fold is None:
-        message = f"a {teacher.kind} teacher has no out-of-fold predictions"
-        raise ValueError(message)
+        raise ValueError(f"a {teacher.kind} teacher has no out-of-fold predictions")
     return teacher.out_of_fold

@@ -113,6 +113,7 @@ def restated(certificate: Certificate, movable: MovableFeatures) -> Certificate:
 def movements(certificate: Certificate, movable: MovableFeatures, action: Action | None) -> tuple[Movement, ...]:
     """What becomes of every feature. action: what was done; None when no row was made."""
     moved, followed = ((), ()) if action is None else (action.moved, tuple(action.propagated))
+    stays: dict[str, Reason] = {**movable.stuck, **movable.left}
 
     def movement(verdict: FeatureVerdict) -> Movement:
         name, certified = verdict.name, verdict.status not in _BARRED
@@ -120,16 +121,9 @@ def movements(certificate: Certificate, movable: MovableFeatures, action: Action
             return Movement(name=name, certified=certified, moves="moves", basis=movable.basis)
         if name in followed:
             return Movement(name=name, certified=certified, moves="follows", basis=movable.basis)
-        unused = name in movable.names and action is None
-        why = Stated(code="no_rows") if unused else _stays(verdict, movable)
+        why = stays.get(name, verdict.reason if certified else Stated(code="not_certified"))
+        if name in movable.names and action is None:
+            why = Stated(code="no_rows")
         return Movement(name=name, certified=certified, moves="stays", basis=None, why=why)
 
     return tuple(movement(verdict) for verdict in certificate.features)
-
-
-def _stays(verdict: FeatureVerdict, movable: MovableFeatures) -> Reason:
-    """Why a feature does not move."""
-    known = {**movable.stuck, **movable.left}
-    if verdict.name in known:
-        return known[verdict.name]
-    return Stated(code="not_certified") if verdict.status in _BARRED else verdict.reason

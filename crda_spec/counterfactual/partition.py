@@ -24,7 +24,6 @@ from crda_spec.records import (
     Doubt,
     DrawnEdge,
     DrawnGraph,
-    FeatureStatus,
     FeatureVerdict,
     HelpsToPredict,
     Inquiry,
@@ -33,7 +32,6 @@ from crda_spec.records import (
     Residuals,
     Screened,
     ScreenUsed,
-    SearchTie,
     Stated,
     Table,
 )
@@ -57,15 +55,12 @@ class Partitioner(Protocol):
         residuals: (n,) what is screened, which need not be the noise that rows carry.  index: names the set of rows,
         (0,) for all training rows and (k,) for those of gate fold k, so that its random streams are its own.
         """
-        ...
 
     def boundary(self, features: Sequence[str]) -> tuple[str, ...]:
         """The features that may tell something of the target once the others are known: all but the irrelevant ones."""
-        ...
 
     def known_before_fitting(self, features: Sequence[str]) -> tuple[FeatureVerdict, ...]:
         """What is known of each feature before anything is fitted; empty when only residuals can tell."""
-        ...
 
 
 class Partition(Strict):
@@ -367,7 +362,13 @@ class DiscoveredPartitioner:
         verdicts = [
             FeatureVerdict(name=name, status="blocked", reason=nothing, evidence=found.numbers)
             if nothing
-            else _verdict(name, found, ties.tied.get(name))
+            # What either the search or the screen ties to the residual stays.
+            else FeatureVerdict(
+                name=name,
+                status="blocked" if name in ties.tied or found.fails else "screened",
+                reason=replace(found.seen, tie=ties.tied.get(name)),
+                evidence=found.numbers,
+            )
             for name, found in zip(train.names, evidence, strict=True)
         ]
         chosen, together, joint = choose(verdicts, self.choice), None, self.choice.joint
@@ -387,9 +388,3 @@ class DiscoveredPartitioner:
                 Assumption(code="regressor_accurate"),
             ),
         )
-
-
-def _verdict(name: str, found: Evidence, tie: SearchTie | None) -> FeatureVerdict:
-    """What either the search or the screen ties to the residual stays."""
-    status: FeatureStatus = "blocked" if tie is not None or found.fails else "screened"
-    return FeatureVerdict(name=name, status=status, reason=replace(found.seen, tie=tie), evidence=found.numbers)

@@ -50,15 +50,12 @@ class Tuner(Protocol):
     @property
     def in_blocks(self) -> bool:
         """Whether every teacher that it may choose leaves out the gate's folds in blocks."""
-        ...
 
     def fits(self, procedure: Procedure, parts: int) -> int:
         """How many models it fits at most; `parts` as in `Procedure.fits`."""
-        ...
 
     def tune(self, procedure: Procedure, train: Table, context: FoldContext) -> Tuned:
         """The procedure with its knobs set. Whatever it fits, it fits on parts of these rows."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
