@@ -50,7 +50,11 @@ class Catboost(BaseRegressor):
             allow_const_label=True,
             allow_writing_files=False,
         )
-        watch = None if design.validation_x is None else _watched(design)
+        watch: Any = None if design.validation_x is None else (design.validation_x, design.validation_y)
+        if watch is not None and design.validation_weight is not None:  # a pair of arrays has no place for weights
+            from catboost import Pool
+
+            watch = Pool(*watch, weight=design.validation_weight)
         rounds = self.early_stopping.rounds if self.early_stopping is not None and watch is not None else None
         return model.fit(
             design.x, design.y, sample_weight=design.weight, eval_set=watch, early_stopping_rounds=rounds, verbose=False
@@ -60,15 +64,6 @@ class Catboost(BaseRegressor):
         """As many rounds as `stopped` kept; one where its rows told nothing apart."""
         rounds = 1 if isinstance(stopped, Network) else stopped.tree_count_
         return self.model_copy(update={"iterations": rounds, "early_stopping": None}).train(design, seed=seed)
-
-
-def _watched(design: Design) -> Any:  # noqa: ANN401 - CatBoost has no types
-    """The rows set aside, as CatBoost takes them; a pair of arrays has no place for weights."""
-    if design.validation_weight is None:
-        return design.validation_x, design.validation_y
-    from catboost import Pool
-
-    return Pool(design.validation_x, design.validation_y, weight=design.validation_weight)
 
 
 def load_catboost() -> Any:  # noqa: ANN401 - CatBoost has no types

@@ -161,12 +161,7 @@ def student_seed(seed: int, index: tuple[int, ...]) -> int:
 
 
 def _design(
-    train: Table,
-    extra: Counterfactuals | None,
-    encoder: Encoder,
-    held: IntArray,
-    *,
-    synthetic: bool,
+    train: Table, extra: Counterfactuals | None, encoder: Encoder, held: IntArray, *, synthetic: bool
 ) -> Design:
     """No row is trained on that stems from one that is watched, or (watching synthetic rows) the other way round.
 
