@@ -12,21 +12,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
+from crda_spec import records
 from crda_spec.counterfactual.act import Propagation
 from crda_spec.counterfactual.partition import Partition
-from crda_spec.records import (
-    Action,
-    Basis,
-    Certificate,
-    FeatureVerdict,
-    MovableFeatures,
-    Movement,
-    Obstacle,
-    Outranked,
-    Reason,
-    Stated,
-    Trust,
-)
+from crda_spec.records import Action, Basis, Certificate, FeatureVerdict, MovableFeatures, Movement, Reason, Stated
 from crda_spec.scm.propagation import propagable
 
 _BARRED = ("blocked", "undrawn")  # what only a row without noise may move
@@ -40,7 +29,9 @@ def basis_of(retention: float, choice: Partition) -> Basis:
     return "certificate" if retention > 0 else choice.basis
 
 
-def trusted_irrelevant(certificate: Certificate, trust: Trust | None, invariance: Invariance) -> tuple[str, ...]:
+def trusted_irrelevant(
+    certificate: Certificate, trust: records.Trust | None, invariance: Invariance
+) -> tuple[str, ...]:
     """The features on which no label may depend: the graph's word, and where it is to be earned, the rows' as well."""
     taken = invariance == "declared" or (invariance == "trusted" and trust is not None and trust.passed)
     return certificate.irrelevant if taken else ()
@@ -68,7 +59,7 @@ def movable_features(
     wanted = [verdict for verdict in certificate.features if verdict.name not in left]
     # As in `choose`: the most tied to the target and least to the residual first, equal ranks in the table's order.
     ranked = [one.name for one in sorted(wanted, key=lambda verdict: -verdict.evidence.get("rank_score", 0.0))]
-    stuck: dict[str, Obstacle] = {}
+    stuck: dict[str, records.Obstacle] = {}
     taken = ranked[: choice.max_features]
     while propagation is not None and taken:
         obstacles = propagable(propagation.graph, names, taken, keep=propagation.keep).obstacles
@@ -81,7 +72,7 @@ def movable_features(
     barred = {verdict.name for verdict in certificate.features if verdict.status in _BARRED}
     for place, name in enumerate(ranked, start=1):
         if name not in taken and name not in stuck:
-            left[name] = Outranked(place=place, of=len(ranked), limit=choice.max_features)
+            left[name] = records.Outranked(place=place, of=len(ranked), limit=choice.max_features)
     return MovableFeatures(
         basis=basis,
         names=moved,

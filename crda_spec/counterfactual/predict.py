@@ -8,20 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from crda_spec import records
 from crda_spec.counterfactual.neighbours import Space, nearest, reference_rows
-from crda_spec.records import (
-    NOBODY,
-    Abduction,
-    Action,
-    Array,
-    Basis,
-    Counterfactuals,
-    IntArray,
-    NoiseScale,
-    Predictor,
-    ResidualDraw,
-    Table,
-)
+from crda_spec.records import NOBODY, Abduction, Action, Array, Basis, Counterfactuals, IntArray, Predictor, Table
 
 LENDERS = 10  # so many rows with the most similar kept features can lend their noise, each as likely as the other
 
@@ -61,7 +50,7 @@ class LabelRule:
 
     retention: float
     weight: float
-    draw: ResidualDraw = "own"
+    draw: records.ResidualDraw = "own"
     basis: Basis = "certificate"
     irrelevant: tuple[str, ...] = ()
 
@@ -91,7 +80,7 @@ def labelled(
     action: Action,
     noise: Array,
     carriers: IntArray,
-    scale_model: NoiseScale | None,
+    scale_model: records.NoiseScale | None,
     rule: LabelRule,
     *,
     x: Array,

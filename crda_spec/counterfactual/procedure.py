@@ -9,29 +9,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from crda_spec import records
 from crda_spec.counterfactual.abduct import Additive, NoiseModel, abduct
 from crda_spec.counterfactual.act import Propagation, act
 from crda_spec.counterfactual.basis import Invariance, movable_features, movements, restated, trusted_irrelevant
 from crda_spec.counterfactual.partition import Partition, Partitioner
 from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.predict import LabelRule, predict_outcome
-from crda_spec.records import (
-    Abduction,
-    Array,
-    Certificate,
-    Cost,
-    Counterfactuals,
-    IntArray,
-    MovableFeatures,
-    Movement,
-    ResidualDraw,
-    Residuals,
-    Study,
-    Table,
-    Teacher,
-    Trust,
-    read_only,
-)
+from crda_spec.records import Abduction, Certificate, Counterfactuals, MovableFeatures, Residuals, Table, Teacher
 from crda_spec.regressors import FittedModel, Fitter, Regressor
 from crda_spec.regressors._protocol import recorded_settings, refits
 from crda_spec.regressors.fit import Fill, Watch, student_seed, watched_rows, watches_synthetic
@@ -78,7 +63,7 @@ class Procedure:
     choice: Partition = field(default_factory=Partition)  # among all features, for rows that carry no noise
     invariance: Invariance = "off"  # whether features that the graph calls irrelevant move freely and label nothing
     noise: NoiseModel = field(default_factory=Additive)
-    draw: ResidualDraw = "own"
+    draw: records.ResidualDraw = "own"
     tuner: Tuner | None = None  # of the knobs; None: they are used as they stand
 
     @property
@@ -117,7 +102,7 @@ class Procedure:
 
     def residuals_to_screen(
         self, train: Table, teacher: Teacher, fitter: Fitter, plain: FittedModel, context: FoldContext
-    ) -> Array:
+    ) -> records.Array:
         """The residuals in which the screen looks for features; those of rows unseen may cost fits of their own."""
         own_folds = not context.numbers
         helper = self._screening_teacher(_SCREENING_FOLDS if own_folds else None)
@@ -134,7 +119,7 @@ class Procedure:
         teacher = self.teacher.with_boundary(columns)
         return self if teacher is self.teacher else replace(self, teacher=teacher)
 
-    def movable(self, certificate: Certificate, trust: Trust | None = None) -> MovableFeatures:
+    def movable(self, certificate: Certificate, trust: records.Trust | None = None) -> MovableFeatures:
         """What moves, and on which basis; features that move together all do, or none does."""
         irrelevant = trusted_irrelevant(certificate, trust, self.invariance)
         movable = movable_features(
@@ -163,7 +148,7 @@ class Augmentation:
     certificate: Certificate
     movable: MovableFeatures  # what may move, on which basis, rows made or not
     counterfactuals: Counterfactuals | None  # None when no feature may move, none was asked to, or no row is left
-    studies: tuple[Study, ...] = ()  # the searches that settings and knobs come from
+    studies: tuple[records.Study, ...] = ()  # the searches that settings and knobs come from
 
     @property
     def watch(self) -> Watch:
@@ -176,20 +161,20 @@ class Augmentation:
         return () if self.counterfactuals is None else self.counterfactuals.action.moved
 
     @property
-    def movements(self) -> tuple[Movement, ...]:
+    def movements(self) -> tuple[records.Movement, ...]:
         """What becomes of every feature."""
         made = self.counterfactuals
         return movements(self.certificate, self.movable, None if made is None else made.action)
 
-    def watched(self, train: Table) -> IntArray:
+    def watched(self, train: Table) -> records.IntArray:
         """Positions of the rows that stop the final model, or whose synthetic rows do; none if it is refitted."""
         regressor = self.fitter.regressor
         held = self._set_aside(train)
         return held[:0] if refits(regressor) and self.watches(train) == "real" else held
 
-    def _set_aside(self, train: Table) -> IntArray:
+    def _set_aside(self, train: Table) -> records.IntArray:
         seed = student_seed(self.context.seed, self.context.index)
-        return read_only(watched_rows(train, self.fitter.regressor.stopping, seed=seed))
+        return records.read_only(watched_rows(train, self.fitter.regressor.stopping, seed=seed))
 
     def watches(self, train: Table) -> Watch:
         """What stops the augmented model early: these rows, or new ones that were made from them."""
@@ -216,7 +201,7 @@ def augment(
     make_rows: False when it is already known that nothing will be augmented, and only the rest is wanted.
     fitter: fits with settings that were found on these rows already; None: they are searched now, if they are to be.
     """
-    studies: tuple[Study, ...] = ()
+    studies: tuple[records.Study, ...] = ()
     procedure = procedure.on(train)
     if fitter is None:
         tuned = tune(procedure, train, context, knobs=make_rows)
@@ -314,8 +299,8 @@ class Tuned:
     """A procedure with nothing left to search, and what the searches took."""
 
     procedure: Procedure
-    studies: tuple[Study, ...] = ()
-    cost: Cost = field(default_factory=Cost)
+    studies: tuple[records.Study, ...] = ()
+    cost: records.Cost = field(default_factory=records.Cost)
 
 
 def tune(procedure: Procedure, train: Table, context: FoldContext, *, knobs: bool = True) -> Tuned:

@@ -16,24 +16,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import Field
 
+from crda_spec import records
 from crda_spec.counterfactual.partition import Partition, Partitioner
 from crda_spec.counterfactual.policies import BasePolicy
 from crda_spec.counterfactual.procedure import Procedure, Tuned, augment, fit_augmented, tune_regressor
 from crda_spec.data.folds import scoring_folds
 from crda_spec.errors import Complaint, DataError
-from crda_spec.records import (
-    Array,
-    Certificate,
-    Cost,
-    FeatureVerdict,
-    IntArray,
-    StoppedBy,
-    Study,
-    Table,
-    Trial,
-    TrialState,
-    weighted_mean,
-)
+from crda_spec.records import Array, Certificate, Cost, FeatureVerdict, Study, Table, Trial, TrialState, weighted_mean
 from crda_spec.regressors import Fitter
 from crda_spec.regressors.metrics import MSE, Metric
 from crda_spec.regressors.teachers import FoldContext, TeacherRule
@@ -252,7 +241,7 @@ def inner_folds(
     )
 
 
-def _inside(context: FoldContext, rest: IntArray) -> FoldContext:
+def _inside(context: FoldContext, rest: records.IntArray) -> FoldContext:
     """The gate's folds as they lie in the inner training rows, so that a teacher that follows them has as many."""
     if context.in_time or not context.numbers:
         return replace(context, ready={}, plain=None)  # blocks of time are cut anew in whatever rows there are
@@ -384,7 +373,7 @@ class _Trials:
     inside: Sequence[InnerFold]
     clock: Callable[[], float] = time.perf_counter
 
-    def run(self, seed: int) -> tuple[tuple[Trial, ...], tuple[float, ...], StoppedBy]:
+    def run(self, seed: int) -> tuple[tuple[Trial, ...], tuple[float, ...], records.StoppedBy]:
         """The trials, the plain model's loss on each inner fold, and what ended the search."""
         from optuna.trial import TrialState as State
 

@@ -23,18 +23,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal
 
-from crda_spec.records import (
-    Assumption,
-    Certificate,
-    DrawnGraph,
-    FeatureVerdict,
-    Lemma,
-    OpenPath,
-    Relief,
-    SourceLine,
-    Stated,
-    Tied,
-)
+from crda_spec import records
+from crda_spec.records import Assumption, Certificate, DrawnGraph, FeatureVerdict, Lemma, OpenPath, Relief, Stated
 from crda_spec.scm.graph import CausalGraph, edge_names
 from crda_spec.scm.remedies import noise_positions, remedies
 from crda_spec.scm.separation import Tie, reached, shortest_walks, sole_descendants, unmeasured
@@ -213,7 +203,7 @@ class _Inquiry:
         walk = self.walks.get(node)
         tie = Tie(self.graph, walk, others) if walk else Tie.shortest(self.graph, self.sources, node, others)
         effect_too = name in self.effects and not tie.is_effect
-        reason = Tied(path=open_path_of(tie), effect_too=effect_too, relief=self._relief(name, tie))
+        reason = records.Tied(path=open_path_of(tie), effect_too=effect_too, relief=self._relief(name, tie))
         blockers = tuple(dag.names[node] for node in tie.blockers())
         return FeatureVerdict(name=name, status="blocked", reason=reason, witness=tie.path.tokens, blockers=blockers)
 
@@ -303,11 +293,11 @@ def edge_places(graph: CausalGraph) -> dict[str, str]:
     return {edge: where for edge, where in places.items() if where}
 
 
-def lines_of(witness: Sequence[str], places: Mapping[str, str]) -> tuple[SourceLine, ...]:
+def lines_of(witness: Sequence[str], places: Mapping[str, str]) -> tuple[records.SourceLine, ...]:
     """The edges along a path as it is read, each with where somebody wrote it."""
     edges = []
     for before, arrow, after in zip(witness[:-2:2], witness[1::2], witness[2::2], strict=True):
         turned = arrow == "<-" or (arrow == "<->" and after < before)
         tail, head = (after, before) if turned else (before, after)
         edges.append(f"{tail} {'<->' if arrow == '<->' else '->'} {head}")
-    return tuple(SourceLine(edge=edge, where=places[edge]) for edge in edges if edge in places)
+    return tuple(records.SourceLine(edge=edge, where=places[edge]) for edge in edges if edge in places)
