@@ -17,17 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crda_spec.records import (
-    Array,
-    Certificate,
-    Column,
-    Counterfactuals,
-    FeatureSensitivity,
-    IntArray,
-    NotMeasured,
-    Sensitivity,
-    Table,
-)
+from crda_spec import records
+from crda_spec.records import Array, Certificate, Counterfactuals, FeatureSensitivity, IntArray, Sensitivity, Table
 
 # Added to the diagonal of a correlation matrix: far below any tie that rows can show, it makes the inverse exist and
 # shares a tie among features that repeat each other, so that leaving one of two equal columns out costs nothing.
@@ -52,7 +43,7 @@ def sensitivity(
         return None
     whole = _ties(train, np.ones(len(train), dtype=np.bool_))
     found: list[FeatureSensitivity] = []
-    left_out: dict[str, NotMeasured] = {}
+    left_out: dict[str, records.NotMeasured] = {}
     for name in moved:
         position = train.names.index(name)
         known = ~np.isnan(train.x[:, position])
@@ -160,7 +151,7 @@ def _inverse(correlation: Array) -> tuple[Array, int]:
     return (vectors / (np.maximum(values, 0.0) + _RIDGE)) @ vectors.T, rank
 
 
-def _encoded(column: Column, values: Array) -> Array:
+def _encoded(column: records.Column, values: Array) -> Array:
     """One feature's columns: numbers, missing cells at their mean and marked in one more; a column a label but one."""
     missing = np.isnan(values)
     known = values[~missing]
