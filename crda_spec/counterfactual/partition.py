@@ -173,11 +173,6 @@ class Evidence:
     rank: float  # tie to the target minus tie to the residual: the paper's ranking
 
     @property
-    def fails(self) -> bool:
-        """Whether the screen keeps the feature fixed."""
-        return self.seen.failure is not None
-
-    @property
     def numbers(self) -> dict[str, float]:
         """For the record."""
         statistic, adjusted = self.seen.statistic, self.seen.p_value
@@ -349,7 +344,7 @@ class DiscoveredPartitioner:
             # What either the search or the screen ties to the residual stays.
             else FeatureVerdict(
                 name=name,
-                status="blocked" if name in ties.tied or found.fails else "screened",
+                status="blocked" if name in ties.tied or found.seen.failure else "screened",
                 reason=replace(found.seen, tie=ties.tied.get(name)),
                 evidence=found.numbers,
             )

@@ -179,7 +179,11 @@ class Perturbation(Strict):
         for name, policy in self.features.items():
             path, column = f"perturbation.features.{name}", columns[name]
             if not policy.suits(column):
-                yield _wrong_policy(path, policy, column)
+                suited = sorted(kind for kind, member in POLICIES.items() if column.type in member.moves)
+                article = "an" if column.type[0] in "aeiou" else "a"
+                what = f"{show(name)} is {article} {column.type}, which cannot be moved by {show(policy.label)}"
+                hint = f"use kind: resample, or one of {', '.join(kind for kind in suited if kind != 'resample')}"
+                yield Complaint(code="wrong-policy", path=f"{path}.kind", what=what, hint=hint)
                 continue
             yield from policy.misfits(path, column)
             (position,) = train.positions([name])
@@ -238,11 +242,3 @@ def is_constant(values: Array) -> bool:
     """Whether the known values are all the same; true of none at all."""
     known = values[~np.isnan(values)]
     return not len(known) or bool(np.ptp(known) == 0.0)
-
-
-def _wrong_policy(path: str, policy: BasePolicy, column: Column) -> Complaint:
-    suited = sorted(kind for kind, member in POLICIES.items() if column.type in member.moves)
-    article = "an" if column.type[0] in "aeiou" else "a"
-    what = f"{show(column.name)} is {article} {column.type}, which cannot be moved by {show(policy.label)}"
-    hint = f"use kind: resample, or one of {', '.join(kind for kind in suited if kind != 'resample')}"
-    return Complaint(code="wrong-policy", path=f"{path}.kind", what=what, hint=hint)

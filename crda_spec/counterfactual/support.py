@@ -92,8 +92,8 @@ class NeighbourSupport(_Guard):
         # With few rows, a direction may be thin only because rows are few.
         positions = space.numbers if len(train) >= _ROWS_PER_NUMBER * len(space.numbers) else ()
         chosen = reference_rows(len(train), max(rows, len(train)), rng=rng)
-        reference = _Reference(rows=chosen, points=space.encode(train.x[chosen]))
-        return _Measures(space=space, ellipse=_ellipse(train, space, positions, below=_THIN), reference=reference)
+        ellipse = _ellipse(train, space, positions, below=_THIN)
+        return _Measures(space=space, ellipse=ellipse, reference=(chosen, space.encode(train.x[chosen])))
 
 
 class MahalanobisSupport(_Guard):
@@ -110,14 +110,6 @@ class MahalanobisSupport(_Guard):
 
 
 Support = Annotated[NoSupport | NeighbourSupport | MahalanobisSupport, Field(discriminator="kind")]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Reference:
-    """The training rows that new ones are compared with: all, or a sample of them."""
-
-    rows: IntArray  # positions among the training rows
-    points: Array
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,7 +133,8 @@ class _Measures:
 
     space: Space
     ellipse: _Ellipse
-    reference: _Reference | None  # None: the length alone
+    # Positions and points of the training rows to compare with, all or a sample of them; None: the length alone.
+    reference: tuple[IntArray, Array] | None
 
     def of(self, x: Array, source: IntArray, *, left_out: bool = False) -> Array:
         """(m, c) the measures. left_out: the rows are the sources themselves, to be judged by all other rows."""
@@ -151,16 +144,11 @@ class _Measures:
         tie = np.sqrt(squared)
         if self.reference is None:
             return tie[:, None]
-        return np.column_stack([self._to_nearest(x, source), tie])
-
-    def _to_nearest(self, x: Array, source: IntArray) -> Array:
-        """(m,) the distance to the nearest training row that is not the source; 0 where there is none."""
-        assert self.reference is not None  # noqa: S101 - the caller looked
-        points, rows = self.reference.points, self.reference.rows
-        if len(rows) < 2:
-            return np.zeros(len(x))
-        distance, found = nearest(points, self.space.encode(x), 2)
-        return np.where(rows[found[:, 0]] == source, distance[:, 1], distance[:, 0])
+        (rows, points), away = self.reference, np.zeros(len(x))
+        if len(rows) > 1:  # to the nearest that is not the source; 0 where there is none
+            distance, found = nearest(points, self.space.encode(x), 2)
+            away = np.where(rows[found[:, 0]] == source, distance[:, 1], distance[:, 0])
+        return np.column_stack([away, tie])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

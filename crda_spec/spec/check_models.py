@@ -96,8 +96,13 @@ def teacher_complaints(parts: Mapping[str, Any]) -> Iterator[Complaint]:
     if teacher.kind == "committee":
         tuned = "tune" in parts and parts["tune"].kind != "none"
         yield from _members(teacher.members, None if tuned else parts.get("regressor"))
-        if "dataset" in parts and parts["dataset"].weights is not None:
-            yield from _weightless(teacher.members, parts["dataset"].weights)
+        column = parts["dataset"].weights if "dataset" in parts else None
+        weightless = [at for at, one in enumerate(teacher.members) if one.kind != "student" and not one.takes_weights]
+        for position in weightless if column is not None else ():
+            member = show(teacher.members[position].kind)
+            what = f"the member {member} takes no row weights, got the column {show(column)}"
+            hint = "use another member, or remove dataset.weights"
+            yield Complaint(code="no-weights", path=f"{_TEACHER}.members.{position}.kind", what=what, hint=hint)
     if "gate" in parts and "partition" in parts:
         yield from _gate_folds(teacher, parts["partition"].residuals, parts["gate"].folds)
     if "regressor" in parts:
@@ -118,15 +123,6 @@ def _members(members: tuple[Any, ...], student: Any) -> Iterator[Complaint]:  # 
             what, hint = f"this member is listed twice: {show(model.kind)} with the same settings", "list it once"
             yield Complaint(code="inconsistent", path=f"{_TEACHER}.members.{position}", what=what, hint=hint)
         yield from _absent_package(member, f"{_TEACHER}.members.{position}.kind")
-
-
-def _weightless(members: tuple[Any, ...], column: str) -> Iterator[Complaint]:
-    """Members that would be given row weights and ignore them."""
-    for position, member in enumerate(members):
-        if member.kind != "student" and not member.takes_weights:
-            what = f"the member {show(member.kind)} takes no row weights, got the column {show(column)}"
-            hint = "use another member, or remove dataset.weights"
-            yield Complaint(code="no-weights", path=f"{_TEACHER}.members.{position}.kind", what=what, hint=hint)
 
 
 def _gate_folds(teacher: Any, screened: str, gate: int) -> Iterator[Complaint]:  # noqa: ANN401 - the spec's union

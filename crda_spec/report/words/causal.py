@@ -13,11 +13,6 @@ from crda_spec.report.words.discovery import inquiry_sentence, note_sentence, sc
 from crda_spec.report.words.numbers import count, listed, named, number, setting, share, shorten, shown
 from crda_spec.scm.sensitivity import uses_up_the_gain
 
-OUTCOMES = {
-    "not_falsified": "Not falsified",
-    "falsified": "Falsified",
-    "not_informative": "Not informative",
-}
 _MOST_NAMED = 12  # of features to leave out: a longer list is no longer read, and the remedies have it whole
 _CONSEQUENCES = {
     "abstain": "Under on_falsified: abstain, nothing is augmented on the word of a falsified graph.",
@@ -145,19 +140,19 @@ def _node(node: records.Unmeasured | None) -> str:
     return f"the unmeasured {node.name}" if node.kind == "latent" else f"the column {node.name} (not a feature)"
 
 
+_RELIEFS = {
+    "leave_it_out": "leaving it out of the features would free {frees}",
+    "leave_out_effects": "leaving out all that {target} causes ({names}) would free {frees}",
+    "leave_out": "leaving {names} out of the features would free {frees}",
+    "add": "with {names} among the features, {frees} would be free",
+}
+
+
 def _relief(relief: records.Relief | None, target: str) -> str:
     if relief is None:
         return ""
     names, frees = named(relief.names, most=_MOST_NAMED), named(relief.frees)
-    match relief.kind:
-        case "leave_it_out":
-            return f"; leaving it out of the features would free {frees}"
-        case "leave_out_effects":
-            return f"; leaving out all that {target} causes ({names}) would free {frees}"
-        case "leave_out":
-            return f"; leaving {names} out of the features would free {frees}"
-        case "add":
-            return f"; with {names} among the features, {frees} would be free"
+    return "; " + _RELIEFS[relief.kind].format(names=names, frees=frees, target=target)
 
 
 def obstacle_sentence(obstacle: records.Obstacle) -> str:
