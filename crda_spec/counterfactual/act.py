@@ -384,8 +384,10 @@ class _Drawing:
                 complaints += violations(proposal.values, broken[number], column)
             x[:, position] = settled
             still &= (settled == cells) | np.isnan(cells)
-            if proposal.partner is not None:
-                partner = _partner_of(partner, proposal.partner, here, origin)
+            if proposal.partner is not None:  # of several, a row has that of the first feature in the table's order
+                taken = proposal.partner != origin if here is None else here & (proposal.partner != origin)
+                mine = np.where(taken, proposal.partner, NOBODY)
+                partner = mine if partner is None else np.where(partner == NOBODY, mine, partner)
         if complaints:
             raise DataError(complaints)
         return self._followed(_Drawn(x, broken, still, partner, {}), source, attempt=attempt)
@@ -407,13 +409,6 @@ class _Drawing:
         )
         drawn.still = ((drawn.x == before) | (np.isnan(drawn.x) & np.isnan(before))).all(axis=1)
         return drawn
-
-
-def _partner_of(known: IntArray | None, new: IntArray, here: Mask | None, origin: IntArray) -> IntArray:
-    """The second row each new row is made from; of several, that of the first feature in the table's order."""
-    taken = new != origin if here is None else here & (new != origin)
-    mine = np.where(taken, new, NOBODY)
-    return mine if known is None else np.where(known == NOBODY, mine, known)
 
 
 def _redraw_until_sound(drawn: _Drawn, drawing: _Drawing, perturbation: Perturbation) -> tuple[Mask, Mask]:

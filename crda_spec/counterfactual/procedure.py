@@ -274,7 +274,8 @@ def refit_with_seed(first: Augmentation, train: Table, seed: int) -> Augmentatio
 
     What was searched, what may move and who teaches stay as they are; a teacher that is the plain model is the new one.
     """
-    procedure, fitter, teacher, context = first.procedure, first.fitter, first.teacher, first.context.restarted(seed)
+    procedure, fitter, teacher = first.procedure, first.fitter, first.teacher
+    context = replace(first.context, seed=seed, ready={}, plain=None)
     plain = fitter.fit(train, seed=student_seed(seed, context.index))
     if not procedure.teacher.fits(1):
         teacher = procedure.teacher.teach(train, fitter, plain, context)

@@ -246,17 +246,12 @@ Draws = Callable[[str], np.random.Generator]
 class AdditiveNoise:
     """f' = f + m(after) - m(before)."""
 
-    mean: SmoothMean
-    whole: bool  # an integer: the part of the noise that rounding hid is drawn
-
-    @property
-    def kind(self) -> Literal["additive", "rounded"]:
-        """By kernel ridge."""
-        return "rounded" if self.whole else "additive"
+    mean: SmoothMean  # by kernel ridge
+    kind: Literal["additive", "rounded"]  # rounded, an integer: the part of the noise that rounding hid is drawn
 
     def follow(self, value: Array, before: Array, after: Array, uniform: Array) -> Array:
         """The new values (m,), not yet inside the contract. before, after: (m, k) inputs. uniform: (m,) in [0, 1)."""
-        hidden = uniform - 0.5 if self.whole else 0.0
+        hidden = uniform - 0.5 if self.kind == "rounded" else 0.0
         return np.asarray(value + hidden + (self.mean.predict(after) - self.mean.predict(before)))
 
 
@@ -353,7 +348,8 @@ def _mechanism(train: Table, rule: FollowerInputs) -> Mechanism:
         rows, values = train.x[known][:, reads], train.x[known, position]
         inputs = Inputs.learn(rows, [train.features[one] for one in reads])
         if column.is_numeric:
-            equation = AdditiveNoise(fit_mean(inputs, rows, values), whole=column.type == "integer")
+            kind: Literal["additive", "rounded"] = "rounded" if column.type == "integer" else "additive"
+            equation = AdditiveNoise(fit_mean(inputs, rows, values), kind)
         else:
             equation = AbductedUniform(fit_label_shares(inputs, rows, values))
     return Mechanism(column=column, position=position, reads=reads, rule=rule, equation=equation)

@@ -5,11 +5,10 @@ from typing import Annotated, get_args
 from pydantic import Field
 
 from crda_spec.counterfactual.policies._protocol import BasePolicy, Feature, Proposal, Rows, Share
-from crda_spec.counterfactual.policies.formulas import Flip, Jitter, Scale, Shift
+from crda_spec.counterfactual.policies.formulas import Flip, Jitter, Quantile, Scale, Shift
 from crda_spec.counterfactual.policies.grid import Grid, cell
 from crda_spec.counterfactual.policies.other_rows import Conditional, Interpolate, Resample
 from crda_spec.counterfactual.policies.plugin import PluginPolicy
-from crda_spec.counterfactual.policies.quantile import Quantile
 
 _Anywhere = Scale | Shift | Jitter | Quantile | Resample | Interpolate | Conditional | PluginPolicy
 _Single = Scale | Shift | Jitter | Quantile | Resample | Flip | Interpolate | Grid | Conditional | PluginPolicy
