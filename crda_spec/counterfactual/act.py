@@ -290,7 +290,7 @@ def act_on(
         copied=int(drawn.still.sum()),
         dropped=int(outside.sum()),
         redrawn=int(redrawn.sum()),
-        astray=0 if block.guard is None else block.guard.astray,
+        astray=block.guard.astray if isinstance(block.guard, Strangers) else 0,  # no training row is
         partner=drawn.partner,
     )
 

@@ -151,11 +151,6 @@ class Augmentation:
     studies: tuple[records.Study, ...] = ()  # the searches that settings and knobs come from
 
     @property
-    def watch(self) -> Watch:
-        """What the augmented arm's early stopping looks at."""
-        return self.procedure.watch
-
-    @property
     def moved(self) -> tuple[str, ...]:
         """The features that moved, on whichever basis."""
         return () if self.counterfactuals is None else self.counterfactuals.action.moved
@@ -179,7 +174,7 @@ class Augmentation:
     def watches(self, train: Table) -> Watch:
         """What stops the augmented model early: these rows, or new ones that were made from them."""
         made = self.counterfactuals
-        synthetic = made is not None and watches_synthetic(made, self._set_aside(train), self.watch)
+        synthetic = made is not None and watches_synthetic(made, self._set_aside(train), self.procedure.watch)
         return "synthetic" if synthetic else "real"
 
     @property
@@ -292,7 +287,7 @@ def fit_augmented(augmentation: Augmentation, train: Table) -> FittedModel:
     if made is None:
         return augmentation.plain
     seed = student_seed(context.seed, context.index)
-    return augmentation.fitter.fit(train, made, seed=seed, watch=augmentation.watch)
+    return augmentation.fitter.fit(train, made, seed=seed, watch=augmentation.procedure.watch)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -70,10 +70,12 @@ class _Guard(Strict):
         measures = self._measures(train, Space.learn(train), rows=rows, rng=stream(seed, "support", *index))
         own = measures.of(train.x, np.arange(len(train)), left_out=True)
         unit = np.quantile(own, self.quantile, axis=0, method="higher")
-        # One limit for both measures, so that together they refuse no more training rows than the quantile says.
-        worst = _ratio(own, unit).max(axis=1, initial=0.0)
-        with np.errstate(invalid="ignore"):  # 0 * inf: nothing varies, and nothing may
-            limits = np.nan_to_num(unit * np.quantile(worst, self.quantile, method="higher"), nan=0.0, posinf=np.inf)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            # In units of the limit; where that is 0, nothing is 0 times it and all else is infinitely far.
+            ratio = np.nan_to_num(own / unit, nan=0.0, posinf=np.inf)
+            # One limit for both measures, so that together they refuse no more training rows than the quantile says.
+            worst = np.quantile(ratio.max(axis=1, initial=0.0), self.quantile, method="higher")
+            limits = np.nan_to_num(unit * worst, nan=0.0, posinf=np.inf)  # 0 * inf: nothing varies, and nothing may
         return Region(measures=measures, own=own, limits=limits)
 
 
@@ -159,11 +161,6 @@ class Region:
     own: Array  # (n, c) the training rows' measures, each left out of the others
     limits: Array  # (c,)
 
-    @property
-    def astray(self) -> int:
-        """No training row counts as off the data."""
-        return 0
-
     def outside(self, x: Array, source: IntArray) -> npt.NDArray[np.bool_]:
         """(m,) which of these rows lie off the data. source: (m,) the training row each was made from."""
         return self.beyond(x, source, self.own[source])
@@ -207,12 +204,6 @@ def _canonical(x: Array) -> Array:
     rows = np.ascontiguousarray(x + 0.0)
     rows[np.isnan(rows)] = np.nan
     return rows
-
-
-def _ratio(measures: Array, unit: Array) -> Array:
-    """Measures in units of the limit; where the limit is 0, nothing is 0 times it and all else is infinitely far."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.nan_to_num(measures / unit, nan=0.0, posinf=np.inf)
 
 
 def _ellipse(train: Table, space: Space, positions: tuple[int, ...], *, below: float) -> _Ellipse:

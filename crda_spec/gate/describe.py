@@ -30,7 +30,7 @@ def describe_rows(split: Split, augmentation: Augmentation, scored: Scored, metr
     # A fitter of its own: this fit is the report's, not the method's.
     fitter = Fitter(augmentation.fitter.regressor, augmentation.fitter.fill)
     still = relabelled_sources(train, teacher, augmentation.abduction, made)
-    relabelled = fitter.fit(train, still, seed=student_seed(seed, (0,)), watch=augmentation.watch)
+    relabelled = fitter.fit(train, still, seed=student_seed(seed, (0,)), watch=augmentation.procedure.watch)
     spread, weights, all_errors = split.test.spread, split.test.weights, (before, split.test.errors(relabelled), after)
     plain, taught, moved = (metric.loss(errors, spread=spread, weights=weights) for errors in all_errors)
     described = replace(described, errors=comparison(before, after))

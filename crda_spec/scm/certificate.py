@@ -210,8 +210,14 @@ class _Inquiry:
     def _relief(self, name: str, tie: Tie) -> Relief | None:
         """Only what was computed to help is offered."""
         dag = self.graph.dag
-        if name in self.effects:
-            return self._without_effects(name)
+        if name in self.effects:  # it opens the collider at the target: whom would leaving it out free?
+            # To leave out one feature alone closes something only where it alone keeps a collider open.
+            alone = dag.index[name] in self.openers
+            freed = sorted(self.free(without=[name]) - self.free()) if alone else []
+            if freed:
+                return Relief(kind="leave_it_out", names=(name,), frees=tuple(freed))
+            freed = sorted(self.free(without=self.effects) - self.free())
+            return Relief(kind="leave_out_effects", names=self.effects, frees=tuple(freed)) if freed else None
         openers = [dag.names[node] for node in tie.openers() if dag.names[node] in self.effects]
         for out in (openers, self.effects):
             if out and name in self.free(without=out):
@@ -220,16 +226,6 @@ class _Inquiry:
             if name in self.free(adding=[column]):
                 return Relief(kind="add", names=(column,), frees=(name,))
         return None
-
-    def _without_effects(self, name: str) -> Relief | None:
-        """A feature that the target causes opens the collider at the target: whom would leaving it out free?"""
-        # To leave out one feature alone closes something only where it alone keeps a collider open.
-        alone = self.graph.dag.index[name] in self.openers
-        freed = sorted(self.free(without=[name]) - self.free()) if alone else []
-        if freed:
-            return Relief(kind="leave_it_out", names=(name,), frees=tuple(freed))
-        freed = sorted(self.free(without=self.effects) - self.free())
-        return Relief(kind="leave_out_effects", names=self.effects, frees=tuple(freed)) if freed else None
 
 
 def open_path_of(tie: Tie) -> OpenPath:

@@ -289,12 +289,6 @@ class Mechanism:
     rule: FollowerInputs
     equation: Equation | None  # None when the training rows show no value of it
 
-    @property
-    def facts(self) -> Followed:
-        """What it follows, and how."""
-        kind = "unlearned" if self.equation is None else self.equation.kind
-        return Followed(kind=kind, parents=self.rule.parents, adjusted=self.rule.adjusted)
-
     def follow(self, x: Array, before: Array, *, draws: Draws, settle: Settle) -> tuple[Array, int]:
         """The follower's new values (m,), from rows x whose inputs are final, and how many left its contract."""
         value = before[:, self.position].copy()
@@ -318,7 +312,14 @@ class Mechanisms:
     @property
     def facts(self) -> dict[str, Followed]:
         """By follower, what it follows and how."""
-        return {one.column.name: one.facts for one in self.each}
+        return {
+            one.column.name: Followed(
+                kind="unlearned" if one.equation is None else one.equation.kind,
+                parents=one.rule.parents,
+                adjusted=one.rule.adjusted,
+            )
+            for one in self.each
+        }
 
     def follow(self, x: Array, before: Array, *, draws: Draws, settle: Settle) -> tuple[Array, dict[str, int]]:
         """Rows in which all followers have followed, and how many values of each left their contract.

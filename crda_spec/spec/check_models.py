@@ -54,12 +54,11 @@ def regressor_complaints(parts: Mapping[str, Any]) -> Iterator[Complaint]:
     counterfactual = parts.get("counterfactual")
     if regressor is None:
         return
-    if tune is not None and tune.kind != "none" and not regressor.space:
-        what = f"the regressor {show(regressor.kind)} has no search space"
-        yield Complaint(code="nothing-to-tune", path="tune.kind", what=what, hint="use tune: {kind: none}")
-    elif tune is not None and tune.kind != "none" and not regressor.open_space():
-        what = "every setting that could be searched is written in the spec"
-        hint = "remove one from `regressor`, or use tune: {kind: none}"
+    if tune is not None and tune.kind != "none" and not regressor.open_space():
+        what, hint = f"the regressor {show(regressor.kind)} has no search space", "use tune: {kind: none}"
+        if regressor.space:
+            what = "every setting that could be searched is written in the spec"
+            hint = f"remove one from `regressor`, or {hint}"
         yield Complaint(code="nothing-to-tune", path="tune.kind", what=what, hint=hint)
     if counterfactual is not None and counterfactual.weight != 1 and not regressor.takes_weights:
         what = f"the regressor {show(regressor.kind)} takes no row weights, got {counterfactual.weight:g}"
@@ -143,9 +142,8 @@ def _repeats(teacher: Any, regressor: BaseRegressor, *, in_time: bool) -> Iterat
     if not repeated or not regressor.seedless:
         return
     what = f"{teacher.repeats} repeats on the same folds give the same models: {show(regressor.kind)} draws nothing"
-    hint = "use repeats: 1" + (
-        "" if in_time else ", or a number of teacher folds, which are drawn anew for each repeat"
-    )
+    hint = "use repeats: 1, or a number of teacher folds, which are drawn anew for each repeat"
+    hint = "use repeats: 1" if in_time else hint
     yield Complaint(code="repeats-nothing", path=f"{_TEACHER}.repeats", what=what, hint=hint)
 
 
