@@ -33,9 +33,9 @@ from crda_spec.counterfactual.policies import Jitter
 from crda_spec.counterfactual.procedure import Procedure
 from crda_spec.records import Array, Column, IntArray, Table, Teacher
 from crda_spec.regressors import Design, Estimator, Fitter
+from crda_spec.regressors.boosting import Xgboost
 from crda_spec.regressors.fit import FittedModel
 from crda_spec.regressors.teachers import SingleTeacher
-from crda_spec.regressors.xgboost import Xgboost
 from crda_spec.scm.formats.edges import from_edges
 from crda_spec.seeds import stream
 

@@ -99,7 +99,7 @@ class CrdaError(Exception):
     def __init__(self, complaints: Complaint | Iterable[Complaint]) -> None:
         """Keeps the complaints in the order of their places."""
         found = [complaints] if isinstance(complaints, Complaint) else list(complaints)
-        self.complaints: tuple[Complaint, ...] = tuple(sorted(found, key=_order))
+        self.complaints: tuple[Complaint, ...] = tuple(sorted(found, key=lambda one: one.place or Place("")))
         super().__init__(self.render())
 
     def __reduce__(self) -> tuple[type[CrdaError], tuple[tuple[Complaint, ...]]]:
@@ -110,11 +110,6 @@ class CrdaError(Exception):
         """All complaints, in the order of their places, and their number when there are several."""
         text = "\n".join(complaint.render() for complaint in self.complaints)
         return f"{text}\n{len(self.complaints)} problems" if len(self.complaints) > 1 else text
-
-
-def _order(complaint: Complaint) -> tuple[str, int, int]:
-    place = complaint.place
-    return ("", 0, 0) if place is None else (place.file, place.line, place.col)
 
 
 class SpecError(CrdaError):

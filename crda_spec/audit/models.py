@@ -22,11 +22,10 @@ from crda_spec.audit.canonical import canonical_json, plain
 from crda_spec.errors import Complaint, OutputError, show
 from crda_spec.records import IntArray
 from crda_spec.regressors import REGRESSORS, FittedModel
-from crda_spec.regressors.catboost import load_catboost
+from crda_spec.regressors.boosting import Booster, load_catboost
 from crda_spec.regressors.fit import Encoder
 from crda_spec.regressors.gaussian_process import SHAPES, Process
 from crda_spec.regressors.mlp import Network
-from crda_spec.regressors.xgboost import Booster
 
 BoolArray = npt.NDArray[np.bool_]
 _TRUSTED = [name for member in REGRESSORS.values() for name in member.saved_types]

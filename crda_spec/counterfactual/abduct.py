@@ -88,19 +88,14 @@ class LocationScale(Strict):
             return EvenScale(float(np.sqrt(np.mean(size**2))) if size.any() else 1.0)
         x = train.x[known]
         inputs = Inputs.learn(x, train.features)
-        shape = _scored(inputs, x, size, fit_mean(inputs, x, np.log(np.maximum(size, _TINY * size.mean()))))
+        log_size = fit_mean(inputs, x, np.log(np.maximum(size, _TINY * size.mean()))).predict(x)
+        log_size = log_size + np.log(np.mean(size / np.exp(log_size)))
+        # One step of Fisher scoring for E|r| = exp(f(x)): with this link and variance, all rows weigh alike.
+        shape = fit_mean(inputs, x, log_size + np.minimum(size / np.exp(log_size), _OUTLIER) - 1.0)
         logs = shape.predict(x)
         level = 0.5 * float(np.log(np.mean((size / np.exp(logs)) ** 2)))
         lowest, highest = np.exp(np.quantile(logs, self.quantiles) + level)
         return SmoothScale(log_size=shape, level=level, lowest=float(lowest), highest=float(highest))
-
-
-def _scored(inputs: Inputs, x: Array, size: Array, start: SmoothMean) -> SmoothMean:
-    """One step of Fisher scoring for E|r| = exp(f(x)): with this link and variance, all rows weigh alike."""
-    log_size = start.predict(x)
-    log_size = log_size + np.log(np.mean(size / np.exp(log_size)))
-    working = log_size + np.minimum(size / np.exp(log_size), _OUTLIER) - 1.0
-    return fit_mean(inputs, x, working)
 
 
 NoiseModel = Annotated[Additive | LocationScale, Field(discriminator="kind")]
@@ -132,6 +127,5 @@ def abduct(train: Table, teacher: Teacher, *, residuals: Residuals, noise: Noise
 
 def _unseen(teacher: Teacher) -> Array:
     if teacher.out_of_fold is None:
-        message = f"a {teacher.kind} teacher has no out-of-fold predictions"
-        raise ValueError(message)
+        raise ValueError(f"a {teacher.kind} teacher has no out-of-fold predictions")
     return teacher.out_of_fold

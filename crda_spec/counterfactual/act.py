@@ -8,7 +8,7 @@ data, is redrawn whole: what moves together, or shares a partner row, stays toge
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -35,8 +35,12 @@ def nearest_allowed(proposal: Array, column: Column) -> tuple[Array, Mask]:
 
     Rounding an integer is no violation, so it is not marked.
     """
-    rounded = np.rint(proposal) if column.type == "integer" else proposal
-    low_bound, high_bound = _bounds(column)
+    whole = column.type == "integer"
+    rounded = np.rint(proposal) if whole else proposal
+    # Between an integer's bounds, which may be fractions, only whole numbers count.
+    ceil, floor = (np.ceil, np.floor) if whole else (float, float)
+    low_bound = -np.inf if column.minimum is None else float(ceil(column.minimum))
+    high_bound = np.inf if column.maximum is None else float(floor(column.maximum))
     allowed = np.unique([value for value in column.allowed or () if low_bound <= value <= high_bound])
     if len(allowed):
         above = np.clip(np.searchsorted(allowed, rounded), 1, max(1, len(allowed) - 1))
@@ -48,14 +52,6 @@ def nearest_allowed(proposal: Array, column: Column) -> tuple[Array, Mask]:
     else:
         kept = np.clip(rounded, low_bound, high_bound)
     return kept, (kept != rounded) & ~np.isnan(rounded)
-
-
-def _bounds(column: Column) -> tuple[float, float]:
-    """Between an integer's bounds, which may be fractions, only whole numbers count."""
-    ceil, floor = (np.ceil, np.floor) if column.type == "integer" else (float, float)
-    low = -np.inf if column.minimum is None else float(ceil(column.minimum))
-    high = np.inf if column.maximum is None else float(floor(column.maximum))
-    return low, high
 
 
 def violations(proposal: Array, broken: Mask, column: Column) -> Iterator[Complaint]:
@@ -166,21 +162,16 @@ class Propagation:
         names = [verdict.name for verdict in verdicts]
         wanted = [verdict.name for verdict in verdicts if verdict.perturbable and verdict.name not in self.keep]
         obstacles = propagable(self.graph, names, wanted, keep=self.keep).obstacles
-        return tuple(
-            replace(
-                verdict,
-                status="blocked",
-                reason=obstacles[verdict.name],
-                witness=obstacles[verdict.name].witness,
-                lines=(),
-                blockers=(),
-                lemma=None,
-                warning=None,
+
+        def judged(verdict: FeatureVerdict) -> FeatureVerdict:
+            why, evidence = obstacles.get(verdict.name), verdict.evidence
+            if why is None:
+                return verdict
+            return FeatureVerdict(
+                name=verdict.name, status="blocked", reason=why, witness=why.witness, evidence=evidence
             )
-            if verdict.name in obstacles
-            else verdict
-            for verdict in verdicts
-        )
+
+        return tuple(map(judged, verdicts))
 
     def mechanisms(self, train: Table, moved: Sequence[str]) -> Mechanisms:
         """The equations of all that follows these features; a GraphError when something cannot follow."""
@@ -287,17 +278,19 @@ def act_on(
     drawn, source, redrawn = drawn.take(~outside), block.source[~outside], redrawn[~outside]
     free = tuple(name for name in movable if name in block.free)
     drawn.resample(train, free, block.streams)
+    broken = drawn.broken.sum(axis=1).tolist()
+    clipped = {move.feature.column.name: times for move, times in zip(moves, broken, strict=True)}
     return Action(
         x=drawn.x,
         source=source,
         moved=movable,
         policies={**{move.feature.column.name: move.words for move in moves}, **dict.fromkeys(free, RESAMPLED)},
-        clipped=drawn.clipped(moves) | dict.fromkeys(free, 0) | drawn.followed,
+        clipped=clipped | dict.fromkeys(free, 0) | drawn.followed,
         propagated={} if mechanisms is None else mechanisms.facts,
         copied=int(drawn.still.sum()),
         dropped=int(outside.sum()),
         redrawn=int(redrawn.sum()),
-        astray=0 if block.guard is None else block.guard.astray,
+        astray=block.guard.astray if isinstance(block.guard, Strangers) else 0,  # no training row is
         partner=drawn.partner,
     )
 
@@ -308,7 +301,11 @@ def _chosen(moves: Sequence[Move], block: Block, perturbation: Perturbation) -> 
     units = np.array([move.unit for move in moves], dtype=np.int64)
     count, wanted = len(np.unique(units)), perturbation.features_per_row
     if wanted != "all" and wanted < count:
-        member = _subsets(rows, count, wanted, by_rank=not block.trained, rng=streams.open(streams.features))
+        rng = streams.open(streams.features)
+        if wanted == 1 and block.trained:  # a block of `generate` draws a subset of one by ranks, too
+            member = np.equal(rng.integers(0, count, size=rows)[:, None], np.arange(count))
+        else:
+            member = np.argsort(np.argsort(rng.random((rows, count)), axis=1), axis=1) < wanted
         chosen = member[:, units]
     if perturbation.copy_fraction:
         chosen = np.ones((rows, len(moves)), dtype=np.bool_) if chosen is None else chosen
@@ -316,16 +313,6 @@ def _chosen(moves: Sequence[Move], block: Block, perturbation: Perturbation) -> 
         # A share that makes no whole number is rounded up or down by chance, so that many small sets have it too.
         chosen[rng.permutation(rows)[: int(perturbation.copy_fraction * rows + rng.random())]] = False
     return chosen
-
-
-def _subsets(rows: int, count: int, wanted: int, *, by_rank: bool, rng: np.random.Generator) -> Mask:
-    """(rows, count) a random subset of this size in each row.
-
-    by_rank: as blocks of `generate` draw a subset of one, too; a run draws its number.
-    """
-    if wanted == 1 and not by_rank:
-        return np.equal(rng.integers(0, count, size=rows)[:, None], np.arange(count))
-    return np.argsort(np.argsort(rng.random((rows, count)), axis=1), axis=1) < wanted
 
 
 @dataclass(slots=True, eq=False)
@@ -358,11 +345,6 @@ class _Drawn:
             donors = streams.open(f"{streams.own}act freely:{name}").integers(0, len(train), size=len(self.x))
             before, self.x[:, position] = self.x[:, position].copy(), train.x[donors, position]
             self.still &= (self.x[:, position] == before) | (np.isnan(before) & np.isnan(self.x[:, position]))
-
-    def clipped(self, moves: Sequence[Move]) -> dict[str, int]:
-        """By feature, how many values had to be brought back."""
-        counts = self.broken.sum(axis=1).tolist()
-        return {move.feature.column.name: count for move, count in zip(moves, counts, strict=True)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -402,8 +384,10 @@ class _Drawing:
                 complaints += violations(proposal.values, broken[number], column)
             x[:, position] = settled
             still &= (settled == cells) | np.isnan(cells)
-            if proposal.partner is not None:
-                partner = _partner_of(partner, proposal.partner, here, origin)
+            if proposal.partner is not None:  # of several, a row has that of the first feature in the table's order
+                taken = proposal.partner != origin if here is None else here & (proposal.partner != origin)
+                mine = np.where(taken, proposal.partner, NOBODY)
+                partner = mine if partner is None else np.where(partner == NOBODY, mine, partner)
         if complaints:
             raise DataError(complaints)
         return self._followed(_Drawn(x, broken, still, partner, {}), source, attempt=attempt)
@@ -425,13 +409,6 @@ class _Drawing:
         )
         drawn.still = ((drawn.x == before) | (np.isnan(drawn.x) & np.isnan(before))).all(axis=1)
         return drawn
-
-
-def _partner_of(known: IntArray | None, new: IntArray, here: Mask | None, origin: IntArray) -> IntArray:
-    """The second row each new row is made from; of several, that of the first feature in the table's order."""
-    taken = new != origin if here is None else here & (new != origin)
-    mine = np.where(taken, new, NOBODY)
-    return mine if known is None else np.where(known == NOBODY, mine, known)
 
 
 def _redraw_until_sound(drawn: _Drawn, drawing: _Drawing, perturbation: Perturbation) -> tuple[Mask, Mask]:

@@ -15,25 +15,12 @@ from typing import Literal
 
 import numpy as np
 
+from crda_spec import records
 from crda_spec.counterfactual.act import Propagation
 from crda_spec.counterfactual.partition import Partition
 from crda_spec.independence import adjust
 from crda_spec.independence.gcm import Gcm
-from crda_spec.records import (
-    Action,
-    Basis,
-    Certificate,
-    FeatureVerdict,
-    MovableFeatures,
-    Movement,
-    Obstacle,
-    Outranked,
-    Reason,
-    RowBasis,
-    Stated,
-    Table,
-    Trust,
-)
+from crda_spec.records import Action, Basis, Certificate, FeatureVerdict, MovableFeatures, Movement, Reason, Stated
 from crda_spec.scm.propagation import propagable
 
 _BARRED = ("blocked", "undrawn")  # what only a row without noise may move
@@ -47,13 +34,15 @@ def basis_of(retention: float, choice: Partition) -> Basis:
     return "certificate" if retention > 0 else choice.basis
 
 
-def trusted_irrelevant(certificate: Certificate, trust: Trust | None, invariance: Invariance) -> tuple[str, ...]:
+def trusted_irrelevant(
+    certificate: Certificate, trust: records.Trust | None, invariance: Invariance
+) -> tuple[str, ...]:
     """The features on which no label may depend: the graph's word, and where it is to be earned, the rows' as well."""
     taken = invariance == "declared" or (invariance == "trusted" and trust is not None and trust.passed)
     return certificate.irrelevant if taken else ()
 
 
-def contradicted_features(train: Table, irrelevant: Sequence[str], *, alpha: float = 0.05) -> tuple[str, ...]:
+def contradicted_features(train: records.Table, irrelevant: Sequence[str], *, alpha: float = 0.05) -> tuple[str, ...]:
     """The irrelevant features that the rows tie to the target once the others are known, the worst first.
 
     The generalised covariance measure of the target and each of them given the boundary, Holm over all of them.
@@ -88,7 +77,7 @@ def movable_features(
     wanted = [verdict for verdict in certificate.features if verdict.name not in left]
     # As in `choose`: the most tied to the target and least to the residual first, equal ranks in the table's order.
     ranked = [one.name for one in sorted(wanted, key=lambda verdict: -verdict.evidence.get("rank_score", 0.0))]
-    stuck: dict[str, Obstacle] = {}
+    stuck: dict[str, records.Obstacle] = {}
     taken = ranked[: choice.max_features]
     while propagation is not None and taken:
         obstacles = propagable(propagation.graph, names, taken, keep=propagation.keep).obstacles
@@ -101,7 +90,7 @@ def movable_features(
     barred = {verdict.name for verdict in certificate.features if verdict.status in _BARRED}
     for place, name in enumerate(ranked, start=1):
         if name not in taken and name not in stuck:
-            left[name] = Outranked(place=place, of=len(ranked), limit=choice.max_features)
+            left[name] = records.Outranked(place=place, of=len(ranked), limit=choice.max_features)
     return MovableFeatures(
         basis=basis,
         names=moved,
@@ -133,24 +122,18 @@ def restated(certificate: Certificate, movable: MovableFeatures) -> Certificate:
 def movements(certificate: Certificate, movable: MovableFeatures, action: Action | None) -> tuple[Movement, ...]:
     """What becomes of every feature. action: what was done; None when no row was made."""
     moved, followed = ((), ()) if action is None else (action.moved, tuple(action.propagated))
+    stays: dict[str, Reason] = {**movable.stuck, **movable.left}
 
     def movement(verdict: FeatureVerdict) -> Movement:
         name, certified = verdict.name, verdict.status not in _BARRED
         if name in moved:
-            basis: RowBasis = "invariance" if name in movable.irrelevant else movable.basis
+            basis: records.RowBasis = "invariance" if name in movable.irrelevant else movable.basis
             return Movement(name=name, certified=certified, moves="moves", basis=basis)
         if name in followed:
             return Movement(name=name, certified=certified, moves="follows", basis=movable.basis)
-        unused = name in movable.names and action is None
-        why = Stated(code="no_rows") if unused else _stays(verdict, movable)
+        why = stays.get(name, verdict.reason if certified else Stated(code="not_certified"))
+        if name in movable.names and action is None:
+            why = Stated(code="no_rows")
         return Movement(name=name, certified=certified, moves="stays", basis=None, why=why)
 
     return tuple(movement(verdict) for verdict in certificate.features)
-
-
-def _stays(verdict: FeatureVerdict, movable: MovableFeatures) -> Reason:
-    """Why a feature does not move."""
-    known = {**movable.stuck, **movable.left}
-    if verdict.name in known:
-        return known[verdict.name]
-    return Stated(code="not_certified") if verdict.status in _BARRED else verdict.reason

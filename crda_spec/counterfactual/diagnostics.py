@@ -8,25 +8,11 @@ from dataclasses import replace
 import numpy as np
 from scipy.stats import ks_2samp
 
+from crda_spec import records
 from crda_spec.counterfactual.neighbours import Space
 from crda_spec.counterfactual.predict import label_of
 from crda_spec.counterfactual.support import NeighbourSupport
-from crda_spec.records import (
-    Abduction,
-    Array,
-    Cloud,
-    Comparison,
-    Counterfactuals,
-    Diagnostics,
-    Disagreement,
-    IntArray,
-    MovedFeature,
-    Places,
-    Points,
-    Predictor,
-    Table,
-    Teacher,
-)
+from crda_spec.records import Abduction, Array, Comparison, Counterfactuals, IntArray, MovedFeature, Predictor, Table
 from crda_spec.seeds import stream
 
 _ROWS = 1500  # real rows, and new ones, that are asked about: enough for shares to a percent
@@ -38,7 +24,9 @@ _MOST_LABELS = 12
 _MOST_PAIRS = 3
 
 
-def diagnose(train: Table, teacher: Teacher, abduction: Abduction, made: Counterfactuals, *, seed: int) -> Diagnostics:
+def diagnose(
+    train: Table, teacher: records.Teacher, abduction: Abduction, made: Counterfactuals, *, seed: int
+) -> records.Diagnostics:
     """From what was trained on alone; no test row is needed."""
     rng = stream(seed, "diagnostics")
     rows = _sample(np.arange(len(train)), _ROWS, rng)
@@ -50,7 +38,7 @@ def diagnose(train: Table, teacher: Teacher, abduction: Abduction, made: Counter
         for position, name in enumerate(train.names)
         if name in changed
     )
-    return Diagnostics(
+    return records.Diagnostics(
         moved=moved,
         places=_places(train, made, moved, rows, new, seed=seed, rng=rng),
         disagreement=_disagreement(teacher, train.x[rows], made.action.x[new]),
@@ -145,7 +133,7 @@ def _places(
     *,
     seed: int,
     rng: np.random.Generator,
-) -> Places:
+) -> records.Places:
     part = train.take(rows)
     space = Space.learn(part)
     real, points = space.encode(part.x), space.encode(made.action.x[new])
@@ -157,14 +145,14 @@ def _places(
     source = np.searchsorted(rows, made.action.source[new])
     region = NeighbourSupport().learn(part, rows=len(new), seed=seed, index=(0,))
     drawn, drawn_new = _sample(np.arange(len(rows)), _POINTS, rng), _sample(np.arange(len(new)), _POINTS, rng)
-    plane = Cloud(
+    plane = records.Cloud(
         first="first principal direction",
         second="second principal direction",
         real=_points((real[drawn] - center) @ axes.T),
         new=_points((points[drawn_new] - center) @ axes.T),
     )
     pairs = tuple(
-        Cloud(
+        records.Cloud(
             first=train.names[pair[0]],
             second=train.names[pair[1]],
             real=_points(part.x[drawn][:, pair]),
@@ -173,7 +161,7 @@ def _places(
         for pair in _pairs(train, moved)
     )
     outside = float(region.outside(made.action.x[new], source).mean()) if len(new) else 0.0
-    return Places(plane=plane, shares=shares, pairs=pairs, outside=outside, rows=len(new))
+    return records.Places(plane=plane, shares=shares, pairs=pairs, outside=outside, rows=len(new))
 
 
 def _upright(directions: Array) -> Array:
@@ -204,13 +192,13 @@ def _companion(train: Table, position: int) -> list[int]:
     return [max(ties, key=lambda other: (ties[other], -other))] if ties else []
 
 
-def _points(values: Array) -> Points:
+def _points(values: Array) -> records.Points:
     """Rounded to what the eye can see; rows with a missing cell are left out."""
     known = values[np.isfinite(values).all(axis=1)]
     return tuple((float(f"{a:.5g}"), float(f"{b:.5g}")) for a, b in known)
 
 
-def _disagreement(teacher: Teacher, real: Array, new: Array) -> Disagreement | None:
+def _disagreement(teacher: records.Teacher, real: Array, new: Array) -> records.Disagreement | None:
     if len(teacher.members) < 2 or not len(new):
         return None
     weights = np.array(teacher.weights or (1.0,) * len(teacher.members))
@@ -220,6 +208,6 @@ def _disagreement(teacher: Teacher, real: Array, new: Array) -> Disagreement | N
         mean = np.average(said, axis=0, weights=weights)
         spread = np.sqrt(np.average((said - mean) ** 2, axis=0, weights=weights))
         found += [float(value) for value in np.quantile(spread, [0.5, 0.9])]
-    return Disagreement(
+    return records.Disagreement(
         members=len(teacher.members), real_median=found[0], real_far=found[1], new_median=found[2], new_far=found[3]
     )

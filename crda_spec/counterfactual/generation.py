@@ -10,17 +10,9 @@ import numpy as np
 from crda_spec.counterfactual.act import Block, Streams, act_on, guarded_columns
 from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.predict import LabelRule, labelled, matched_rows
-from crda_spec.counterfactual.support import Region, Strangers
+from crda_spec.counterfactual.support import Region
 from crda_spec.errors import Complaint
-from crda_spec.records import (
-    NOBODY,
-    Array,
-    Counterfactuals,
-    IntArray,
-    NoiseScale,
-    Predictor,
-    Table,
-)
+from crda_spec.records import NOBODY, Array, Counterfactuals, IntArray, NoiseScale, Predictor, Table
 from crda_spec.seeds import stream
 
 BLOCK = 1 << 15  # new rows of one block, about
@@ -104,11 +96,12 @@ def generate_block(generation: Generation, x: Array, y: Array | None, *, number:
     """
     train, region, seed = generation.train, generation.region, generation.seed
     guarded = guarded_columns(train, generation.free)
+    looked_at = (x, train) if guarded is None else (x[:, list(guarded)], train.select(guarded))
     block = Block(
         x=x,
         source=_sources(len(x), quota, rng=stream(seed, "generate-sources", number)),
         trained=False,
-        guard=None if region is None else _strangers(region, x, train, guarded),
+        guard=None if region is None else region.strangers(*looked_at),
         streams=Streams.of_block(seed, number),
         free=generation.free,
         guarded=guarded,
@@ -116,30 +109,13 @@ def generate_block(generation: Generation, x: Array, y: Array | None, *, number:
     action = act_on(block, train, generation.moved, generation.perturbation)
     # What lay off the data may have been dropped: the action knows the sources that are left.
     noise, carriers = _noise(generation, x, y, action.source, number=number)
-    return labelled(
-        generation.teacher,
-        action,
-        noise,
-        carriers,
-        generation.scale,
-        generation.rule,
-        x=x,
-        y=y,
-        names=train.names,
-    )
-
-
-def _strangers(region: Region, x: Array, train: Table, guarded: tuple[int, ...] | None) -> Strangers:
-    return (
-        region.strangers(x, train) if guarded is None else region.strangers(x[:, list(guarded)], train.select(guarded))
-    )
+    teacher, scale, rule = generation.teacher, generation.scale, generation.rule
+    return labelled(teacher, action, noise, carriers, scale, rule, x=x, y=y, names=train.names)
 
 
 def _sources(rows: int, quota: int, *, rng: np.random.Generator) -> IntArray:
     """Each row equally often; the remainder is a random sample without repetition. Ascending."""
     times, rest = divmod(quota, rows)
-    if not rest:
-        return np.repeat(np.arange(rows), times)
     copies = np.full(rows, times, dtype=np.int64)
     copies[rng.permutation(rows)[:rest]] += 1
     return np.repeat(np.arange(rows), copies)
@@ -157,8 +133,7 @@ def _noise(
         carriers = matched_rows(generation.train, kept, x[source], rng=rng)
         return generation.noise[carriers], carriers
     if y is None:
-        message = "the rows' own noise needs their outcomes"
-        raise ValueError(message)
+        raise ValueError("the rows' own noise needs their outcomes")
     used, where = np.unique(source, return_inverse=True)
     residual = y[used] - generation.teacher.predict(x[used])
     if generation.scale is not None:

@@ -135,23 +135,17 @@ def nearest(reference: Array, queries: Array, count: int) -> tuple[Array, IntArr
     return np.concatenate(distances), np.concatenate(positions)
 
 
-def _smallest(rough: Array, count: int) -> IntArray:
-    """(m, count) where the smallest numbers of each row stand. `rough` is spent."""
-    if count > 2:
-        partly: IntArray = np.argpartition(rough, count - 1, axis=1)[:, :count]
-        return partly
-    found = [rough.argmin(axis=1)]  # a tenth of the time of a partition
-    if count == 2:
-        np.put_along_axis(rough, found[0][:, None], np.inf, axis=1)
-        found.append(rough.argmin(axis=1))
-    return np.column_stack(found)
-
-
 def _nearest_in(reference: Array, lengths: Array, queries: Array, count: int) -> tuple[Array, IntArray]:
     """By one matrix product; the few that are left are measured exactly, as the product cancels digits."""
     rough = queries @ (-2.0 * reference.T)
     rough += lengths  # the query's own length changes no order
-    found = _smallest(rough, count)
+    if count > 2:
+        found = np.argpartition(rough, count - 1, axis=1)[:, :count]
+    else:  # a tenth of the time of a partition
+        found = rough.argmin(axis=1)[:, None]
+        if count == 2:
+            np.put_along_axis(rough, found, np.inf, axis=1)
+            found = np.column_stack([found, rough.argmin(axis=1)])
     exact = np.sqrt(((reference[found] - queries[:, None, :]) ** 2).sum(axis=2))
     order = np.argsort(exact, axis=1, kind="stable")
     return np.take_along_axis(exact, order, axis=1), np.take_along_axis(found, order, axis=1)

@@ -14,29 +14,11 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import numpy as np
 from pydantic import Field
 
+from crda_spec import records
 from crda_spec.discovery import Discovery, ResidualNeighbours
 from crda_spec.discovery._protocol import noise_name
 from crda_spec.independence import JointCheck, Pearson, Screen, adjust, grouped, numbers
-from crda_spec.records import (
-    Array,
-    Assumption,
-    Certificate,
-    Doubt,
-    DrawnEdge,
-    DrawnGraph,
-    FeatureStatus,
-    FeatureVerdict,
-    HelpsToPredict,
-    Inquiry,
-    JointEvidence,
-    Outranked,
-    Residuals,
-    Screened,
-    ScreenUsed,
-    SearchTie,
-    Stated,
-    Table,
-)
+from crda_spec.records import Array, Assumption, Certificate, DrawnGraph, FeatureVerdict, JointEvidence, Stated, Table
 from crda_spec.scm.certificate import certify_named, graph_certificate, lemma_holds
 from crda_spec.scm.graph import CausalGraph
 from crda_spec.seeds import integer_seed, stream
@@ -57,15 +39,12 @@ class Partitioner(Protocol):
         residuals: (n,) what is screened, which need not be the noise that rows carry.  index: names the set of rows,
         (0,) for all training rows and (k,) for those of gate fold k, so that its random streams are its own.
         """
-        ...
 
     def boundary(self, features: Sequence[str]) -> tuple[str, ...]:
         """The features that may tell something of the target once the others are known: all but the irrelevant ones."""
-        ...
 
     def known_before_fitting(self, features: Sequence[str]) -> tuple[FeatureVerdict, ...]:
         """What is known of each feature before anything is fitted; empty when only residuals can tell."""
-        ...
 
 
 class Partition(Strict):
@@ -78,7 +57,7 @@ class Partition(Strict):
     joint: JointCheck | None = Field(
         JointCheck(), description="The check of all features that would move, together; null: none."
     )
-    residuals: Residuals = Field(
+    residuals: records.Residuals = Field(
         "out_of_fold",
         description=(
             "Which residual is screened: of rows that the model has not seen, or of its own training rows, where a "
@@ -103,9 +82,9 @@ class Partition(Strict):
     )
 
     @property
-    def screen_used(self) -> ScreenUsed:
+    def screen_used(self) -> records.ScreenUsed:
         """The screen, its settings and whose residuals it looks at, for the record."""
-        return ScreenUsed(
+        return records.ScreenUsed(
             screen=self.screen.kind,
             alpha=self.screen.alpha,
             threshold=self.screen.limit,
@@ -129,7 +108,7 @@ def choose(verdicts: Sequence[FeatureVerdict], choice: Partition) -> tuple[Featu
 
     def kept(verdict: FeatureVerdict) -> FeatureVerdict:
         left = choice.leaves(verdict.name)
-        reason = left or Outranked(place=places[verdict.name], of=len(places), limit=choice.max_features)
+        reason = left or records.Outranked(place=places[verdict.name], of=len(places), limit=choice.max_features)
         return replace(verdict, status="kept", reason=reason, warning=None)
 
     return tuple(verdict if not verdict.perturbable or verdict.name in taken else kept(verdict) for verdict in verdicts)
@@ -180,7 +159,7 @@ def checked_jointly(
             (place for place, verdict in enumerate(kept) if verdict.perturbable),
             key=lambda place: abs(kept[place].evidence["residual_statistic"]),
         )
-        reason = HelpsToPredict(features=len(moving), size=in_size, p_value=result.joint_p_value)
+        reason = records.HelpsToPredict(features=len(moving), size=in_size, p_value=result.joint_p_value)
         pruned.append(kept[at].name)
         kept[at] = replace(kept[at], status="blocked", reason=reason, warning=None)
 
@@ -189,14 +168,9 @@ def checked_jointly(
 class Evidence:
     """What the screen saw of one feature."""
 
-    seen: Screened
+    seen: records.Screened
     raw: float  # the p-value before it was adjusted
     rank: float  # tie to the target minus tie to the residual: the paper's ranking
-
-    @property
-    def fails(self) -> bool:
-        """Whether the screen keeps the feature fixed."""
-        return self.seen.failure is not None
 
     @property
     def numbers(self) -> dict[str, float]:
@@ -218,7 +192,7 @@ def screened(train: Table, residuals: Array, screen: Screen, *, seed: int, index
         statistic, p_value = float(residual.statistic[at]), float(adjusted[at])
         failure = screen.failure(statistic, p_value)
         return Evidence(
-            seen=Screened(
+            seen=records.Screened(
                 screen=screen.kind, statistic=statistic, p_value=p_value, failure=failure, threshold=screen.limit
             ),
             raw=float(residual.p_value[at]),
@@ -264,7 +238,7 @@ class DeclaredPartitioner:
                 verdict,
                 evidence=found.numbers,
                 # Size alone is no disagreement: with few rows chance reaches any threshold.
-                warning=Doubt(seen=found.seen) if verdict.perturbable and found.seen.p_value <= alpha else None,
+                warning=records.Doubt(seen=found.seen) if verdict.perturbable and found.seen.p_value <= alpha else None,
             )
             for verdict, found in zip(proved.features, evidence, strict=True)
         ]
@@ -288,7 +262,7 @@ class DeclaredPartitioner:
             lemma_holds=holds,
             propagated=followers,
             joint=together,
-            method=Inquiry(searches=(), screen=self.choice.screen_used),
+            method=records.Inquiry(searches=(), screen=self.choice.screen_used),
             assumes=proved.assumes if self.propagation is None else (*proved.assumes, Assumption(code="followers_add")),
         )
 
@@ -328,7 +302,7 @@ class DeclaredPartitioner:
 def drawn_graph(train: Table, ties: ResidualNeighbours, *, whole: bool, discovery: Discovery, seed: int) -> DrawnGraph:
     """The picture: what the search finds among the columns (for all training rows only), and what is tied to Z."""
     noise, target = noise_name(train), train.target.name
-    edges: list[DrawnEdge] = [
+    edges: list[records.DrawnEdge] = [
         (noise, target, "->"),
         *((noise, name, "--") for name in train.names if name in ties.tied),
     ]
@@ -367,7 +341,13 @@ class DiscoveredPartitioner:
         verdicts = [
             FeatureVerdict(name=name, status="blocked", reason=nothing, evidence=found.numbers)
             if nothing
-            else _verdict(name, found, ties.tied.get(name))
+            # What either the search or the screen ties to the residual stays.
+            else FeatureVerdict(
+                name=name,
+                status="blocked" if name in ties.tied or found.seen.failure else "screened",
+                reason=replace(found.seen, tie=ties.tied.get(name)),
+                evidence=found.numbers,
+            )
             for name, found in zip(train.names, evidence, strict=True)
         ]
         chosen, together, joint = choose(verdicts, self.choice), None, self.choice.joint
@@ -379,7 +359,7 @@ class DiscoveredPartitioner:
             features=chosen,
             joint=together,
             notes=ties.notes,
-            method=Inquiry(searches=self.discovery.used, screen=self.choice.screen_used),
+            method=records.Inquiry(searches=self.discovery.used, screen=self.choice.screen_used),
             assumes=(
                 Assumption(code="tests_see_links"),
                 Assumption(code=self.discovery.hidden_causes),
@@ -387,9 +367,3 @@ class DiscoveredPartitioner:
                 Assumption(code="regressor_accurate"),
             ),
         )
-
-
-def _verdict(name: str, found: Evidence, tie: SearchTie | None) -> FeatureVerdict:
-    """What either the search or the screen ties to the residual stays."""
-    status: FeatureStatus = "blocked" if tie is not None or found.fails else "screened"
-    return FeatureVerdict(name=name, status=status, reason=replace(found.seen, tie=tie), evidence=found.numbers)

@@ -33,8 +33,10 @@ class Sources(Strict):
 
     def draw(self, train: Table, count: int, *, noise: Array | None, rng: np.random.Generator) -> IntArray:
         """(count,) positions of training rows. noise: (n,) the abducted noise, which `residual` goes by."""
-        if self.kind == "every":
-            return _balanced(len(train), count, rng=rng)
+        if self.kind == "every":  # the remainder is a random sample of rows without repetition, not the first ones
+            times, rest = divmod(count, len(train))
+            chosen = np.sort(rng.choice(len(train), size=rest, replace=False))
+            return np.concatenate([np.tile(np.arange(len(train)), times), chosen]).astype(np.int64)
         if self.kind == "uniform":
             return rng.integers(0, len(train), size=count, dtype=np.int64)
         if self.kind == "leverage":
@@ -42,13 +44,6 @@ class Sources(Strict):
         if noise is None:
             raise ValueError("sources by residual need the noise of the training rows")
         return systematic(_mixed(np.abs(noise)), count, rng=rng)
-
-
-def _balanced(n: int, count: int, *, rng: np.random.Generator) -> IntArray:
-    """Each row equally often; the remainder is a random sample of rows without repetition, not the first ones."""
-    times, rest = divmod(count, n)
-    chosen = np.sort(rng.choice(n, size=rest, replace=False))
-    return np.concatenate([np.tile(np.arange(n), times), chosen]).astype(np.int64)
 
 
 def _mixed(weights: Array) -> Array:
@@ -196,14 +191,26 @@ class Perturbation(Strict):
         for name, policy in self.features.items():
             path, column = f"perturbation.features.{name}", columns[name]
             if not policy.suits(column):
-                yield _wrong_policy(path, policy, column)
+                suited = sorted(kind for kind, member in POLICIES.items() if column.type in member.moves)
+                article = "an" if column.type[0] in "aeiou" else "a"
+                what = f"{show(name)} is {article} {column.type}, which cannot be moved by {show(policy.label)}"
+                hint = f"use kind: resample, or one of {', '.join(kind for kind in suited if kind != 'resample')}"
+                yield Complaint(code="wrong-policy", path=f"{path}.kind", what=what, hint=hint)
                 continue
             yield from policy.misfits(path, column)
             (position,) = train.positions([name])
             if policy.needs_spread and is_constant(train.x[:, position]):
-                yield _idle_policy(path, column)
+                what = f"{show(column.name)} never moves: all training rows have the same value"
+                other = " or shift with measure: unit" if column.is_numeric else ""
+                hint = f"remove the policy, or use kind: grid{other}"
+                yield Complaint(code="idle-policy", path=path, what=what, hint=hint)
         for path, written in self._policies():
-            yield from _too_many_neighbours(path, written, len(train))
+            wanted = getattr(written, "neighbours", None)
+            if wanted is not None and wanted >= len(train):
+                what = f"{wanted} neighbours cannot be found among {counted(len(train), 'training row')}"
+                hint = f"use at most {len(train) - 1}"
+                # The default of `conditional` was not written, so its section is the place.
+                yield Complaint(code="too-many-neighbours", path=f"{path}.neighbours", what=what, hint=hint)
         yield from self._set_misfits(columns)
 
     def _policies(self) -> Iterator[tuple[str, BasePolicy]]:
@@ -249,28 +256,3 @@ def is_constant(values: Array) -> bool:
     """Whether the known values are all the same; true of none at all."""
     known = values[~np.isnan(values)]
     return not len(known) or bool(np.ptp(known) == 0.0)
-
-
-def _wrong_policy(path: str, policy: BasePolicy, column: Column) -> Complaint:
-    suited = sorted(kind for kind, member in POLICIES.items() if column.type in member.moves)
-    article = "an" if column.type[0] in "aeiou" else "a"
-    what = f"{show(column.name)} is {article} {column.type}, which cannot be moved by {show(policy.label)}"
-    hint = f"use kind: resample, or one of {', '.join(kind for kind in suited if kind != 'resample')}"
-    return Complaint(code="wrong-policy", path=f"{path}.kind", what=what, hint=hint)
-
-
-def _idle_policy(path: str, column: Column) -> Complaint:
-    """A policy that moves by the column's spread, of a column that has none."""
-    what = f"{show(column.name)} never moves: all training rows have the same value"
-    hint = "remove the policy, or use kind: grid" + (" or shift with measure: unit" if column.is_numeric else "")
-    return Complaint(code="idle-policy", path=path, what=what, hint=hint)
-
-
-def _too_many_neighbours(path: str, policy: BasePolicy, rows: int) -> Iterator[Complaint]:
-    wanted = getattr(policy, "neighbours", None)
-    if wanted is not None and wanted >= rows:
-        what = f"{wanted} neighbours cannot be found among {counted(rows, 'training row')}"
-        # The default of `conditional` was not written, so its section is the place.
-        yield Complaint(
-            code="too-many-neighbours", path=f"{path}.neighbours", what=what, hint=f"use at most {rows - 1}"
-        )

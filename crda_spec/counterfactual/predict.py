@@ -8,20 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from crda_spec import records
 from crda_spec.counterfactual.neighbours import Space, nearest, reference_rows
-from crda_spec.records import (
-    NOBODY,
-    Abduction,
-    Action,
-    Array,
-    Basis,
-    Counterfactuals,
-    IntArray,
-    NoiseScale,
-    Predictor,
-    ResidualDraw,
-    Table,
-)
+from crda_spec.records import NOBODY, Abduction, Action, Array, Basis, Counterfactuals, IntArray, Predictor, Table
 
 LENDERS = 10  # so many rows with the most similar kept features can lend their noise, each as likely as the other
 
@@ -61,7 +50,7 @@ class LabelRule:
 
     retention: float
     weight: float
-    draw: ResidualDraw = "own"
+    draw: records.ResidualDraw = "own"
     basis: Basis = "certificate"
     irrelevant: tuple[str, ...] = ()
 
@@ -76,7 +65,12 @@ def predict_outcome(
     g: Predictor, action: Action, abduction: Abduction, train: Table, rule: LabelRule, *, rng: np.random.Generator
 ) -> Counterfactuals:
     """The new rows that were made of the training rows, with their outcomes. rng: for a matched draw."""
-    carriers = _carriers(action, rule.draw, train, rng)
+    carriers = action.source
+    if rule.draw == "none":
+        carriers = np.full(len(action.source), NOBODY, dtype=np.int64)
+    elif rule.draw == "matched":
+        kept = tuple(name for name in train.names if name not in set(action.changed))
+        carriers = matched_rows(train, kept, train.x[action.source], rng=rng)
     noise = np.where(carriers == NOBODY, 0.0, abduction.noise[carriers])
     return labelled(g, action, noise, carriers, abduction.scale_model, rule, x=train.x, y=train.y, names=train.names)
 
@@ -86,7 +80,7 @@ def labelled(
     action: Action,
     noise: Array,
     carriers: IntArray,
-    scale_model: NoiseScale | None,
+    scale_model: records.NoiseScale | None,
     rule: LabelRule,
     *,
     x: Array,
@@ -142,14 +136,3 @@ def asked_at(
 def label_of(prediction: Array, retention: float, scale: Array | None, noise: Array) -> Array:
     """The one formula of a label, in the one order of operations by which anyone gets the same bits."""
     return prediction + retention * (noise if scale is None else scale * noise)
-
-
-def _carriers(action: Action, draw: ResidualDraw, train: Table, rng: np.random.Generator) -> IntArray:
-    """(m,) whose noise each new row carries."""
-    if draw == "own":
-        return action.source
-    if draw == "none":
-        return np.full(len(action.source), NOBODY, dtype=np.int64)
-    changed = action.changed
-    kept = tuple(name for name in train.names if name not in changed)
-    return matched_rows(train, kept, train.x[action.source], rng=rng)

@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from crda_spec import records
 from crda_spec.counterfactual.abduct import Additive, NoiseModel, abduct
 from crda_spec.counterfactual.act import Propagation, act
 from crda_spec.counterfactual.basis import (
@@ -22,23 +23,7 @@ from crda_spec.counterfactual.basis import (
 from crda_spec.counterfactual.partition import Partition, Partitioner
 from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.predict import LabelRule, predict_outcome
-from crda_spec.records import (
-    Abduction,
-    Array,
-    Certificate,
-    Cost,
-    Counterfactuals,
-    IntArray,
-    MovableFeatures,
-    Movement,
-    ResidualDraw,
-    Residuals,
-    Study,
-    Table,
-    Teacher,
-    Trust,
-    read_only,
-)
+from crda_spec.records import Abduction, Certificate, Counterfactuals, MovableFeatures, Residuals, Table, Teacher
 from crda_spec.regressors import FittedModel, Fitter, Regressor
 from crda_spec.regressors._protocol import recorded_settings, refits
 from crda_spec.regressors.fit import Fill, Watch, student_seed, watched_rows, watches_synthetic
@@ -57,15 +42,12 @@ class Tuner(Protocol):
     @property
     def in_blocks(self) -> bool:
         """Whether every teacher that it may choose leaves out the gate's folds in blocks."""
-        ...
 
     def fits(self, procedure: Procedure, parts: int) -> int:
         """How many models it fits at most; `parts` as in `Procedure.fits`."""
-        ...
 
     def tune(self, procedure: Procedure, train: Table, context: FoldContext) -> Tuned:
         """The procedure with its knobs set. Whatever it fits, it fits on parts of these rows."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +70,7 @@ class Procedure:
     choice: Partition = field(default_factory=Partition)  # among all features, for rows that carry no noise
     invariance: Invariance = "off"  # whether features that the graph calls irrelevant move freely and label nothing
     noise: NoiseModel = field(default_factory=Additive)
-    draw: ResidualDraw = "own"
+    draw: records.ResidualDraw = "own"
     tuner: Tuner | None = None  # of the knobs; None: they are used as they stand
 
     @property
@@ -127,7 +109,7 @@ class Procedure:
 
     def residuals_to_screen(
         self, train: Table, teacher: Teacher, fitter: Fitter, plain: FittedModel, context: FoldContext
-    ) -> Array:
+    ) -> records.Array:
         """The residuals in which the screen looks for features; those of rows unseen may cost fits of their own."""
         own_folds = not context.numbers
         helper = self._screening_teacher(_SCREENING_FOLDS if own_folds else None)
@@ -149,7 +131,7 @@ class Procedure:
         falls_back = not causes and self.perturbation.blocked is not None
         return self.choice.model_copy(update={"basis": "support"}) if falls_back else self.choice
 
-    def movable(self, certificate: Certificate, trust: Trust | None = None) -> MovableFeatures:
+    def movable(self, certificate: Certificate, trust: records.Trust | None = None) -> MovableFeatures:
         """What moves, and on which basis; features that move together all do, or none does."""
         irrelevant = trusted_irrelevant(certificate, trust, self.invariance)
         choice = self.choice_with(causes=set(certificate.perturbed).difference(certificate.irrelevant))
@@ -175,12 +157,7 @@ class Augmentation:
     certificate: Certificate
     movable: MovableFeatures  # what may move, on which basis, rows made or not
     counterfactuals: Counterfactuals | None  # None when no feature may move, none was asked to, or no row is left
-    studies: tuple[Study, ...] = ()  # the searches that settings and knobs come from
-
-    @property
-    def watch(self) -> Watch:
-        """What the augmented arm's early stopping looks at."""
-        return self.procedure.watch
+    studies: tuple[records.Study, ...] = ()  # the searches that settings and knobs come from
 
     @property
     def moved(self) -> tuple[str, ...]:
@@ -188,25 +165,25 @@ class Augmentation:
         return () if self.counterfactuals is None else self.counterfactuals.action.moved
 
     @property
-    def movements(self) -> tuple[Movement, ...]:
+    def movements(self) -> tuple[records.Movement, ...]:
         """What becomes of every feature."""
         made = self.counterfactuals
         return movements(self.certificate, self.movable, None if made is None else made.action)
 
-    def watched(self, train: Table) -> IntArray:
+    def watched(self, train: Table) -> records.IntArray:
         """Positions of the rows that stop the final model, or whose synthetic rows do; none if it is refitted."""
         regressor = self.fitter.regressor
         held = self._set_aside(train)
         return held[:0] if refits(regressor) and self.watches(train) == "real" else held
 
-    def _set_aside(self, train: Table) -> IntArray:
+    def _set_aside(self, train: Table) -> records.IntArray:
         seed = student_seed(self.context.seed, self.context.index)
-        return read_only(watched_rows(train, self.fitter.regressor.stopping, seed=seed))
+        return records.read_only(watched_rows(train, self.fitter.regressor.stopping, seed=seed))
 
     def watches(self, train: Table) -> Watch:
         """What stops the augmented model early: these rows, or new ones that were made from them."""
         made = self.counterfactuals
-        synthetic = made is not None and watches_synthetic(made, self._set_aside(train), self.watch)
+        synthetic = made is not None and watches_synthetic(made, self._set_aside(train), self.procedure.watch)
         return "synthetic" if synthetic else "real"
 
     @property
@@ -228,7 +205,7 @@ def augment(
     make_rows: False when it is already known that nothing will be augmented, and only the rest is wanted.
     fitter: fits with settings that were found on these rows already; None: they are searched now, if they are to be.
     """
-    studies: tuple[Study, ...] = ()
+    studies: tuple[records.Study, ...] = ()
     procedure = procedure.on(train)
     if fitter is None:
         tuned = tune(procedure, train, context, knobs=make_rows)
@@ -305,7 +282,8 @@ def refit_with_seed(first: Augmentation, train: Table, seed: int) -> Augmentatio
 
     What was searched, what may move and who teaches stay as they are; a teacher that is the plain model is the new one.
     """
-    procedure, fitter, teacher, context = first.procedure, first.fitter, first.teacher, first.context.restarted(seed)
+    procedure, fitter, teacher = first.procedure, first.fitter, first.teacher
+    context = replace(first.context, seed=seed, ready={}, plain=None)
     plain = fitter.fit(train, seed=student_seed(seed, context.index))
     if not procedure.teacher.fits(1):
         teacher = procedure.teacher.teach(train, fitter, plain, context)
@@ -322,7 +300,7 @@ def fit_augmented(augmentation: Augmentation, train: Table) -> FittedModel:
     if made is None:
         return augmentation.plain
     seed = student_seed(context.seed, context.index)
-    return augmentation.fitter.fit(train, made, seed=seed, watch=augmentation.watch)
+    return augmentation.fitter.fit(train, made, seed=seed, watch=augmentation.procedure.watch)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -330,8 +308,8 @@ class Tuned:
     """A procedure with nothing left to search, and what the searches took."""
 
     procedure: Procedure
-    studies: tuple[Study, ...] = ()
-    cost: Cost = field(default_factory=Cost)
+    studies: tuple[records.Study, ...] = ()
+    cost: records.Cost = field(default_factory=records.Cost)
 
 
 def tune(procedure: Procedure, train: Table, context: FoldContext, *, knobs: bool = True) -> Tuned:

@@ -70,10 +70,12 @@ class _Guard(Strict):
         measures = self._measures(train, Space.learn(train), rows=rows, rng=stream(seed, "support", *index))
         own = measures.of(train.x, np.arange(len(train)), left_out=True)
         unit = np.quantile(own, self.quantile, axis=0, method="higher")
-        # One limit for both measures, so that together they refuse no more training rows than the quantile says.
-        worst = _ratio(own, unit).max(axis=1, initial=0.0)
-        with np.errstate(invalid="ignore"):  # 0 * inf: nothing varies, and nothing may
-            limits = np.nan_to_num(unit * np.quantile(worst, self.quantile, method="higher"), nan=0.0, posinf=np.inf)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            # In units of the limit; where that is 0, nothing is 0 times it and all else is infinitely far.
+            ratio = np.nan_to_num(own / unit, nan=0.0, posinf=np.inf)
+            # One limit for both measures, so that together they refuse no more training rows than the quantile says.
+            worst = np.quantile(ratio.max(axis=1, initial=0.0), self.quantile, method="higher")
+            limits = np.nan_to_num(unit * worst, nan=0.0, posinf=np.inf)  # 0 * inf: nothing varies, and nothing may
         return Region(measures=measures, own=own, limits=limits)
 
 
@@ -92,8 +94,8 @@ class NeighbourSupport(_Guard):
         # With few rows, a direction may be thin only because rows are few.
         positions = space.numbers if len(train) >= _ROWS_PER_NUMBER * len(space.numbers) else ()
         chosen = reference_rows(len(train), max(rows, len(train)), rng=rng)
-        reference = _Reference(rows=chosen, points=space.encode(train.x[chosen]))
-        return _Measures(space=space, ellipse=_ellipse(train, space, positions, below=_THIN), reference=reference)
+        ellipse = _ellipse(train, space, positions, below=_THIN)
+        return _Measures(space=space, ellipse=ellipse, reference=(chosen, space.encode(train.x[chosen])))
 
 
 class MahalanobisSupport(_Guard):
@@ -110,14 +112,6 @@ class MahalanobisSupport(_Guard):
 
 
 Support = Annotated[NoSupport | NeighbourSupport | MahalanobisSupport, Field(discriminator="kind")]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Reference:
-    """The training rows that new ones are compared with: all, or a sample of them."""
-
-    rows: IntArray  # positions among the training rows
-    points: Array
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,7 +135,8 @@ class _Measures:
 
     space: Space
     ellipse: _Ellipse
-    reference: _Reference | None  # None: the length alone
+    # Positions and points of the training rows to compare with, all or a sample of them; None: the length alone.
+    reference: tuple[IntArray, Array] | None
 
     def of(self, x: Array, source: IntArray, *, left_out: bool = False) -> Array:
         """(m, c) the measures. left_out: the rows are the sources themselves, to be judged by all other rows."""
@@ -151,16 +146,11 @@ class _Measures:
         tie = np.sqrt(squared)
         if self.reference is None:
             return tie[:, None]
-        return np.column_stack([self._to_nearest(x, source), tie])
-
-    def _to_nearest(self, x: Array, source: IntArray) -> Array:
-        """(m,) the distance to the nearest training row that is not the source; 0 where there is none."""
-        assert self.reference is not None  # noqa: S101 - the caller looked
-        points, rows = self.reference.points, self.reference.rows
-        if len(rows) < 2:
-            return np.zeros(len(x))
-        distance, found = nearest(points, self.space.encode(x), 2)
-        return np.where(rows[found[:, 0]] == source, distance[:, 1], distance[:, 0])
+        (rows, points), away = self.reference, np.zeros(len(x))
+        if len(rows) > 1:  # to the nearest that is not the source; 0 where there is none
+            distance, found = nearest(points, self.space.encode(x), 2)
+            away = np.where(rows[found[:, 0]] == source, distance[:, 1], distance[:, 0])
+        return np.column_stack([away, tie])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -170,11 +160,6 @@ class Region:
     measures: _Measures
     own: Array  # (n, c) the training rows' measures, each left out of the others
     limits: Array  # (c,)
-
-    @property
-    def astray(self) -> int:
-        """No training row counts as off the data."""
-        return 0
 
     def outside(self, x: Array, source: IntArray) -> npt.NDArray[np.bool_]:
         """(m,) which of these rows lie off the data. source: (m,) the training row each was made from."""
@@ -219,12 +204,6 @@ def _canonical(x: Array) -> Array:
     rows = np.ascontiguousarray(x + 0.0)
     rows[np.isnan(rows)] = np.nan
     return rows
-
-
-def _ratio(measures: Array, unit: Array) -> Array:
-    """Measures in units of the limit; where the limit is 0, nothing is 0 times it and all else is infinitely far."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.nan_to_num(measures / unit, nan=0.0, posinf=np.inf)
 
 
 def _ellipse(train: Table, space: Space, positions: tuple[int, ...], *, below: float) -> _Ellipse:

@@ -10,34 +10,24 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pydantic import Field
 
+from crda_spec import records
 from crda_spec.counterfactual.partition import Partition, Partitioner
 from crda_spec.counterfactual.policies import BasePolicy
 from crda_spec.counterfactual.procedure import Procedure, Tuned, augment, fit_augmented, tune_regressor
 from crda_spec.data.folds import scoring_folds
-from crda_spec.data.raw import counted
 from crda_spec.errors import Complaint, DataError
-from crda_spec.records import (
-    Array,
-    Certificate,
-    Cost,
-    FeatureVerdict,
-    IntArray,
-    StoppedBy,
-    Study,
-    Table,
-    Trial,
-    TrialState,
-    weighted_mean,
-)
+from crda_spec.records import Array, Certificate, Cost, FeatureVerdict, Study, Table, Trial, TrialState, weighted_mean
 from crda_spec.regressors import Fitter
 from crda_spec.regressors.metrics import MSE, Metric
 from crda_spec.regressors.teachers import FoldContext, TeacherRule
 from crda_spec.regressors.teachers.fold_models import laid_out
+from crda_spec.regressors.tune import best_trial
 from crda_spec.seeds import integer_seed, stream
 from crda_spec.strict import Finite, Strict
 
@@ -251,7 +241,7 @@ def inner_folds(
     )
 
 
-def _inside(context: FoldContext, rest: IntArray) -> FoldContext:
+def _inside(context: FoldContext, rest: records.IntArray) -> FoldContext:
     """The gate's folds as they lie in the inner training rows, so that a teacher that follows them has as many."""
     if context.in_time or not context.numbers:
         return replace(context, ready={}, plain=None)  # blocks of time are cut anew in whatever rows there are
@@ -286,8 +276,7 @@ class KnobSearch:
         """At most this many models: in each inner fold, all that trials share once, and one augmented model a trial."""
         searched = procedure.search
         regressor = 0 if searched is None else searched.trials * searched.folds
-        rules: list[TeacherRule] = [procedure.teacher] if "teacher" not in self.space.priors else []
-        rules += self.space.teachers.values() if "teacher" in self.space.priors else []
+        rules = tuple(self.space.teachers.values()) if "teacher" in self.space.priors else (procedure.teacher,)
         shared = sum(replace(procedure, search=None, tuner=None, teacher=one).fits(parts) - 2 for one in rules)
         return self.folds * (regressor + 1 + shared + self.trials)
 
@@ -296,9 +285,10 @@ class KnobSearch:
         inside = inner_folds(procedure, train, self.folds, context, metric=self.metric)
         seed = integer_seed(context.seed, "knobs", *context.index)
         trials, plain, stopped = _Trials(self, procedure, inside).run(seed)
-        study = _study(
+        return _tuned(
             self,
             inside,
+            partial(self.space.applied, procedure),
             fold=context.index[0],
             rows=len(train),
             held_rows=tuple(len(fold.held) for fold in inside),
@@ -308,8 +298,6 @@ class KnobSearch:
             plain=plain,
             trials=trials,
         )
-        chosen = self.space.applied(procedure, study.chosen.values)  # type: ignore[arg-type] # as it was suggested
-        return _tuned(chosen, study, inside)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -344,9 +332,10 @@ class Candidates:
             state: TrialState = "complete" if all(map(math.isfinite, losses)) else "failed"
             values = {"candidate": name}
             trials.append(Trial(number=number, values=values, losses=losses, state=state, origin="declared"))
-        study = _study(
+        return _tuned(
             self,
             inside,
+            lambda values: self.named[values["candidate"]],
             fold=context.index[0],
             rows=len(train),
             held_rows=tuple(len(fold.held) for fold in inside[: len(plain)]),
@@ -356,20 +345,23 @@ class Candidates:
             plain=plain,
             trials=tuple(trials),
         )
-        return _tuned(self.named[str(study.chosen.values["candidate"])], study, inside)
 
 
-def _study(tuner: KnobSearch | Candidates, inside: Sequence[InnerFold], **what: Any) -> Study:  # noqa: ANN401
-    """What a search did, and which of its trials is best."""
-    trials, sizes = what["trials"], what["held_rows"]
-    best, fits = _best(trials, sizes).number, sum(fold.fitter.fits for fold in inside)
-    return Study(what="augmentation", metric=tuner.metric.kind, best=best, fits=fits, **what)
+def _tuned(
+    tuner: KnobSearch | Candidates,
+    inside: Sequence[InnerFold],
+    chosen: Callable[[Mapping[str, Any]], Procedure],
+    **what: Any,  # noqa: ANN401 - the rest of the study
+) -> Tuned:
+    """The procedure of the best trial, with nothing left to choose, and the whole search.
 
-
-def _tuned(chosen: Procedure, study: Study, inside: Sequence[InnerFold]) -> Tuned:
-    """The procedure with nothing left to choose. What an inner fold reuses saves nothing that a plan counts."""
+    What an inner fold reuses saves nothing that a plan counts.
+    """
+    hint = "look for extreme values in the data, or search smaller steps"
+    best = best_trial(what["trials"], what["held_rows"], path="tune.augmentation", hint=hint)
     cost = replace(sum((fold.fitter.cost for fold in inside), Cost()), reused=0)
-    return Tuned(procedure=replace(chosen, tuner=None), studies=(study,), cost=cost)
+    study = Study(what="augmentation", metric=tuner.metric.kind, best=best.number, fits=cost.fits, **what)
+    return Tuned(procedure=replace(chosen(best.values), tuner=None), studies=(study,), cost=cost)
 
 
 @dataclass(slots=True)
@@ -381,19 +373,21 @@ class _Trials:
     inside: Sequence[InnerFold]
     clock: Callable[[], float] = time.perf_counter
 
-    def run(self, seed: int) -> tuple[tuple[Trial, ...], tuple[float, ...], StoppedBy]:
+    def run(self, seed: int) -> tuple[tuple[Trial, ...], tuple[float, ...], records.StoppedBy]:
         """The trials, the plain model's loss on each inner fold, and what ended the search."""
+        from optuna.trial import TrialState as State
+
         search, started = self.search, self.clock()
         study = _new_study(seed, prune=search.prune)
         declared = search.space.declared(self.procedure) if search.warm_start else None
         if declared is not None:
             study.enqueue_trial(search.space.internal(declared) or {})
         trials: list[Trial] = []
-        plain: dict[int, float] = {}
+        plain: dict[int, float] = {}  # by fold, in their order: no trial leaves one out
         known: dict[tuple[object, ...], Trial] = {}
         for number in range(1, search.trials + 1):
             if number > 1 and search.seconds is not None and self.clock() - started > search.seconds:
-                return tuple(trials), _in_order(plain), "time"
+                return tuple(trials), tuple(plain.values()), "time"
             asked = study.ask()
             values = search.space.suggest(asked)
             earlier = known.get(tuple(values.values()))
@@ -408,8 +402,11 @@ class _Trials:
             )
             trials.append(trial)
             known.setdefault(tuple(values.values()), trial)
-            self._tell(study, asked, trial)
-        return tuple(trials), _in_order(plain), "trials"
+            if state == "complete":
+                study.tell(asked, _mean(losses, self.inside))
+            else:
+                study.tell(asked, state=State.PRUNED if state == "pruned" else State.FAIL)
+        return tuple(trials), tuple(plain.values()), "trials"
 
     def _score(
         self, asked: optuna.Trial, values: Values, earlier: Trial | None, plain: dict[int, float]
@@ -432,14 +429,6 @@ class _Trials:
                 return tuple(losses), "pruned"
         return tuple(losses), "complete"
 
-    def _tell(self, study: optuna.Study, asked: optuna.Trial, trial: Trial) -> None:
-        from optuna.trial import TrialState as State
-
-        if trial.state == "complete":
-            study.tell(asked, _mean(trial.losses, self.inside))
-        else:
-            study.tell(asked, state=State.PRUNED if trial.state == "pruned" else State.FAIL)
-
 
 def _new_study(seed: int, *, prune: bool) -> optuna.Study:
     import optuna
@@ -454,17 +443,3 @@ def _new_study(seed: int, *, prune: bool) -> optuna.Study:
 def _mean(losses: Sequence[float], inside: Sequence[InnerFold]) -> float:
     rows = [len(fold.held) for fold in inside[: len(losses)]]
     return sum(loss * count for loss, count in zip(losses, rows, strict=True)) / sum(rows)
-
-
-def _in_order(plain: dict[int, float]) -> tuple[float, ...]:
-    return tuple(plain[step] for step in sorted(plain))
-
-
-def _best(trials: Sequence[Trial], sizes: Sequence[int]) -> Trial:
-    """The whole trial with the least mean loss; the first of equals."""
-    whole = [trial for trial in trials if trial.state == "complete"]
-    if not whole:
-        what = f"all {counted(len(trials), 'trial')} of the search ended with numbers that are not finite"
-        hint = "look for extreme values in the data, or search smaller steps"
-        raise DataError(Complaint(code="diverged", path="tune.augmentation", what=what, hint=hint))
-    return min(whole, key=lambda one: sum(loss * rows for loss, rows in zip(one.losses, sizes, strict=True)))

@@ -6,25 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from crda_spec import records
 from crda_spec.counterfactual.diagnostics import comparison, diagnose, relabelled_sources
 from crda_spec.counterfactual.procedure import Augmentation
 from crda_spec.data.folds import Division
 from crda_spec.gate.score import Scored
-from crda_spec.records import (
-    Certificate,
-    Clock,
-    Control,
-    Counterfactuals,
-    Diagnostics,
-    FoldSpan,
-    IntArray,
-    Sensitivity,
-    Span,
-    Split,
-    Table,
-    TimeOrder,
-    Verdict,
-)
+from crda_spec.records import Certificate, Clock, Control, Counterfactuals, Diagnostics, Span, Split, TimeOrder
 from crda_spec.regressors import Fitter
 from crda_spec.regressors.fit import student_seed
 from crda_spec.regressors.metrics import Metric
@@ -43,7 +30,7 @@ def describe_rows(split: Split, augmentation: Augmentation, scored: Scored, metr
     # A fitter of its own: this fit is the report's, not the method's.
     fitter = Fitter(augmentation.fitter.regressor, augmentation.fitter.fill)
     still = relabelled_sources(train, teacher, augmentation.abduction, made)
-    relabelled = fitter.fit(train, still, seed=student_seed(seed, (0,)), watch=augmentation.watch)
+    relabelled = fitter.fit(train, still, seed=student_seed(seed, (0,)), watch=augmentation.procedure.watch)
     spread, weights, all_errors = split.test.spread, split.test.weights, (before, split.test.errors(relabelled), after)
     plain, taught, moved = (metric.loss(errors, spread=spread, weights=weights) for errors in all_errors)
     described = replace(described, errors=comparison(before, after))
@@ -61,8 +48,8 @@ def describe_rows(split: Split, augmentation: Augmentation, scored: Scored, metr
 
 
 def describe_sensitivity(
-    train: Table, made: Counterfactuals | None, certificate: Certificate, verdict: Verdict
-) -> Sensitivity | None:
+    train: records.Table, made: Counterfactuals | None, certificate: Certificate, verdict: records.Verdict
+) -> records.Sensitivity | None:
     """How strong a hidden cause must be to use up the gain that the gate measured; None without such a gain."""
     if made is None or verdict.metric != "mse" or not verdict.folds:
         return None
@@ -83,12 +70,12 @@ def describe_time(split: Split, division: Division | None) -> TimeOrder | None:
         test=None if tested is None else span_of(clock, tested),
         tuning=None if tuned is None else span_of(clock, tuned),
         folds=tuple(
-            FoldSpan(fold=number, trained=span_of(clock, times[before]), held_out=span_of(clock, times[later]))
+            records.FoldSpan(fold=number, trained=span_of(clock, times[before]), held_out=span_of(clock, times[later]))
             for number, (before, later) in enumerate(zip(seen, held, strict=True), start=1)
         ),
     )
 
 
-def span_of(clock: Clock, times: IntArray) -> Span:
+def span_of(clock: Clock, times: records.IntArray) -> Span:
     """From the first to the last of these moments. times: (n,) positions among the clock's."""
     return Span(first=clock.timestamps[int(np.min(times))], last=clock.timestamps[int(np.max(times))])

@@ -60,7 +60,7 @@ def fit_ensemble(
         members["augmented"] = (augmented,)
     fitter, seed = augmentation.fitter, augmentation.context.seed
     made = {"plain": None, "augmented": augmentation.counterfactuals}
-    fit = partial(_fit_member, fitter.regressor, fitter.fill, split.train, watch=augmentation.watch)
+    fit = partial(_fit_member, fitter.regressor, fitter.fill, split.train, watch=augmentation.procedure.watch)
     tasks, cost = [(arm, number) for arm in members for number in range(2, models + 1)], Cost()
     workers = workers_for(jobs, len(tasks), fitter.cost.seconds_a_fit * len(tasks))
     with clock.stage("fit the ensemble", len(tasks)) as step:

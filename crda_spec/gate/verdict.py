@@ -18,24 +18,12 @@ from typing import Protocol
 import numpy as np
 from scipy.stats import norm
 
+from crda_spec import records
 from crda_spec.counterfactual.procedure import Augmentation
 from crda_spec.gate.cross_validate import FoldOutcome
 from crda_spec.gate.score import change_interval, percent_change, units_of
 from crda_spec.gate.tests import Arms, Gate, Paired, p_value
-from crda_spec.records import (
-    Array,
-    Cost,
-    Decision,
-    Falsification,
-    FoldResult,
-    FoldRows,
-    IntArray,
-    RowLosses,
-    Table,
-    Verdict,
-    VerdictReason,
-    spread_of,
-)
+from crda_spec.records import Array, Cost, FoldResult, IntArray, RowLosses, Verdict, VerdictReason, spread_of
 from crda_spec.regressors.metrics import MSE, Metric, charged
 from crda_spec.seeds import stream
 
@@ -98,7 +86,7 @@ def paired_losses(folds: Sequence[FoldOutcome], train: ScoredTable, metric: Metr
     return replace(paired, blocks=Arms(*(np.array(blocks).reshape(repeats, -1) for blocks in both)))
 
 
-def mean_losses(folds: Sequence[FoldRows | FoldOutcome], rows: int) -> RowLosses:
+def mean_losses(folds: Sequence[records.FoldRows | FoldOutcome], rows: int) -> RowLosses:
     """Every training row's mean loss over the repeats, NaN where the gate ended before its fold."""
     times, plain, augmented = (np.zeros(rows) for _ in range(3))
     for fold in folds:
@@ -156,7 +144,7 @@ def measure(gate: Gate, paired: Paired, results: Sequence[FoldResult], *, seed: 
 def judge(
     gate: Gate,
     outcomes: Sequence[FoldOutcome],
-    train: Table,
+    train: records.Table,
     *,
     seed: int,
     cost: Cost | None = None,
@@ -208,7 +196,7 @@ def level_of(gate: Gate) -> float:
 
 def _decide(
     gate: Gate, results: Sequence[FoldResult], seen: Measured, *, stopped: bool
-) -> tuple[Decision, VerdictReason]:
+) -> tuple[records.Decision, VerdictReason]:
     if seen.passed and not stopped:
         return "accepted", "improved"
     # Most folds gain a little, one or two lose it all and more: that is a disaster, whatever the ranks say.
@@ -247,7 +235,7 @@ def effect_of(paired: Paired) -> float:
     return percent_change(*(float(arm.mean()) for arm in paired.folds))
 
 
-def why_no_test(augmented: Augmentation, falsification: Falsification | None) -> VerdictReason:
+def why_no_test(augmented: Augmentation, falsification: records.Falsification | None) -> VerdictReason:
     """Why there was nothing to test, or why nobody asked."""
     if augmented.counterfactuals is not None:
         return "gate_disabled"

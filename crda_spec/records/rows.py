@@ -161,7 +161,6 @@ class Predictor(Protocol):
 
     def predict(self, x: Array) -> Array:
         """x: (m, d). Returns (m,)."""
-        ...
 
 
 def mean_prediction(models: Sequence[Predictor], x: Array) -> Array:
@@ -295,7 +294,6 @@ class NoiseScale(Protocol):
 
     def at(self, x: Array) -> tuple[Array, int]:
         """x: (m, d). Returns (m,), and how many of them had to be brought back into the range that was fitted."""
-        ...
 
 
 # certificate: only features that are separated from the noise may have moved; the row may carry noise of a real one.

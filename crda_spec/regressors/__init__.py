@@ -1,4 +1,4 @@
-"""The base regressor g: a family, one member a file but for the plain ones of scikit-learn."""
+"""The base regressor g: a family; boosted trees share a file, and so do the plain ones of scikit-learn."""
 
 from collections.abc import Mapping
 from typing import Annotated, get_args
@@ -6,13 +6,12 @@ from typing import Annotated, get_args
 from pydantic import Field
 
 from crda_spec.regressors._protocol import BaseRegressor, Design, EarlyStopping, Estimator, Regressor
-from crda_spec.regressors.catboost import Catboost
+from crda_spec.regressors.boosting import Catboost, Xgboost
 from crda_spec.regressors.fit import FittedModel, Fitter
 from crda_spec.regressors.gaussian_process import GaussianProcess
 from crda_spec.regressors.mlp import Mlp
 from crda_spec.regressors.plugin import Plugin
 from crda_spec.regressors.scikit import HistGradientBoosting, KernelRidge, Knn, Linear, RandomForest, Ridge, Svr
-from crda_spec.regressors.xgboost import Xgboost
 
 AnyRegressor = Annotated[
     Xgboost

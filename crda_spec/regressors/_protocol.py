@@ -91,16 +91,13 @@ class Regressor(Protocol):
     @property
     def kind(self) -> str:
         """Its name in records."""
-        ...
 
     @property
     def stopping(self) -> EarlyStopping | None:
         """The early-stopping rule, or None."""
-        ...
 
     def train(self, design: Design, *, seed: int) -> Estimator:
         """Trains on the design. The same design and seed give the same model, bit for bit, on one thread."""
-        ...
 
 
 @runtime_checkable
@@ -109,7 +106,6 @@ class Refits(Protocol):
 
     def refit(self, stopped: Any, design: Design, *, seed: int) -> Estimator:  # noqa: ANN401 - what its `train` returned
         """Trains on all rows, for as many rounds as `stopped` has; nothing is watched."""
-        ...
 
 
 class BaseRegressor(Strict):

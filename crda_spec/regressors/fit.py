@@ -9,18 +9,9 @@ from typing import Literal, Self, cast
 import numpy as np
 
 from crda_spec.data.folds import draw_groups, group_numbers, latest, pieces
-from crda_spec.records import (
-    Array,
-    Column,
-    Cost,
-    Counterfactuals,
-    IntArray,
-    Predictor,
-    Table,
-    mean_prediction,
-    relative,
-)
+from crda_spec.records import Array, Cost, Counterfactuals, IntArray, Predictor, Table, mean_prediction, relative
 from crda_spec.regressors._protocol import Design, EarlyStopping, Estimator, Refits, Regressor, refits
+from crda_spec.scm.mechanisms import Inputs, scales_of
 from crda_spec.seeds import integer_seed, stream
 
 Fill = Literal["median", "mean"]
@@ -63,38 +54,16 @@ def fit_encoder(train: Table, *, fill: Fill) -> Encoder:
 
     Rows count alike here, weighted or not: a centre and a scale are only units in which a model is told its numbers.
     """
-    filler = np.array([_filler(column, values, fill) for column, values in zip(train.features, train.x.T, strict=True)])
-    filled = np.where(np.isnan(train.x), filler, train.x)
+    learnt = Inputs.learn(train.x, train.features, median=fill == "median")
     return Encoder(
-        fill=filler,
-        center=filled.mean(axis=0),
-        scale=_spread(filled),
+        fill=learnt.fill,
+        center=learnt.center,
+        scale=learnt.scale,
         # Only labels that these rows show: one that only held-out rows have must not even widen the model's input.
-        labels=tuple(
-            tuple(np.unique(values).astype(np.int64).tolist()) if column.type == "category" else ()
-            for column, values in zip(train.features, filled.T, strict=True)
-        ),
+        labels=tuple(tuple(codes.astype(np.int64).tolist()) for codes in learnt.codes),
         target_center=float(train.y.mean()),
-        target_scale=float(_spread(train.y[:, None])[0]),
+        target_scale=float(scales_of(train.y[:, None])[0]),
     )
-
-
-def _spread(columns: Array) -> Array:
-    """Standard deviations, 1 for a constant. Its values tell a constant: rounding may leave it a tiny deviation,
-    which would send a value that differs a little to the end of the world.
-    """
-    deviation = columns.std(axis=0)
-    return np.where((np.ptp(columns, axis=0) > 0) & (deviation > 0), deviation, 1.0)
-
-
-def _filler(column: Column, values: Array, fill: Fill) -> float:
-    known = values[~np.isnan(values)]
-    if not len(known):
-        return 0.0
-    if column.is_numeric:
-        return float(np.median(known) if fill == "median" else known.mean())
-    codes, counts = np.unique(known, return_counts=True)
-    return float(codes[counts.argmax()])
 
 
 # What the augmented arm's early stopping looks at: the real rows that the plain arm watches too, or the synthetic rows
@@ -192,12 +161,7 @@ def student_seed(seed: int, index: tuple[int, ...]) -> int:
 
 
 def _design(
-    train: Table,
-    extra: Counterfactuals | None,
-    encoder: Encoder,
-    held: IntArray,
-    *,
-    synthetic: bool,
+    train: Table, extra: Counterfactuals | None, encoder: Encoder, held: IntArray, *, synthetic: bool
 ) -> Design:
     """No row is trained on that stems from one that is watched, or (watching synthetic rows) the other way round.
 

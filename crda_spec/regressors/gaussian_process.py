@@ -78,15 +78,6 @@ def squared_distances(a: Array, b: Array) -> Array:
     return squared
 
 
-def covariance(x: Array, scales: Scales, shape: Shape) -> Array:
-    """(n, p). Returns (n, n): of the outcome without its noise."""
-    scaled = x / scales.lengths
-    value, _ = shape(squared_distances(scaled, scaled))
-    value *= scales.smooth
-    value += scales.linear * (x @ x.T)
-    return value
-
-
 def minus_log_evidence(logs: Array, x: Array, y: Array, shape: Shape) -> tuple[float, Array]:
     """Up to a constant, beliefs included, and its gradient along `logs`.
 
@@ -220,7 +211,9 @@ class GaussianProcess(BaseRegressor):
         """Slopes and heights of the bumps at every row."""
         from scipy.linalg import cho_solve
 
-        total = covariance(x, scales, SHAPES[self.kernel])
+        scaled = x / scales.lengths
+        bumps, _ = SHAPES[self.kernel](squared_distances(scaled, scaled))
+        total = scales.smooth * bumps + scales.linear * (x @ x.T)
         total[np.diag_indices_from(total)] += scales.noise / weights
         pulls = cho_solve((_factor(total), True), y, check_finite=False)
         return scales.linear * (x.T @ pulls), scales.smooth * pulls

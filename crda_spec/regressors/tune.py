@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -65,12 +66,8 @@ def tune(
         cost += fitter.cost
         failed = not np.isfinite(losses).all()  # a trial that ran away never wins
         trials.append(Trial(number=number, values=chosen, losses=losses, state="failed" if failed else "complete"))
-    complete = [trial for trial in trials if trial.state == "complete"]
-    if not complete:
-        what = f"all {counted(search.trials, 'trial')} of the search ended with numbers that are not finite"
-        raise DataError(Complaint(code="diverged", path="tune", what=what, hint="look for extreme values in the data"))
     sizes = tuple(len(held) for _, held in parts)
-    best = min(complete, key=lambda one: sum(loss * rows for loss, rows in zip(one.losses, sizes, strict=True)))
+    best = best_trial(trials, sizes, path="tune", hint="look for extreme values in the data")
     study = Study(
         what="regressor",
         fold=index[0] if index else 0,
@@ -87,6 +84,15 @@ def tune(
     )
     tuned = regressor.model_copy(update=dict(best.values))
     return Tuned(regressor=tuned, cost=cost, study=study)
+
+
+def best_trial(trials: Sequence[Trial], sizes: Sequence[int], *, path: str, hint: str) -> Trial:
+    """The whole trial with the least mean loss, the first of equals. sizes: rows of each inner fold."""
+    whole = [trial for trial in trials if trial.state == "complete"]
+    if not whole:
+        what = f"all {counted(len(trials), 'trial')} of the search ended with numbers that are not finite"
+        raise DataError(Complaint(code="diverged", path=path, what=what, hint=hint))
+    return min(whole, key=lambda one: sum(loss * rows for loss, rows in zip(one.losses, sizes, strict=True)))
 
 
 def _loss(fitter: Fitter, train: Table, seen: IntArray, held: IntArray, *, seed: int) -> float:

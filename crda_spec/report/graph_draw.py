@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from crda_spec.records import DrawnGraph, FeatureVerdict, RunResult
 from crda_spec.report import graph_scene
-from crda_spec.report.graph_scene import HEAD, LOOKS, RING, Box, Edge, Line, Scene, scene, witness_edges
+from crda_spec.report.graph_scene import HEAD, LOOKS, RING, Box, Edge, Line, Scene, scene, undirected, witness_edges
 from crda_spec.report.svg import coordinate, drawing, element, paint, words
 from crda_spec.report.words.causal import is_contradicted, reason_sentence, warning_sentence
 from crda_spec.report.words.numbers import count, listed, shown
@@ -195,5 +195,5 @@ def _linked_parts(placed: Scene, verdicts: Sequence[FeatureVerdict]) -> Iterator
 def _lit(name: str, verdict: FeatureVerdict | None, lines: Sequence[Line]) -> dict[int, Edge]:
     """The lines that matter for a node: those that tie it to the noise, or else all that touch it."""
     path = witness_edges((verdict,)) if verdict is not None else frozenset[Edge]()
-    on_path = {index: line.edge for index, line in enumerate(lines) if line.witness and line.key in path}
+    on_path = {index: line.edge for index, line in enumerate(lines) if line.witness and undirected(line.edge) in path}
     return on_path or {index: line.edge for index, line in enumerate(lines) if name in line.edge[:2]}

@@ -226,11 +226,6 @@ class Line:
     noisy: bool  # it carries what nobody measured
     witness: bool  # it is on a path that ties a blocked feature to the noise
 
-    @property
-    def key(self) -> Edge:
-        """The edge as `witness_edges` names it: the same from either end where it has no direction."""
-        return _undirected(self.edge)
-
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -279,7 +274,7 @@ def scene(graph: DrawnGraph, verdicts: Sequence[FeatureVerdict], *, contradicted
             route=route(edge, boxes, layout),
             dashed=edge[2] == "<->",
             noisy=edge[2] == "<->" or any(roles[name] in UNMEASURED for name in edge[:2]),
-            witness=_undirected(edge) in witnesses,
+            witness=undirected(edge) in witnesses,
         )
         for edge in edges
     ]
@@ -302,14 +297,14 @@ def scene(graph: DrawnGraph, verdicts: Sequence[FeatureVerdict], *, contradicted
 def witness_edges(verdicts: Sequence[FeatureVerdict]) -> frozenset[Edge]:
     """The edges on the blocked features' witness paths: arrows as they point, others with their ends in order."""
     return frozenset(
-        _undirected((after, before, "->") if arrow == "<-" else (before, after, arrow))
+        undirected((after, before, "->") if arrow == "<-" else (before, after, arrow))
         for path in (verdict.witness for verdict in verdicts if verdict.status == "blocked")
         for before, arrow, after in zip(path[::2], path[1::2], path[2::2], strict=False)
     )
 
 
-def _undirected(edge: Edge) -> Edge:
-    """A tie or an undirected edge is the same from either end."""
+def undirected(edge: Edge) -> Edge:
+    """The edge as `witness_edges` names it: a tie or an undirected edge is the same from either end."""
     start, end, mark = edge
     return edge if mark not in _SYMMETRIC or start <= end else (end, start, mark)
 

@@ -190,7 +190,8 @@ def _falsification(result: RunResult) -> Iterator[Line | Grid]:
     if found is None:
         return
     first, *others = causal.falsification_sentences(found)
-    yield Line(f"{causal.OUTCOMES[found.outcome]}. {first}", "bad" if found.outcome == "falsified" else "strong")
+    outcome = found.outcome.replace("_", " ").capitalize()
+    yield Line(f"{outcome}. {first}", "bad" if found.outcome == "falsified" else "strong")
     yield from _lines(others)
     if worst := found.statements[:MOST_STATEMENTS]:
         yield Grid(

@@ -23,18 +23,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal
 
-from crda_spec.records import (
-    Assumption,
-    Certificate,
-    DrawnGraph,
-    FeatureVerdict,
-    Lemma,
-    OpenPath,
-    Relief,
-    SourceLine,
-    Stated,
-    Tied,
-)
+from crda_spec import records
+from crda_spec.records import Assumption, Certificate, DrawnGraph, FeatureVerdict, Lemma, OpenPath, Relief, Stated
 from crda_spec.scm.graph import CausalGraph, edge_names
 from crda_spec.scm.remedies import noise_positions, remedies
 from crda_spec.scm.separation import Tie, reached, shortest_walks, sole_descendants, unmeasured
@@ -213,15 +203,21 @@ class _Inquiry:
         walk = self.walks.get(node)
         tie = Tie(self.graph, walk, others) if walk else Tie.shortest(self.graph, self.sources, node, others)
         effect_too = name in self.effects and not tie.is_effect
-        reason = Tied(path=open_path_of(tie), effect_too=effect_too, relief=self._relief(name, tie))
+        reason = records.Tied(path=open_path_of(tie), effect_too=effect_too, relief=self._relief(name, tie))
         blockers = tuple(dag.names[node] for node in tie.blockers())
         return FeatureVerdict(name=name, status="blocked", reason=reason, witness=tie.path.tokens, blockers=blockers)
 
     def _relief(self, name: str, tie: Tie) -> Relief | None:
         """Only what was computed to help is offered."""
         dag = self.graph.dag
-        if name in self.effects:
-            return self._without_effects(name)
+        if name in self.effects:  # it opens the collider at the target: whom would leaving it out free?
+            # To leave out one feature alone closes something only where it alone keeps a collider open.
+            alone = dag.index[name] in self.openers
+            freed = sorted(self.free(without=[name]) - self.free()) if alone else []
+            if freed:
+                return Relief(kind="leave_it_out", names=(name,), frees=tuple(freed))
+            freed = sorted(self.free(without=self.effects) - self.free())
+            return Relief(kind="leave_out_effects", names=self.effects, frees=tuple(freed)) if freed else None
         openers = [dag.names[node] for node in tie.openers() if dag.names[node] in self.effects]
         for out in (openers, self.effects):
             if out and name in self.free(without=out):
@@ -230,16 +226,6 @@ class _Inquiry:
             if name in self.free(adding=[column]):
                 return Relief(kind="add", names=(column,), frees=(name,))
         return None
-
-    def _without_effects(self, name: str) -> Relief | None:
-        """A feature that the target causes opens the collider at the target: whom would leaving it out free?"""
-        # To leave out one feature alone closes something only where it alone keeps a collider open.
-        alone = self.graph.dag.index[name] in self.openers
-        freed = sorted(self.free(without=[name]) - self.free()) if alone else []
-        if freed:
-            return Relief(kind="leave_it_out", names=(name,), frees=tuple(freed))
-        freed = sorted(self.free(without=self.effects) - self.free())
-        return Relief(kind="leave_out_effects", names=self.effects, frees=tuple(freed)) if freed else None
 
 
 def open_path_of(tie: Tie) -> OpenPath:
@@ -303,11 +289,11 @@ def edge_places(graph: CausalGraph) -> dict[str, str]:
     return {edge: where for edge, where in places.items() if where}
 
 
-def lines_of(witness: Sequence[str], places: Mapping[str, str]) -> tuple[SourceLine, ...]:
+def lines_of(witness: Sequence[str], places: Mapping[str, str]) -> tuple[records.SourceLine, ...]:
     """The edges along a path as it is read, each with where somebody wrote it."""
     edges = []
     for before, arrow, after in zip(witness[:-2:2], witness[1::2], witness[2::2], strict=True):
         turned = arrow == "<-" or (arrow == "<->" and after < before)
         tail, head = (after, before) if turned else (before, after)
         edges.append(f"{tail} {'<->' if arrow == '<->' else '->'} {head}")
-    return tuple(SourceLine(edge=edge, where=places[edge]) for edge in edges if edge in places)
+    return tuple(records.SourceLine(edge=edge, where=places[edge]) for edge in edges if edge in places)

@@ -31,15 +31,15 @@ class Inputs:
     codes: tuple[Array, ...]  # the labels of a category; empty for anything else
 
     @classmethod
-    def learn(cls, rows: Array, columns: Sequence[Column]) -> Inputs:
-        """rows: (n, k), one column for each contract."""
-        fill = np.array([_typical(values, column) for values, column in zip(rows.T, columns, strict=True)])
+    def learn(cls, rows: Array, columns: Sequence[Column], *, median: bool = False) -> Inputs:
+        """rows: (n, k), one column for each contract.  median: what a missing number is read as, not the mean."""
+        pairs = zip(rows.T, columns, strict=True)
+        fill = np.array([_typical(values, column, median=median) for values, column in pairs])
         filled = np.where(np.isnan(rows), fill, rows)
-        spread = filled.std(axis=0)
         return cls(
             fill=fill,
             center=filled.mean(axis=0),
-            scale=np.where((np.ptp(filled, axis=0) > 0) & (spread > 0), spread, 1.0),
+            scale=scales_of(filled),
             codes=tuple(
                 np.unique(values) if column.type == "category" else np.empty(0)
                 for values, column in zip(filled.T, columns, strict=True)
@@ -57,12 +57,20 @@ class Inputs:
         return np.concatenate(parts, axis=1)
 
 
-def _typical(values: Array, column: Column) -> float:
+def scales_of(columns: Array) -> Array:
+    """Standard deviations, 1 for a constant. Its values tell a constant: rounding may leave it a tiny deviation,
+    which would send a value that differs a little to the end of the world.
+    """
+    deviation = columns.std(axis=0)
+    return np.where((np.ptp(columns, axis=0) > 0) & (deviation > 0), deviation, 1.0)
+
+
+def _typical(values: Array, column: Column, *, median: bool) -> float:
     known = values[~np.isnan(values)]
     if not len(known):
         return 0.0
     if column.is_numeric:
-        return float(known.mean())
+        return float(np.median(known) if median else known.mean())
     codes, counts = np.unique(known, return_counts=True)
     return float(codes[counts.argmax()])
 
@@ -238,17 +246,12 @@ Draws = Callable[[str], np.random.Generator]
 class AdditiveNoise:
     """f' = f + m(after) - m(before)."""
 
-    mean: SmoothMean
-    whole: bool  # an integer: the part of the noise that rounding hid is drawn
-
-    @property
-    def kind(self) -> Literal["additive", "rounded"]:
-        """By kernel ridge."""
-        return "rounded" if self.whole else "additive"
+    mean: SmoothMean  # by kernel ridge
+    kind: Literal["additive", "rounded"]  # rounded, an integer: the part of the noise that rounding hid is drawn
 
     def follow(self, value: Array, before: Array, after: Array, uniform: Array) -> Array:
         """The new values (m,), not yet inside the contract. before, after: (m, k) inputs. uniform: (m,) in [0, 1)."""
-        hidden = uniform - 0.5 if self.whole else 0.0
+        hidden = uniform - 0.5 if self.kind == "rounded" else 0.0
         return np.asarray(value + hidden + (self.mean.predict(after) - self.mean.predict(before)))
 
 
@@ -286,12 +289,6 @@ class Mechanism:
     rule: FollowerInputs
     equation: Equation | None  # None when the training rows show no value of it
 
-    @property
-    def facts(self) -> Followed:
-        """What it follows, and how."""
-        kind = "unlearned" if self.equation is None else self.equation.kind
-        return Followed(kind=kind, parents=self.rule.parents, adjusted=self.rule.adjusted)
-
     def follow(self, x: Array, before: Array, *, draws: Draws, settle: Settle) -> tuple[Array, int]:
         """The follower's new values (m,), from rows x whose inputs are final, and how many left its contract."""
         value = before[:, self.position].copy()
@@ -315,7 +312,14 @@ class Mechanisms:
     @property
     def facts(self) -> dict[str, Followed]:
         """By follower, what it follows and how."""
-        return {one.column.name: one.facts for one in self.each}
+        return {
+            one.column.name: Followed(
+                kind="unlearned" if one.equation is None else one.equation.kind,
+                parents=one.rule.parents,
+                adjusted=one.rule.adjusted,
+            )
+            for one in self.each
+        }
 
     def follow(self, x: Array, before: Array, *, draws: Draws, settle: Settle) -> tuple[Array, dict[str, int]]:
         """Rows in which all followers have followed, and how many values of each left their contract.
@@ -345,7 +349,8 @@ def _mechanism(train: Table, rule: FollowerInputs) -> Mechanism:
         rows, values = train.x[known][:, reads], train.x[known, position]
         inputs = Inputs.learn(rows, [train.features[one] for one in reads])
         if column.is_numeric:
-            equation = AdditiveNoise(fit_mean(inputs, rows, values), whole=column.type == "integer")
+            kind: Literal["additive", "rounded"] = "rounded" if column.type == "integer" else "additive"
+            equation = AdditiveNoise(fit_mean(inputs, rows, values), kind)
         else:
             equation = AbductedUniform(fit_label_shares(inputs, rows, values))
     return Mechanism(column=column, position=position, reads=reads, rule=rule, equation=equation)

@@ -17,17 +17,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crda_spec.records import (
-    Array,
-    Certificate,
-    Column,
-    Counterfactuals,
-    FeatureSensitivity,
-    IntArray,
-    NotMeasured,
-    Sensitivity,
-    Table,
-)
+from crda_spec import records
+from crda_spec.records import Array, Certificate, Counterfactuals, FeatureSensitivity, IntArray, Sensitivity, Table
+from crda_spec.scm.mechanisms import scales_of
 
 # Added to the diagonal of a correlation matrix: far below any tie that rows can show, it makes the inverse exist and
 # shares a tie among features that repeat each other, so that leaving one of two equal columns out costs nothing.
@@ -52,7 +44,7 @@ def sensitivity(
         return None
     whole = _ties(train, np.ones(len(train), dtype=np.bool_))
     found: list[FeatureSensitivity] = []
-    left_out: dict[str, NotMeasured] = {}
+    left_out: dict[str, records.NotMeasured] = {}
     for name in moved:
         position = train.names.index(name)
         known = ~np.isnan(train.x[:, position])
@@ -136,8 +128,7 @@ def _ties(train: Table, rows: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> _Ti
         blocks[column.name] = np.arange(start, start + encoded.shape[1])
         parts.append(encoded)
     columns = np.column_stack([*parts, train.y[rows]])
-    spread = np.where(np.ptp(columns, axis=0) > 0, columns.std(axis=0), 0.0) if len(columns) else np.zeros(1)
-    spread = np.where(spread > 0, spread, 1.0)
+    spread = scales_of(columns) if len(columns) else np.ones(1)
     scaled = (columns - columns.mean(axis=0)) / spread if len(columns) else columns
     correlation = scaled.T @ scaled / max(1, len(scaled))
     features_inverse, rank = _inverse(correlation[:-1, :-1])
@@ -160,7 +151,7 @@ def _inverse(correlation: Array) -> tuple[Array, int]:
     return (vectors / (np.maximum(values, 0.0) + _RIDGE)) @ vectors.T, rank
 
 
-def _encoded(column: Column, values: Array) -> Array:
+def _encoded(column: records.Column, values: Array) -> Array:
     """One feature's columns: numbers, missing cells at their mean and marked in one more; a column a label but one."""
     missing = np.isnan(values)
     known = values[~missing]

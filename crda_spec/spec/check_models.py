@@ -54,12 +54,11 @@ def regressor_complaints(parts: Mapping[str, Any]) -> Iterator[Complaint]:
     counterfactual = parts.get("counterfactual")
     if regressor is None:
         return
-    if tune is not None and tune.kind != "none" and not regressor.space:
-        what = f"the regressor {show(regressor.kind)} has no search space"
-        yield Complaint(code="nothing-to-tune", path="tune.kind", what=what, hint="use tune: {kind: none}")
-    elif tune is not None and tune.kind != "none" and not regressor.open_space():
-        what = "every setting that could be searched is written in the spec"
-        hint = "remove one from `regressor`, or use tune: {kind: none}"
+    if tune is not None and tune.kind != "none" and not regressor.open_space():
+        what, hint = f"the regressor {show(regressor.kind)} has no search space", "use tune: {kind: none}"
+        if regressor.space:
+            what = "every setting that could be searched is written in the spec"
+            hint = f"remove one from `regressor`, or {hint}"
         yield Complaint(code="nothing-to-tune", path="tune.kind", what=what, hint=hint)
     if counterfactual is not None and counterfactual.weight != 1 and not regressor.takes_weights:
         what = f"the regressor {show(regressor.kind)} takes no row weights, got {counterfactual.weight:g}"
@@ -96,8 +95,13 @@ def teacher_complaints(parts: Mapping[str, Any]) -> Iterator[Complaint]:
     if teacher.kind == "committee":
         tuned = "tune" in parts and parts["tune"].kind != "none"
         yield from _members(teacher.members, None if tuned else parts.get("regressor"))
-        if "dataset" in parts and parts["dataset"].weights is not None:
-            yield from _weightless(teacher.members, parts["dataset"].weights)
+        column = parts["dataset"].weights if "dataset" in parts else None
+        weightless = [at for at, one in enumerate(teacher.members) if one.kind != "student" and not one.takes_weights]
+        for position in weightless if column is not None else ():
+            member = show(teacher.members[position].kind)
+            what = f"the member {member} takes no row weights, got the column {show(column)}"
+            hint = "use another member, or remove dataset.weights"
+            yield Complaint(code="no-weights", path=f"{_TEACHER}.members.{position}.kind", what=what, hint=hint)
     if "gate" in parts and "partition" in parts:
         yield from _gate_folds(teacher, parts["partition"].residuals, parts["gate"].folds)
     if "regressor" in parts:
@@ -120,15 +124,6 @@ def _members(members: tuple[Any, ...], student: Any) -> Iterator[Complaint]:  # 
         yield from _absent_package(member, f"{_TEACHER}.members.{position}.kind")
 
 
-def _weightless(members: tuple[Any, ...], column: str) -> Iterator[Complaint]:
-    """Members that would be given row weights and ignore them."""
-    for position, member in enumerate(members):
-        if member.kind != "student" and not member.takes_weights:
-            what = f"the member {show(member.kind)} takes no row weights, got the column {show(column)}"
-            hint = "use another member, or remove dataset.weights"
-            yield Complaint(code="no-weights", path=f"{_TEACHER}.members.{position}.kind", what=what, hint=hint)
-
-
 def _gate_folds(teacher: Any, screened: str, gate: int) -> Iterator[Complaint]:  # noqa: ANN401 - the spec's union
     """Inside one of two gate folds only the other is left: nothing can be left out of it."""
     follows = teacher.kind in ("crossfit", "committee") and isinstance(teacher.folds, str)
@@ -147,9 +142,8 @@ def _repeats(teacher: Any, regressor: BaseRegressor, *, in_time: bool) -> Iterat
     if not repeated or not regressor.seedless:
         return
     what = f"{teacher.repeats} repeats on the same folds give the same models: {show(regressor.kind)} draws nothing"
-    hint = "use repeats: 1" + (
-        "" if in_time else ", or a number of teacher folds, which are drawn anew for each repeat"
-    )
+    hint = "use repeats: 1, or a number of teacher folds, which are drawn anew for each repeat"
+    hint = "use repeats: 1" if in_time else hint
     yield Complaint(code="repeats-nothing", path=f"{_TEACHER}.repeats", what=what, hint=hint)
 
 

@@ -311,7 +311,7 @@ def test_with_nothing_fixed_any_row_is_a_donor():
 def test_more_rows_than_are_fitted_change_only_the_sample(monkeypatch):
     train = tied(300, 0.1)
     whole = propose(Conditional(), train, name="b")
-    monkeypatch.setattr("crda_spec.counterfactual.policies.conditional._FITTED_ROWS", 200)
+    monkeypatch.setattr("crda_spec.counterfactual.policies.other_rows._FITTED_ROWS", 200)
     sampled = propose(Conditional(), train, name="b")
     assert sampled.tobytes() != whole.tobytes()
     np.testing.assert_allclose(sampled, whole, atol=0.1)

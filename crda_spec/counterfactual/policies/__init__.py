@@ -1,20 +1,14 @@
-"""What may be done to a feature: a family, one member a file."""
+"""What may be done to a feature: a family; members of one idea share a file."""
 
 from typing import Annotated, get_args
 
 from pydantic import Field
 
 from crda_spec.counterfactual.policies._protocol import BasePolicy, Feature, Proposal, Rows, Share
-from crda_spec.counterfactual.policies.conditional import Conditional
-from crda_spec.counterfactual.policies.flip import Flip
+from crda_spec.counterfactual.policies.formulas import Flip, Jitter, Quantile, Scale, Shift
 from crda_spec.counterfactual.policies.grid import Grid, cell
-from crda_spec.counterfactual.policies.interpolate import Interpolate
-from crda_spec.counterfactual.policies.jitter import Jitter
+from crda_spec.counterfactual.policies.other_rows import Conditional, Interpolate, Resample
 from crda_spec.counterfactual.policies.plugin import PluginPolicy
-from crda_spec.counterfactual.policies.quantile import Quantile
-from crda_spec.counterfactual.policies.resample import Resample
-from crda_spec.counterfactual.policies.scale import Scale
-from crda_spec.counterfactual.policies.shift import Shift
 
 _Anywhere = Scale | Shift | Jitter | Quantile | Resample | Interpolate | Conditional | PluginPolicy
 _Single = Scale | Shift | Jitter | Quantile | Resample | Flip | Interpolate | Grid | Conditional | PluginPolicy

@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from crda_spec.counterfactual.neighbours import Nearness
-from crda_spec.errors import Complaint, inconsistent
+from crda_spec.errors import Complaint
 from crda_spec.records import Array, Column, ColumnType, IntArray
 from crda_spec.strict import Strict
 
@@ -19,8 +19,6 @@ SHARE = "One draw for all features of a row that are moved this way, or one for 
 
 NUMBERS: frozenset[ColumnType] = frozenset({"continuous", "integer"})
 ANYTHING: frozenset[ColumnType] = frozenset({"continuous", "integer", "category", "boolean"})
-NEIGHBOURS = 10  # where a policy looks for near rows and the spec does not say among how many
-AMONG = "Among how many of the nearest rows"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -108,12 +106,3 @@ class BasePolicy(Strict):
         rng: the feature's own stream, or that of the features it moves together with: two features that are given the
         same numbers move as one.
         """
-
-
-def unread_neighbours(
-    path: str, neighbours: int | None, *, setting: str, value: str, needed: str
-) -> Iterator[Complaint]:
-    """A number of neighbours where none are looked for: a key that would be read and ignored."""
-    if neighbours is not None and value != needed:
-        what = f"neighbours is read only with {setting}: {needed}"
-        yield inconsistent(f"{path}.neighbours", what, f"remove the key, or use {setting}: {needed}")

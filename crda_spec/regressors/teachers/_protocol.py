@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import combinations
 from typing import ClassVar, Literal, Self
-
-import numpy as np
 
 from crda_spec.records import IntArray, Table, Teacher
 from crda_spec.regressors._protocol import Regressor
@@ -74,15 +72,6 @@ class FoldContext:
     def left_out(self, part: Block) -> Block:
         """The folds that the member for this part may not see, in ascending order."""
         return part if self.outer is None else tuple(sorted((self.outer, *part)))
-
-    def held_of(self, part: Block) -> IntArray:
-        """The positions in these rows that the member for this part may not see, in ascending order."""
-        where = dict(zip(self.numbers, self.held, strict=True))
-        return np.sort(np.concatenate([np.empty(0, dtype=np.int64), *(where[number] for number in part)]))
-
-    def restarted(self, seed: int) -> FoldContext:
-        """The same rows from another random state: no model is at hand."""
-        return replace(self, seed=seed, ready={}, plain=None)
 
 
 Folds = int | Literal["gate", "blocks"]

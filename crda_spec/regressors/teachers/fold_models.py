@@ -148,12 +148,12 @@ def gate_crossfits(
     time, the members leave out blocks of time of these rows instead (`time_context`), at most one a moment.
     """
     if not context.numbers:
-        message = "a teacher whose folds are the gate's must know the gate's folds"
-        raise ValueError(message)
+        raise ValueError("a teacher whose folds are the gate's must know the gate's folds")
     if train.times is not None:
         count = max(2, min(len(context.parts), count_pieces(train.times, train.groups)))
         return own_crossfits(train, fitter, learners, count, context)
-    held = [context.held_of(part) for part in context.parts]
+    where, nowhere = dict(zip(context.numbers, context.held, strict=True)), np.empty(0, dtype=np.int64)
+    held = [np.sort(np.concatenate([nowhere, *(where[number] for number in part)])) for part in context.parts]
 
     def member(position: int, learner: Learner, part: Block, unseen: IntArray) -> FittedModel:
         if learner.is_students and not part:

@@ -6,45 +6,13 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from crda_spec import records
 from crda_spec.errors import show
-from crda_spec.records import (
-    Assumption,
-    Certificate,
-    Doubt,
-    Falsification,
-    FeatureSensitivity,
-    FeatureVerdict,
-    Followed,
-    HelpsToPredict,
-    JointEvidence,
-    Lemma,
-    Movement,
-    Obstacle,
-    OpenPath,
-    Outranked,
-    Quoted,
-    Reason,
-    Relief,
-    Remedy,
-    RunResult,
-    Screened,
-    Sensitivity,
-    Stated,
-    TestedStatement,
-    Tied,
-    Unmeasured,
-    Untested,
-    movable,
-)
+from crda_spec.records import Certificate, Falsification, FeatureVerdict, Quoted, RunResult, Stated, movable
 from crda_spec.report.words.discovery import inquiry_sentence, note_sentence, screen_numbers, screened_words
 from crda_spec.report.words.numbers import count, listed, named, number, setting, share, shorten, shown
 from crda_spec.scm.sensitivity import uses_up_the_gain
 
-OUTCOMES = {
-    "not_falsified": "Not falsified",
-    "falsified": "Falsified",
-    "not_informative": "Not informative",
-}
 _MOST_NAMED = 12  # of features to leave out: a longer list is no longer read, and the remedies have it whole
 _CONSEQUENCES = {
     "abstain": "Under on_falsified: abstain, nothing is augmented on the word of a falsified graph.",
@@ -90,44 +58,44 @@ def badge(status: str, *, contradicted: bool) -> str:
     return "doubted" if contradicted and status in ("direct_cause", "irrelevant", "follows") else status
 
 
-def reason_sentence(reason: Reason, *, subject: bool = True) -> str:
+def reason_sentence(reason: records.Reason, *, subject: bool = True) -> str:
     """Why a feature may, or may not, be perturbed. subject: False where the feature's name stands before it."""
-    left = isinstance(reason, Outranked) or (isinstance(reason, Stated) and reason.code in _LEFT)
+    left = isinstance(reason, records.Outranked) or (isinstance(reason, Stated) and reason.code in _LEFT)
     why = why_sentence(reason, subject=subject)
     return f"it may move, but {why}" if left else why
 
 
-def why_sentence(reason: Reason, *, subject: bool = True) -> str:
+def why_sentence(reason: records.Reason, *, subject: bool = True) -> str:
     """The same where it is clear that the feature may move."""
     match reason:
         case Quoted():
             return reason.text
-        case Tied():
+        case records.Tied():
             also = f"; {reason.path.feature} is also caused by {reason.path.target}" if reason.effect_too else ""
             return f"{path_sentence(reason.path, subject=subject)}{also}{_relief(reason.relief, reason.path.target)}"
-        case Obstacle():
+        case records.Obstacle():
             return obstacle_sentence(reason)
         case Stated(code="moves_together"):
             return f"it moves together with {' and '.join(map(show, reason.names))}, which may not move"
         case Stated():
             name = f"{reason.names[0]} is " if reason.code == "direct_cause" and subject else ""
             return name + _STATED[reason.code].format(*reason.names)
-        case Outranked():
+        case records.Outranked():
             return f"ranks {reason.place} of {reason.of} and partition.max_features is {reason.limit}"
-        case HelpsToPredict(features=features, p_value=p):
+        case records.HelpsToPredict(features=features, p_value=p):
             residual = "residual's size" if reason.size else "residual"
             predicts = f"predict the {residual} of rows that were not fitted"
             if features == 1:
                 return f"it helps to {predicts} (p = {p:.2g})"
             return f"together, {features} features help to {predicts} (p = {p:.2g}); of them it is the most tied to it"
-        case Screened():
+        case records.Screened():
             return screened_words(reason)
-        case Untested(rows=rows, of=of):
+        case records.Untested(rows=rows, of=of):
             few = f"only {rows} of {of} rows have no missing cell" if rows < of else f"only {rows} rows"
             return f"PC could not test anything: {few}"
 
 
-def path_sentence(path: OpenPath, *, subject: bool = True) -> str:
+def path_sentence(path: records.OpenPath, *, subject: bool = True) -> str:
     """What an open path means, the path included."""
     feature, target, tokens = path.feature, path.target, " ".join(path.tokens)
     end = f"the noise of {target}" if path.from_noise else target
@@ -148,7 +116,7 @@ def path_sentence(path: OpenPath, *, subject: bool = True) -> str:
             return f"{_node(path.node)} drives both {feature} and {end}: {tokens}"
 
 
-def _held_fixed(path: OpenPath) -> str:
+def _held_fixed(path: records.OpenPath) -> str:
     """On a path with colliders it is the other features, held fixed, that make the tie."""
     source = f"the noise of {path.target}" if path.node is None else _node(path.node)
     drives = "" if path.node is None or path.node.kind == "hidden_cause" else f", which drives {path.target}"
@@ -163,7 +131,7 @@ def _held_fixed(path: OpenPath) -> str:
     return f"{why}{' and '.join(does)} {verb} {path.feature} to {source}{drives}"
 
 
-def _node(node: Unmeasured | None) -> str:
+def _node(node: records.Unmeasured | None) -> str:
     """How a node that is not among the features is spoken of."""
     if node is None:
         return "something unmeasured"
@@ -172,22 +140,22 @@ def _node(node: Unmeasured | None) -> str:
     return f"the unmeasured {node.name}" if node.kind == "latent" else f"the column {node.name} (not a feature)"
 
 
-def _relief(relief: Relief | None, target: str) -> str:
+_RELIEFS = {
+    "leave_it_out": "leaving it out of the features would free {frees}",
+    "leave_out_effects": "leaving out all that {target} causes ({names}) would free {frees}",
+    "leave_out": "leaving {names} out of the features would free {frees}",
+    "add": "with {names} among the features, {frees} would be free",
+}
+
+
+def _relief(relief: records.Relief | None, target: str) -> str:
     if relief is None:
         return ""
     names, frees = named(relief.names, most=_MOST_NAMED), named(relief.frees)
-    match relief.kind:
-        case "leave_it_out":
-            return f"; leaving it out of the features would free {frees}"
-        case "leave_out_effects":
-            return f"; leaving out all that {target} causes ({names}) would free {frees}"
-        case "leave_out":
-            return f"; leaving {names} out of the features would free {frees}"
-        case "add":
-            return f"; with {names} among the features, {frees} would be free"
+    return "; " + _RELIEFS[relief.kind].format(names=names, frees=frees, target=target)
 
 
-def obstacle_sentence(obstacle: Obstacle) -> str:
+def obstacle_sentence(obstacle: records.Obstacle) -> str:
     """Why a feature may not move when its effects are to follow."""
     follower, node = obstacle.follower, obstacle.node
     fixed, tied = f"partition.keep holds {follower} fixed", path_sentence(obstacle.path) if obstacle.path else ""
@@ -212,7 +180,7 @@ def obstacle_sentence(obstacle: Obstacle) -> str:
     return f"{obstacle.feature} would move {follower} with it ({' '.join(obstacle.way)}), {why}"
 
 
-def lemma_sentence(lemma: Lemma | Quoted | None) -> str:
+def lemma_sentence(lemma: records.Lemma | Quoted | None) -> str:
     """Why the paper's lemma holds for a certified feature; empty for one that is not."""
     if lemma is None or isinstance(lemma, Quoted):
         return lemma.text if lemma else ""
@@ -222,7 +190,7 @@ def lemma_sentence(lemma: Lemma | Quoted | None) -> str:
     return f"{lemma.feature} is d-separated from {lemma.target} given {given}"
 
 
-def warning_sentence(doubt: Doubt | Quoted | None) -> str:
+def warning_sentence(doubt: records.Doubt | Quoted | None) -> str:
     """Where the graph lets a feature move and the residual is tied to it; empty where it is not."""
     if doubt is None or isinstance(doubt, Quoted):
         return doubt.text if doubt else ""
@@ -267,7 +235,7 @@ _ASSUMPTIONS = {
 }
 
 
-def assumption_sentence(assumption: Assumption | Quoted) -> str:
+def assumption_sentence(assumption: records.Assumption | Quoted) -> str:
     """What must hold for a certificate to mean anything."""
     if isinstance(assumption, Quoted):
         return assumption.text
@@ -278,7 +246,7 @@ def assumption_sentence(assumption: Assumption | Quoted) -> str:
     return _ASSUMPTIONS[assumption.code].format(**about)
 
 
-def remedy_sentence(remedy: Remedy) -> str:
+def remedy_sentence(remedy: records.Remedy) -> str:
     """What an expert can do, and what it frees."""
     names = named(remedy.names, most=6)
     match remedy.kind:
@@ -295,7 +263,7 @@ def remedy_sentence(remedy: Remedy) -> str:
     return f"{action}: then {named(remedy.frees, most=6)} may move"
 
 
-def joint_sentence(joint: JointEvidence) -> str:
+def joint_sentence(joint: records.JointEvidence) -> str:
     """What the check of all moving features together says."""
     if joint.sentence:
         return joint.sentence
@@ -321,7 +289,7 @@ _MOVES = {
 }
 
 
-def movement_sentence(movement: Movement) -> str:
+def movement_sentence(movement: records.Movement) -> str:
     """Why a feature moves in this run, or why it stays."""
     if movement.sentence:
         return movement.sentence
@@ -332,7 +300,7 @@ def movement_sentence(movement: Movement) -> str:
     return f"stays: {why_sentence(movement.why)}"
 
 
-def movement_word(movement: Movement, retention: float) -> str:
+def movement_word(movement: records.Movement, retention: float) -> str:
     """What becomes of a feature in a run. retention: how much noise the new rows carry."""
     if movement.moves != "moves":
         return movement.moves
@@ -349,7 +317,7 @@ _FOLLOWED = {
 }
 
 
-def followed_words(followed: Followed | Quoted) -> str:
+def followed_words(followed: records.Followed | Quoted) -> str:
     """`follows dose and age: additive noise, kernel ridge`."""
     if isinstance(followed, Quoted):
         return followed.text
@@ -519,7 +487,7 @@ def suggestion_sentence(found: Falsification) -> str:
     return f"Edges that would explain it: {edges}. Draw one only if it makes sense in the field." if edges else ""
 
 
-def statement_words(statement: TestedStatement) -> str:
+def statement_words(statement: records.TestedStatement) -> str:
     """`dose and age, given ward`: what should be independent."""
     given = f", given {listed(tuple(_name(name) for name in statement.given))}" if statement.given else ""
     return f"{_name(statement.first)} and {_name(statement.second)}{given}"
@@ -531,7 +499,7 @@ _NOT_MEASURED = {
 }
 
 
-def sensitivity_sentence(found: Sensitivity) -> str:
+def sensitivity_sentence(found: records.Sensitivity) -> str:
     """The weakest feature, its yardstick, and what was left out."""
     if found.sentence:
         return found.sentence
@@ -550,7 +518,7 @@ def sensitivity_sentence(found: Sensitivity) -> str:
     return " ".join(parts)
 
 
-def _hidden_cause(feature: FeatureSensitivity, target: str) -> Iterator[str]:
+def _hidden_cause(feature: records.FeatureSensitivity, target: str) -> Iterator[str]:
     """What a hidden cause of this feature would have to explain, and the measured one that it is compared with."""
     if math.isinf(feature.limit):
         yield "Nothing that moved lets a hidden cause spoil the labels."
@@ -601,7 +569,7 @@ def _name(name: str) -> str:
     return shorten(shown(name), 40, gap="...")
 
 
-def yardstick_words(feature: FeatureSensitivity, target: str) -> str:
+def yardstick_words(feature: records.FeatureSensitivity, target: str) -> str:
     """The observed feature that a hidden cause is compared with."""
     if not feature.observed:
         return "no other feature"
