@@ -177,19 +177,14 @@ def _pairs(train: Table, moved: Sequence[MovedFeature]) -> list[list[int]]:
     order = sorted((one for one in moved if one.in_sd), key=lambda one: -(one.in_sd or 0.0))[:3]
     first = list(train.positions([one.name for one in order]))
     if len(first) == 1:
-        first += _companion(train, first[0])
+        ties = {}
+        for other, column in enumerate(train.features):
+            both = ~np.isnan(train.x[:, [first[0], other]]).any(axis=1)
+            x, y = train.x[both, first[0]], train.x[both, other]
+            if other != first[0] and column.is_numeric and len(x) > 2 and np.ptp(x) > 0 and np.ptp(y) > 0:
+                ties[other] = abs(float(np.corrcoef(x, y)[0, 1]))
+        first += [max(ties, key=lambda other: (ties[other], -other))] if ties else []
     return [[a, b] for at, a in enumerate(first) for b in first[at + 1 :]][:_MOST_PAIRS]
-
-
-def _companion(train: Table, position: int) -> list[int]:
-    """The number that is correlated most with this one; none when there is no other."""
-    ties = {}
-    for other, column in enumerate(train.features):
-        both = ~np.isnan(train.x[:, [position, other]]).any(axis=1)
-        x, y = train.x[both, position], train.x[both, other]
-        if other != position and column.is_numeric and len(x) > 2 and np.ptp(x) > 0 and np.ptp(y) > 0:
-            ties[other] = abs(float(np.corrcoef(x, y)[0, 1]))
-    return [max(ties, key=lambda other: (ties[other], -other))] if ties else []
 
 
 def _points(values: Array) -> records.Points:

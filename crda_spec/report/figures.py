@@ -15,20 +15,9 @@ import numpy as np
 from crda_spec import records
 from crda_spec.records import Array, Column, RunResult
 from crda_spec.report.svg import LIGHT, text_width
+from crda_spec.report.words import numbers
 from crda_spec.report.words.gate import loss_unit, mean_losses
-from crda_spec.report.words.numbers import (
-    between,
-    change,
-    count,
-    in_unit,
-    number,
-    percent,
-    setting,
-    setting_text,
-    share,
-    shorten,
-    shown,
-)
+from crda_spec.report.words.numbers import count, in_unit, number, percent, setting, share, shorten, shown
 from crda_spec.scm.sensitivity import used_up_at
 
 if TYPE_CHECKING:
@@ -167,7 +156,7 @@ def feature_figure(before: Array, after: Array, column: Column) -> Picture:
     """
     height = 220.0 if column.is_numeric else 84.0 + 30.0 * min(_MOST_BARS, len(_labels(column)))
     figure, ax = _panel(_HALF, height)
-    description = _draw_feature(ax, before, after, column)
+    description = (_draw_bins if column.is_numeric else _draw_bars)(ax, before, after, column)
     _fit(ax)
     _legend(figure, ax)
     return Picture(figure, f"{in_unit(column.name, column.unit)} before and after", description)
@@ -177,10 +166,8 @@ def _labels(column: Column) -> tuple[str, ...]:
     return column.labels or ("false", "true")
 
 
-def _draw_feature(ax: Axes, before: Array, after: Array, column: Column) -> str:
+def _draw_bins(ax: Axes, before: Array, after: Array, column: Column) -> str:
     """Draws one feature; returns what is to be seen."""
-    if not column.is_numeric:
-        return _draw_bars(ax, before, after, column)
     before, after = (values[np.abs(values) < _LARGEST] for values in (before, after))
     edges = bin_edges(before, after, whole=column.type == "integer")
     old, new = (100.0 * np.histogram(values, bins=edges)[0] / max(1, len(values)) for values in (before, after))
@@ -320,7 +307,7 @@ def changes_figure(changes: Sequence[Change], *, title: str, metric: str, descri
 def _change_words(one: Change) -> str:
     if one.value is None:
         return "nothing to compare"
-    return f"{percent(one.value)} %" + ("" if one.interval is None else f" ({between(one.interval)})")
+    return f"{percent(one.value)} %" + ("" if one.interval is None else f" ({numbers.between(one.interval)})")
 
 
 def score_figure(score: records.TestScore) -> Picture:
@@ -329,7 +316,7 @@ def score_figure(score: records.TestScore) -> Picture:
         raise ValueError("a run without an augmented model has no such figure")
     description = f"{percent(score.change_percent)} %"
     if score.interval_percent is not None:
-        description += f", {setting(100 * score.level)} % interval from {between(score.interval_percent)}"
+        description += f", {setting(100 * score.level)} % interval from {numbers.between(score.interval_percent)}"
     only = Change("", score.change_percent, score.interval_percent)
     return changes_figure([only], title="Change on the test rows", metric=score.metric, description=description)
 
@@ -549,12 +536,12 @@ def trials_figure(study: records.Study) -> Picture:
 
 def _trial_loss(trial: records.Trial, study: records.Study) -> float:
     loss = study.mean_loss(trial.losses)
-    against = change(study.mean_loss(study.plain[: len(trial.losses)]), loss) if study.plain else loss
+    against = numbers.change(study.mean_loss(study.plain[: len(trial.losses)]), loss) if study.plain else loss
     return math.inf if against is None else against
 
 
 def _trial_words(trial: records.Trial, loss: float, study: records.Study) -> str:
-    values = ", ".join(f"{name} {setting_text(value)}" for name, value in sorted(trial.values.items()))
+    values = ", ".join(f"{name} {numbers.setting_text(value)}" for name, value in sorted(trial.values.items()))
     height = f"{percent(loss)} %" if study.plain else number(loss)
     return f"trial {trial.number} ({trial.state}): {height}; {values}"
 

@@ -30,18 +30,9 @@ from crda_spec.independence import adjust
 from crda_spec.independence.gcm import Gcm, GcmResult, Query
 from crda_spec.independence.second_opinion import second_opinion
 from crda_spec.records import Array, Falsification, FalsificationOutcome, OnFalsified, Table, TestedStatement
+from crda_spec.scm import implied
 from crda_spec.scm.graph import CausalGraph, Edge
-from crda_spec.scm.implied import (
-    BUDGET,
-    MOST_SUGGESTED,
-    Implications,
-    Statement,
-    as_written,
-    implications,
-    is_implied,
-    repairing_edges,
-    with_edges,
-)
+from crda_spec.scm.implied import BUDGET, MOST_SUGGESTED, Implications, Statement, implications, is_implied
 from crda_spec.strict import Fraction, Strict
 
 _MOST_BATCHES = 4  # of second opinions, when all before were in the statements' favour
@@ -304,8 +295,8 @@ def _correction(
     for _ in range(_ROUNDS):
         if not judgement.violated or len(edges) == MOST_SUGGESTED:
             break
-        edges += repairing_edges(grown, judgement.violated, most=MOST_SUGGESTED - len(edges))
-        grown = with_edges(graph, edges)
+        edges += implied.repairing_edges(grown, judgement.violated, most=MOST_SUGGESTED - len(edges))
+        grown = implied.with_edges(graph, edges)
         statements = tuple(implications(grown, features).to_test(budget))
         judgement = judged(statements, answers, alpha=alpha, most_asked=_ASKED_OF_A_CORRECTION)
-    return tuple(as_written(edge) for edge in edges), not judgement.violated
+    return tuple(implied.as_written(edge) for edge in edges), not judgement.violated
