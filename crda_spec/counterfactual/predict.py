@@ -55,7 +55,6 @@ class LabelRule:
     irrelevant: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """No noise to carry is nobody's noise."""
         if self.draw == "none" or self.retention <= 0:
             object.__setattr__(self, "retention", 0.0)
             object.__setattr__(self, "draw", "none")

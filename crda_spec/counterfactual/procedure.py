@@ -10,16 +10,9 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from crda_spec import records
+from crda_spec.counterfactual import basis
 from crda_spec.counterfactual.abduct import Additive, NoiseModel, abduct
 from crda_spec.counterfactual.act import Propagation, act
-from crda_spec.counterfactual.basis import (
-    Invariance,
-    contradicted_features,
-    movable_features,
-    movements,
-    restated,
-    trusted_irrelevant,
-)
 from crda_spec.counterfactual.partition import Partition, Partitioner
 from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.predict import LabelRule, predict_outcome
@@ -68,7 +61,7 @@ class Procedure:
     propagation: Propagation | None = None  # None: what a moved feature causes is held fixed
     watch: Watch = "real"  # what the augmented arm's early stopping looks at
     choice: Partition = field(default_factory=Partition)  # among all features, for rows that carry no noise
-    invariance: Invariance = "off"  # whether features that the graph calls irrelevant move freely and label nothing
+    invariance: basis.Invariance = "off"  # whether what the graph calls irrelevant moves freely and labels nothing
     noise: NoiseModel = field(default_factory=Additive)
     draw: records.ResidualDraw = "own"
     tuner: Tuner | None = None  # of the knobs; None: they are used as they stand
@@ -133,9 +126,9 @@ class Procedure:
 
     def movable(self, certificate: Certificate, trust: records.Trust | None = None) -> MovableFeatures:
         """What moves, and on which basis; features that move together all do, or none does."""
-        irrelevant = trusted_irrelevant(certificate, trust, self.invariance)
+        irrelevant = basis.trusted_irrelevant(certificate, trust, self.invariance)
         choice = self.choice_with(causes=set(certificate.perturbed).difference(certificate.irrelevant))
-        movable = movable_features(
+        movable = basis.movable_features(
             certificate, choice, retention=self.carried, propagation=self.propagation, irrelevant=irrelevant
         )
         held = self.perturbation.held(movable.names)
@@ -168,7 +161,7 @@ class Augmentation:
     def movements(self) -> tuple[records.Movement, ...]:
         """What becomes of every feature."""
         made = self.counterfactuals
-        return movements(self.certificate, self.movable, None if made is None else made.action)
+        return basis.movements(self.certificate, self.movable, None if made is None else made.action)
 
     def watched(self, train: Table) -> records.IntArray:
         """Positions of the rows that stop the final model, or whose synthetic rows do; none if it is refitted."""
@@ -223,7 +216,7 @@ def augment(
     certificate = procedure.partitioner.partition(train, screened, seed=context.seed, index=context.index)
     movable = procedure.movable(certificate, teacher.trust)
     if teacher.trust is not None and not teacher.trust.passed and context.index == (0,):  # nobody is told of a fold's
-        against = contradicted_features(train, certificate.irrelevant)
+        against = basis.contradicted_features(train, certificate.irrelevant)
         teacher = replace(teacher, trust=replace(teacher.trust, contradicted=against))
     made = act_and_predict(procedure, train, teacher, abduction, movable, context) if make_rows else None
     return Augmentation(
@@ -233,7 +226,7 @@ def augment(
         plain=plain,
         teacher=teacher,
         abduction=abduction,
-        certificate=restated(certificate, movable),
+        certificate=basis.restated(certificate, movable),
         movable=movable,
         counterfactuals=made,
         studies=studies,

@@ -235,11 +235,7 @@ class TeacherFamily:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trust:
-    """Whether the training rows bear out what the graph calls irrelevant.
-
-    Members that see every feature against members that see the boundary only, on rows that neither has seen. Losses are
-    mean squared errors in the target's unit.
-    """
+    """Whether the training rows bear out what the graph calls irrelevant, by mean squared errors on rows unseen."""
 
     everything: float  # loss of the members that see every feature
     boundary: float  # loss of the members that see the boundary

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from typing import Annotated, ClassVar, Literal, Self
@@ -99,54 +98,46 @@ class CommitteeTeacher(FoldTeacher):
         views = (None,) if self._boundary is None else (None, self._boundary)
         return tuple(Learner(regressor=kind, columns=columns) for columns in views for kind in kinds)
 
-    def crossfit_weights(self, train: Table, crossfits: Sequence[CrossFit]) -> list[float]:
+    def weigh(self, train: Table, crossfits: Sequence[CrossFit]) -> tuple[list[float], Trust | None]:
         """By what each kind says of rows it has not seen. One without weight is never asked again.
 
-        Members of all features and of the boundary are weighed among themselves first, then the two sides: two numbers
-        more than needed would let few rows choose among twice as many kinds (measured: docs/teachers.md).
+        Members of all features and of the boundary are weighed among themselves, then one number mixes the two sides:
+        few rows cannot choose among twice as many kinds.
         """
-        sides = [_Side.of(train, crossfits, bounded=bounded) for bounded in (False, True)]
-        shares = stacking_weights(train, [side.out_of_fold for side in sides if side.weights])
-        return [share * weight for share, side in zip(shares, sides, strict=False) for weight in side.weights]
-
-    def trust(self, train: Table, crossfits: Sequence[CrossFit]) -> Trust | None:
-        """The boundary's members must do about as well without the features that the graph calls irrelevant."""
-        if self._boundary is None:
-            return None
-        sides = [_Side.of(train, crossfits, bounded=bounded) for bounded in (False, True)]
-        everything, boundary = ((train.y - side.out_of_fold) ** 2 for side in sides)
-        row_weight = relative(train.weights)
-        worse = boundary - everything if row_weight is None else row_weight * (boundary - everything)
-        unit = group_numbers(train)
-        # Rows of one group err alike: the group is what was drawn.
-        sums = np.bincount(unit, weights=worse) * (unit.max() + 1) / len(unit)
-        error = float(sums.std(ddof=1) / math.sqrt(len(sums))) if len(sums) > 1 else math.inf
-        return Trust(
-            everything=weighted_mean(everything, train.weights),
-            boundary=weighted_mean(boundary, train.weights),
-            standard_error=error,
-            margin=TRUST_MARGIN,
-            weight=stacking_weights(train, [side.out_of_fold for side in sides])[1],
-            passed=bool(float(sums.mean()) <= TRUST_MARGIN * error),
-        )
+        sides = [[one for one in crossfits if one.bounded == bounded] for bounded in (False, True)]
+        sides = [side for side in sides if side]
+        within = [stacking_weights(train, [one.out_of_fold for one in side]) for side in sides]
+        mixed = [
+            reduce(add, (weight * one.out_of_fold for weight, one in zip(weights, side, strict=True) if weight > 0))
+            for weights, side in zip(within, sides, strict=True)
+        ]
+        shares = stacking_weights(train, mixed)
+        weights = [share * weight for share, own in zip(shares, within, strict=True) for weight in own]
+        return weights, None if len(sides) < 2 else _trust(train, *mixed, weight=shares[1])
 
 
-TRUST_MARGIN = 0.5  # standard errors: trusts 98 % of right graphs and next to no wrong one (docs/certified.md)
+_MARGIN = 0.5  # standard errors (docs/labels.md)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Side:
-    """The members that see every feature, or those that see the boundary: their weights, and what they predict."""
+def _trust(train: Table, everything: Array, boundary: Array, *, weight: float) -> Trust:
+    """The boundary's members must do about as well without the features that the graph calls irrelevant.
 
-    weights: list[float]
-    out_of_fold: Array  # (n,)
-
-    @classmethod
-    def of(cls, train: Table, crossfits: Sequence[CrossFit], *, bounded: bool) -> _Side:
-        found = [crossfit.out_of_fold for crossfit in crossfits if crossfit.bounded == bounded]
-        weights = stacking_weights(train, found) if found else []
-        pairs = [(weight, one) for weight, one in zip(weights, found, strict=True) if weight > 0]
-        return cls(weights, reduce(add, (weight * one for weight, one in pairs)) if pairs else np.empty(0))
+    everything, boundary: (n,) what members of all features, and of the boundary, predict for rows they have not seen.
+    """
+    losses = [(train.y - predicted) ** 2 for predicted in (everything, boundary)]
+    row_weight = relative(train.weights)
+    worse = losses[1] - losses[0] if row_weight is None else row_weight * (losses[1] - losses[0])
+    unit = group_numbers(train)  # rows of one group err alike: the group is what was drawn
+    sums = np.bincount(unit, weights=worse) * (unit.max() + 1) / len(unit)
+    error = float(sums.std(ddof=1) / math.sqrt(len(sums))) if len(sums) > 1 else math.inf
+    return Trust(
+        everything=weighted_mean(losses[0], train.weights),
+        boundary=weighted_mean(losses[1], train.weights),
+        standard_error=error,
+        margin=_MARGIN,
+        weight=weight,
+        passed=bool(float(sums.mean()) <= _MARGIN * error),
+    )
 
 
 def stacking_weights(train: Table, out_of_fold: Sequence[Array]) -> list[float]:

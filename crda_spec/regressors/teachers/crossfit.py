@@ -67,6 +67,6 @@ class CrossfitTeacher(FoldTeacher):
         """One a repeat."""
         return tuple(Learner(repeat=repeat) for repeat in range(self.repeats))
 
-    def crossfit_weights(self, train: Table, crossfits: Sequence[CrossFit]) -> list[float]:
+    def weigh(self, train: Table, crossfits: Sequence[CrossFit]) -> tuple[list[float], None]:
         """All the same."""
-        return [1.0 / len(crossfits)] * len(crossfits)
+        return [1.0 / len(crossfits)] * len(crossfits), None

@@ -87,13 +87,9 @@ class FoldTeacher(TeacherRule):
         """Who is fitted once for each fold."""
         raise NotImplementedError
 
-    def crossfit_weights(self, train: Table, crossfits: Sequence[CrossFit]) -> list[float]:
-        """What each learner's crossfit of members weighs, together 1."""
+    def weigh(self, train: Table, crossfits: Sequence[CrossFit]) -> tuple[list[float], Trust | None]:
+        """What each learner's crossfit of members weighs, together 1; and whether the rows bear the graph out."""
         raise NotImplementedError
-
-    def trust(self, train: Table, crossfits: Sequence[CrossFit]) -> Trust | None:
-        """Whether the rows bear out what the graph calls irrelevant; None: nobody can tell."""
-        return None
 
     @property
     def in_blocks(self) -> bool:
@@ -115,7 +111,7 @@ class FoldTeacher(TeacherRule):
             crossfits = gate_crossfits(train, fitter, self.all_learners, plain, context)
         else:
             crossfits = own_crossfits(train, fitter, self.all_learners, self.folds, context)
-        weights = self.crossfit_weights(train, crossfits)
+        weights, trust = self.weigh(train, crossfits)
         chosen = [(crossfit, weight) for crossfit, weight in zip(crossfits, weights, strict=True) if weight > 0]
         members = [
             (member, name, share)
@@ -134,7 +130,7 @@ class FoldTeacher(TeacherRule):
             weights=tuple(share for _, _, share in members),
             names=tuple(name for _, name, _ in members),
             families=_summaries(train, crossfits, weights),
-            trust=self.trust(train, crossfits),
+            trust=trust,
         )
         return replace(teacher, in_sample=teacher.predict(train.x))
 
