@@ -18,6 +18,7 @@ def test_the_defaults_are_the_papers():
     )
     assert Perturbation().model_dump(exclude={"default", "sources", "support"}) == {
         "features": {},
+        "blocked": None,
         "together": (),
         "features_per_row": "all",
         "copy_fraction": 0.0,
