@@ -108,7 +108,7 @@ def test_hostile_text_is_shown_not_obeyed(build):
                 "One model vs one model on 80 test rows: MSE 9.876 -> 8.829, -10.6 % (95 % interval -18.1 to -2.9).",
                 "4 of 5 features may move, certified by the declared graph.",
                 "In this run it moves : the certificate lets a row carry its noise to the new place",
-                "In this run it stays : its rows would carry noise, and it is not certified",
+                "In this run it stays : it is not certified, and new rows keep to the certificate",
                 "features move 3 of 5",
                 "Arrows run from cause to effect. A dashed arc with two heads is a hidden common cause. What to see:",
                 "Open path: recovery <- severity -> dose Knowing severity would close this path.",

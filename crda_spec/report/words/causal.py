@@ -36,7 +36,7 @@ _STATED = {
     "blind_screen": (
         "a linear fit leaves residuals uncorrelated with every feature by construction: there is nothing to screen"
     ),
-    "not_certified": "its rows would carry noise, and it is not certified",
+    "not_certified": "it is not certified, and new rows keep to the certificate",
     "no_rows": "no row was made",
     "kept": "partition.keep holds it fixed",
     "not_named": "partition.perturb does not name it",
