@@ -98,8 +98,8 @@ class CrdaError(Exception):
 
     def __init__(self, complaints: Complaint | Iterable[Complaint]) -> None:
         """Keeps the complaints in the order of their places."""
-        found = [complaints] if isinstance(complaints, Complaint) else list(complaints)
-        self.complaints: tuple[Complaint, ...] = tuple(sorted(found, key=lambda one: one.place or Place("")))
+        listed = [complaints] if isinstance(complaints, Complaint) else list(complaints)
+        self.complaints: tuple[Complaint, ...] = tuple(sorted(listed, key=lambda one: one.place or Place("")))
         super().__init__(self.render())
 
     def __reduce__(self) -> tuple[type[CrdaError], tuple[tuple[Complaint, ...]]]:

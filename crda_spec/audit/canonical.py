@@ -29,8 +29,8 @@ def plain(value: Any) -> Any:  # noqa: ANN401 - turns anything a record holds in
     if is_dataclass(value) and not isinstance(value, type):
         speak = _SENTENCES.get(type(value))
         if speak is not None:
-            said = speak(value)
-            return {name: said[name] if name in said else plain(getattr(value, name)) for name in _keys(type(value))}
+            words = speak(value)
+            return {name: words[name] if name in words else plain(getattr(value, name)) for name in _keys(type(value))}
         return {item.name: plain(getattr(value, item.name)) for item in fields(value)}
     if isinstance(value, Mapping):
         return {str(key): plain(inner) for key, inner in value.items()}

@@ -86,15 +86,15 @@ def said(then: object, now: object) -> tuple[str, str]:
 
 def run_changes(then: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, list[Change]]:
     """What differs between the records of two runs, part by part: what went in, and what came out."""
-    found = {"spec": list(changes(then["spec"]["resolved"], now["spec"]["resolved"]))}
-    found |= {
+    parts = {"spec": list(changes(then["spec"]["resolved"], now["spec"]["resolved"]))}
+    parts |= {
         part: list(changes(_part(then, part), _part(now, part), "" if part != "seed" else part)) for part in _INPUTS
     }
     for part, keys in _FOUND.items():
-        found[part] = list(changes(_only(then.get(part), keys), _only(now.get(part), keys), "" if keys else part))
+        parts[part] = list(changes(_only(then.get(part), keys), _only(now.get(part), keys), "" if keys else part))
         if part == "test":
-            found["ensemble"] = list(changes(_ensemble(then), _ensemble(now)))
-    return {part: listed for part, listed in found.items() if listed}
+            parts["ensemble"] = list(changes(_ensemble(then), _ensemble(now)))
+    return {part: listed for part, listed in parts.items() if listed}
 
 
 def _part(record: Mapping[str, Any], part: str) -> Any:  # noqa: ANN401 - any JSON

@@ -240,7 +240,7 @@ class _Published(_Closed):
     def dataclass_schema(self, schema: core_schema.DataclassSchema) -> JsonSchemaValue:
         """One object."""
         found, kind = super().dataclass_schema(schema), schema["cls"]
-        said = {
+        described = {
             name: text
             for base in reversed(kind.__mro__[:-1])
             for name, text in _COMMENT.findall(inspect.getsource(base))
@@ -248,20 +248,20 @@ class _Published(_Closed):
         for name, part in found["properties"].items():
             part.pop("title", None)
             part.pop("default", None)
-            part.update({"description": said[name]} if name in said else {})
+            part.update({"description": described[name]} if name in described else {})
         return {"type": "object", "description": " ".join((inspect.getdoc(kind) or "").split()), **found}
 
 
 def published_schema(name: str, form: type[_Closed] = _Published) -> dict[str, Any]:
     """One of `SCHEMAS` (draft 2020-12)."""
     kind, title = SCHEMAS[name]
-    found = TypeAdapter(kind).json_schema(mode="serialization", schema_generator=form)
+    schema = TypeAdapter(kind).json_schema(mode="serialization", schema_generator=form)
     for left, names in LEFT_TO_FIGURES.items():
-        part = found["$defs"].get(left.__name__, {"properties": {}, "required": []})
+        part = schema["$defs"].get(left.__name__, {"properties": {}, "required": []})
         part["properties"] = {key: one for key, one in part["properties"].items() if key not in names}
         part["required"] = [key for key in part["required"] if key not in names]
-    found["$defs"].pop(records.Cloud.__name__, None)
-    return {"$schema": GenerateJsonSchema.schema_dialect, "title": title, **found}
+    schema["$defs"].pop(records.Cloud.__name__, None)
+    return {"$schema": GenerateJsonSchema.schema_dialect, "title": title, **schema}
 
 
 def schema_text(name: str) -> str:
@@ -296,8 +296,8 @@ def _trouble(value: Any, schema: Mapping[str, Any], defs: Mapping[str, Any], pat
     if "$ref" in schema:
         schema = defs[schema["$ref"].rpartition("/")[2]]
     if "anyOf" in schema:
-        found = [list(_trouble(value, one, defs, path)) for one in schema["anyOf"]]
-        inner = [one for one in found if all(where != path for where, _ in one)]  # of the right type, if nothing else
+        tried = [list(_trouble(value, one, defs, path)) for one in schema["anyOf"]]
+        inner = [one for one in tried if all(where != path for where, _ in one)]  # of the right type, if nothing else
         yield from min(inner, key=len) if inner else [(path, f"is {show(value)}, must be {_words(schema, defs)}")]
         return
     wanted = schema.get("type")

@@ -50,14 +50,14 @@ def augmented_parquet(result: RunResult) -> bytes:
 
 def _real_rows(result: RunResult, *, trained: npt.NDArray[np.bool_]) -> pa.Table:
     train, abduction = result.split.train, result.abduction
-    said = result.teacher.in_sample if abduction.residuals == "in_sample" else result.teacher.out_of_fold
+    predicted = result.teacher.in_sample if abduction.residuals == "in_sample" else result.teacher.out_of_fold
     numbers = pa.array(train.row_ids + 1)
     nothing = np.full(len(train), np.nan)
     ledger = [
         pa.repeat(pa.scalar(value=False), len(train)),
         numbers,
         pa.nulls(len(train), pa.int64()),
-        _optional(nothing if said is None else said),
+        _optional(nothing if predicted is None else predicted),
         _optional(np.ones(len(train)) if abduction.scale is None else abduction.scale),
         _optional(abduction.noise),
         numbers,

@@ -30,11 +30,11 @@ def diff(
     then, now = _record(first), _record(second)
     sentence = ""
     if then is not None and now is not None:
-        found = run_changes(then, now)
+        differences = run_changes(then, now)
         sentence = verdict_sentence(then, now)
     else:
         listed = list(changes(_spec(first, then), _spec(second, now)))
-        found = {"spec": listed} if listed else {}
+        differences = {"spec": listed} if listed else {}
     if as_json:
 
         def value(one: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON
@@ -42,14 +42,14 @@ def diff(
 
         listings = {
             part: [{"path": path, "a": value(one), "b": value(other)} for path, one, other in listed]
-            for part, listed in found.items()
+            for part, listed in differences.items()
         }
-        content = {"a": str(first), "b": str(second), "same": not found, "changes": listings}
+        content = {"a": str(first), "b": str(second), "same": not differences, "changes": listings}
         print_json({**content, "verdict": sentence or None})
         return
-    if not found:
+    if not differences:
         sys.stdout.write("no difference\n")
-    for part, listed in found.items():
+    for part, listed in differences.items():
         sys.stdout.write(f"{part}\n")
         for path, one, other in listed:
             label = f"{printable(path)}: " if path and path != part else ""

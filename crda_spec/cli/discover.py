@@ -88,7 +88,7 @@ def _in_spec(file: Path, overrides: list[str], wish: dict[str, Any]) -> _Found:
     wanted = wanted_search(spec.causal.discovery, **wish)
     with options.placed_in(draft):
         split, report = build_plan(spec, draft).load()
-        found = search(
+        findings = search(
             split.train,
             wanted.discovery,
             source=f"training rows of {report.source}",
@@ -96,7 +96,7 @@ def _in_spec(file: Path, overrides: list[str], wish: dict[str, Any]) -> _Found:
             stability=wanted.stability,
             declared=None if spec.causal.graph is None else known_graph(spec, draft).graph,
         )
-    return found, wanted.notes
+    return findings, wanted.notes
 
 
 def _in_file(
@@ -114,8 +114,8 @@ def _in_file(
         raise type(error)(
             replace(one, path="--target" if one.path == "dataset.target" else "") for one in error.complaints
         ) from error
-    found = search(table, wanted.discovery, source=f"rows of {file.name}", seed=0, stability=wanted.stability)
-    return found, wanted.notes
+    findings = search(table, wanted.discovery, source=f"rows of {file.name}", seed=0, stability=wanted.stability)
+    return findings, wanted.notes
 
 
 def _check_file(file: Path, kind: DataKind | None, target: str | None, overrides: list[str]) -> None:

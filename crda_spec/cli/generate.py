@@ -72,18 +72,18 @@ def generate(
 
 
 def _check_numbers(*, rows: int | None, factor: float | None, batch: int, jobs: int) -> None:
-    found = [
+    wrong = [
         Complaint(code="out-of-range", path=option, what=f"must be at least 1, got {value}")
         for option, value in (("--rows", rows), ("--batch", batch), ("--jobs", jobs))
         if value is not None and value < 1
     ]
     if factor is not None and not 0 < factor <= 1000:
         what = f"must be above 0 and at most 1000, got {factor:g}"
-        found.append(Complaint(code="out-of-range", path="--factor", what=what))
+        wrong.append(Complaint(code="out-of-range", path="--factor", what=what))
     if rows is not None and factor is not None:
-        found.append(Complaint(code="inconsistent", what="both --rows and --factor are given", hint="keep one of them"))
-    if found:
-        raise SpecError(found)
+        wrong.append(Complaint(code="inconsistent", what="both --rows and --factor are given", hint="keep one of them"))
+    if wrong:
+        raise SpecError(wrong)
 
 
 def _report(record: dict[str, Any], made: Generated, out: Path, *, as_json: bool, quiet: bool) -> None:

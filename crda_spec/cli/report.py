@@ -74,8 +74,8 @@ def report(
         for file, data in files.items():
             file.write_bytes(data)
     size = sum(map(len, files.values()))
-    told = {"file" if png is None else "folder": str(target), "bytes": size, "runs": [str(folder) for folder in runs]}
-    say(f"{json.dumps(told) if as_json else target}\n")
+    answer = {"file" if png is None else "folder": str(target), "bytes": size, "runs": [str(folder) for folder in runs]}
+    say(f"{json.dumps(answer) if as_json else target}\n")
 
 
 def page_of(run: ReopenedRun) -> bytes:

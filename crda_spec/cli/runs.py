@@ -34,15 +34,15 @@ def runs(
     if not folder.is_dir():
         hint = "name the folder of your runs, or run a spec first: crda-run SPEC"
         raise OutputError(Complaint(code="no-folder", what=f"there is no folder '{folder}'", hint=hint))
-    found = list_runs(folder)
+    past = list_runs(folder)
     if as_json:
-        listed = [{key: value for key, value in asdict(run).items() if key != "trouble" or value} for run in found]
+        listed = [{key: value for key, value in asdict(run).items() if key != "trouble" or value} for run in past]
         print_json({"folder": str(folder), "runs": listed})
         return
-    if not found:
+    if not past:
         sys.stdout.write(f"no finished run below {folder}\n")
         return
-    lines = [_HEAD, *(_cells(run) for run in found)]
+    lines = [_HEAD, *(_cells(run) for run in past)]
     widths = [max(len(line[at]) for line in lines) for at in range(len(_HEAD) - 1)]
     for line in lines:
         cells = [f"{cell:<{width}}" for cell, width in zip(line, [*widths, 0], strict=True)]

@@ -119,8 +119,8 @@ def _spec_findings(run: Path, base: Path | None, record: dict[str, Any], kept: l
         yield Finding("spec.yaml", "is not the spec whose hash the record names")
     kept.append(kept_spec(run, base, record))
     yield from compared("spec.yaml", resolved(kept[0].spec, kept[0].draft), record["spec"]["resolved"])
-    told = {"resolved": record["spec"]["resolved"], "origins": somebody(record["spec"]["origins"])}
-    yield from compared("record.json, spec", told, origins_again(run, record))
+    recorded = {"resolved": record["spec"]["resolved"], "origins": somebody(record["spec"]["origins"])}
+    yield from compared("record.json, spec", recorded, origins_again(run, record))
     if kept[0].spec.seed != record["seed"]:
         yield Finding("record.json, seed", f"is {record['seed']}, the spec says {kept[0].spec.seed}")
 
@@ -274,8 +274,8 @@ def _report(
             for one in checks
         ]
         verified = {0: True, 5: "in part", 4: False}[code]
-        told = {"run": str(run), "depth": depth.value, "verified": verified, "checks": listed}
-        print_json({**told, "taken_as_recorded": list(taken)})
+        answer = {"run": str(run), "depth": depth.value, "verified": verified, "checks": listed}
+        print_json({**answer, "taken_as_recorded": list(taken)})
         return
     say("Depth " + depth.value + " takes as recorded:\n" + "".join(f"  - {one}\n" for one in taken))
     left = ", ".join(f"{check.name} ({check.sentence})" for check in checks if check.state == "skipped")

@@ -109,8 +109,8 @@ def abduct(train: Table, teacher: Teacher, *, residuals: Residuals, noise: Noise
     s is 1 for additive noise. A scale is always learnt from rows unseen: a flexible model has small residuals where it
     has learnt rows by heart, which says nothing of the noise there.
     """
-    said = teacher.in_sample if residuals == "in_sample" else _unseen(teacher)
-    residual = train.y - said
+    predicted = teacher.in_sample if residuals == "in_sample" else _unseen(teacher)
+    residual = train.y - predicted
     scale_model = noise.fit(train, train.y - _unseen(teacher) if noise.needs_unseen else residual)
     if scale_model is None:
         return Abduction(noise=residual, residuals=residuals, model=noise.kind)

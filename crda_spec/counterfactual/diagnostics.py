@@ -119,9 +119,9 @@ def _effect(teacher: Predictor, x: Array, position: int, grid: Array, spread: fl
     """
     asked = np.tile(x, (len(grid), 1))
     asked[:, position] = np.repeat(grid, len(x))
-    said = teacher.predict(asked).reshape(len(grid), len(x))
-    size = float(np.sqrt(((said - said.mean(axis=0)) ** 2).mean()))
-    return size / spread if spread > 0 else 0.0, tuple(float(value) for value in said.mean(axis=1))
+    predicted = teacher.predict(asked).reshape(len(grid), len(x))
+    size = float(np.sqrt(((predicted - predicted.mean(axis=0)) ** 2).mean()))
+    return size / spread if spread > 0 else 0.0, tuple(float(value) for value in predicted.mean(axis=1))
 
 
 def _places(
@@ -197,12 +197,12 @@ def _disagreement(teacher: records.Teacher, real: Array, new: Array) -> records.
     if len(teacher.members) < 2 or not len(new):
         return None
     weights = np.array(teacher.weights or (1.0,) * len(teacher.members))
-    found = []
+    sizes = []
     for x in (real, new):
-        said = np.stack([member.predict(x) for member in teacher.members])
-        mean = np.average(said, axis=0, weights=weights)
-        spread = np.sqrt(np.average((said - mean) ** 2, axis=0, weights=weights))
-        found += [float(value) for value in np.quantile(spread, [0.5, 0.9])]
+        predicted = np.stack([member.predict(x) for member in teacher.members])
+        mean = np.average(predicted, axis=0, weights=weights)
+        spread = np.sqrt(np.average((predicted - mean) ** 2, axis=0, weights=weights))
+        sizes += [float(value) for value in np.quantile(spread, [0.5, 0.9])]
     return records.Disagreement(
-        members=len(teacher.members), real_median=found[0], real_far=found[1], new_median=found[2], new_far=found[3]
+        members=len(teacher.members), real_median=sizes[0], real_far=sizes[1], new_median=sizes[2], new_far=sizes[3]
     )

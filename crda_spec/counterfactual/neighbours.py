@@ -106,10 +106,10 @@ class Nearness:
         rows = np.arange(len(points))
         reference = reference_rows(len(points), len(points), rng=stream(self.seed, "nearness-rows", *self.index))
         wanted = min(count + 1, len(reference))
-        found = reference[nearest(points[reference], points, wanted)[1]]
+        near = reference[nearest(points[reference], points, wanted)[1]]
         # The row itself goes last, whether it was found or not; one more was asked for, so it can be cut off.
-        order = np.argsort(found == rows[:, None], axis=1, kind="stable")
-        return np.take_along_axis(found, order, axis=1)[:, : wanted - 1]
+        order = np.argsort(near == rows[:, None], axis=1, kind="stable")
+        return np.take_along_axis(near, order, axis=1)[:, : wanted - 1]
 
 
 def reference_rows(rows: int, queries: int, *, rng: np.random.Generator) -> IntArray:
@@ -140,12 +140,12 @@ def _nearest_in(reference: Array, lengths: Array, queries: Array, count: int) ->
     rough = queries @ (-2.0 * reference.T)
     rough += lengths  # the query's own length changes no order
     if count > 2:
-        found = np.argpartition(rough, count - 1, axis=1)[:, :count]
+        near = np.argpartition(rough, count - 1, axis=1)[:, :count]
     else:  # a tenth of the time of a partition
-        found = rough.argmin(axis=1)[:, None]
+        near = rough.argmin(axis=1)[:, None]
         if count == 2:
-            np.put_along_axis(rough, found, np.inf, axis=1)
-            found = np.column_stack([found, rough.argmin(axis=1)])
-    exact = np.sqrt(((reference[found] - queries[:, None, :]) ** 2).sum(axis=2))
+            np.put_along_axis(rough, near, np.inf, axis=1)
+            near = np.column_stack([near, rough.argmin(axis=1)])
+    exact = np.sqrt(((reference[near] - queries[:, None, :]) ** 2).sum(axis=2))
     order = np.argsort(exact, axis=1, kind="stable")
-    return np.take_along_axis(exact, order, axis=1), np.take_along_axis(found, order, axis=1)
+    return np.take_along_axis(exact, order, axis=1), np.take_along_axis(near, order, axis=1)

@@ -176,8 +176,8 @@ class Evidence:
     def numbers(self) -> dict[str, float]:
         """For the record."""
         statistic, adjusted = self.seen.statistic, self.seen.p_value
-        found = {"residual_statistic": statistic, "residual_p_value": self.raw, "rank_score": self.rank}
-        return found if adjusted == self.raw else found | {"residual_p_value_adjusted": adjusted}
+        seen = {"residual_statistic": statistic, "residual_p_value": self.raw, "rank_score": self.rank}
+        return seen if adjusted == self.raw else seen | {"residual_p_value_adjusted": adjusted}
 
 
 def screened(train: Table, residuals: Array, screen: Screen, *, seed: int, index: tuple[int, ...]) -> list[Evidence]:
@@ -308,10 +308,10 @@ def drawn_graph(train: Table, ties: ResidualNeighbours, *, whole: bool, discover
     ]
     if whole and not ties.untested:
         x = np.column_stack([train.x, train.y])
-        found = discovery.graph(x, (*train.features, train.target), seed=integer_seed(seed, "picture"))
+        drawn = discovery.graph(x, (*train.features, train.target), seed=integer_seed(seed, "picture"))
         # A conflict of a CPDAG is a link whose direction nobody knows.
-        marks: list[Any] = ["--" if (found.kind, edge.mark) == ("cpdag", "<->") else edge.mark for edge in found.edges]
-        edges += [(edge.first, edge.second, mark) for edge, mark in zip(found.edges, marks, strict=True)]
+        marks: list[Any] = ["--" if (drawn.kind, edge.mark) == ("cpdag", "<->") else edge.mark for edge in drawn.edges]
+        edges += [(edge.first, edge.second, mark) for edge, mark in zip(drawn.edges, marks, strict=True)]
     return DrawnGraph(
         nodes=(*((name, "feature") for name in train.names), (target, "target"), (noise, "noise")),
         edges=tuple(edges),

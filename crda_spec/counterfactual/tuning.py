@@ -113,8 +113,8 @@ class KnobSpace:
 
     def declared(self, procedure: Procedure) -> dict[str, Value] | None:
         """The values that the procedure has as it stands; None when one of them is not among those searched."""
-        found = {name: self._current(name, procedure) for name in self.priors}
-        return None if self.internal(found) is None else {name: one for name, one in found.items() if one is not None}
+        knobs = {name: self._current(name, procedure) for name in self.priors}
+        return None if self.internal(knobs) is None else {name: one for name, one in knobs.items() if one is not None}
 
     def internal(self, values: Mapping[str, Value | None]) -> dict[str, Value] | None:
         """The values as the search knows them; None when one lies outside."""

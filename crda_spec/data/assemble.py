@@ -71,7 +71,7 @@ def load(dataset: Dataset, base: Path, *, seed: int) -> tuple[Split, DataReport]
 
 def _trained_types(raw: RawTable, train: Table) -> dict[str, ColumnType]:
     """The types of undeclared columns that the training rows show and the whole table hides, by column."""
-    found: dict[str, ColumnType] = {}
+    types: dict[str, ColumnType] = {}
     for column, values in zip((*train.features, train.target), (*train.x.T, train.y), strict=True):
         present = values[~np.isnan(values)]
         if not len(present):
@@ -83,8 +83,8 @@ def _trained_types(raw: RawTable, train: Table) -> dict[str, ColumnType]:
         if column.inferred and not settled:
             trained = trained_column(raw, column.name, train.row_ids)
             if not trained.complaints and trained.column.type != column.type:
-                found[column.name] = trained.column.type
-    return found
+                types[column.name] = trained.column.type
+    return types
 
 
 def _check_scales(raw: RawTable, train: Table) -> None:

@@ -216,9 +216,9 @@ class Search(Strict):
     def _distinct(names: Sequence[str]) -> tuple[str, ...]:
         """The names as a tuple; a DataError when one occurs twice."""
         twice = sorted(name for name, count in Counter(names).items() if count > 1)
-        said = [f"two columns are called {show(name)}" for name in twice]
-        if said:
-            raise DataError(Complaint(code="duplicate-column", what=what, hint="rename one") for what in said)
+        problems = [f"two columns are called {show(name)}" for name in twice]
+        if problems:
+            raise DataError(Complaint(code="duplicate-column", what=what, hint="rename one") for what in problems)
         return tuple(names)
 
     @abstractmethod

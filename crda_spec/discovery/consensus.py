@@ -43,15 +43,15 @@ class Consensus(Strict):
         self, train: Table, residuals: Array, *, seed: int, index: tuple[int, ...]
     ) -> ResidualNeighbours:
         """What more than half of the methods tie to the residual."""
-        found = [method.residual_neighbours(train, residuals, seed=seed, index=index) for method in self.methods]
-        untested = next((one.untested for one in found if one.untested), None)
+        answers = [method.residual_neighbours(train, residuals, seed=seed, index=index) for method in self.methods]
+        untested = next((one.untested for one in answers if one.untested), None)
         tied = {}
         for name in train.names:
-            ties = [one.tied[name] for one in found if name in one.tied]
-            if 2 * len(ties) > len(found):
-                tied[name] = SearchTie(kind="votes", votes=(len(ties), len(found)), first=ties[0])
+            ties = [one.tied[name] for one in answers if name in one.tied]
+            if 2 * len(ties) > len(answers):
+                tied[name] = SearchTie(kind="votes", votes=(len(ties), len(answers)), first=ties[0])
         return ResidualNeighbours(
-            tied=tied, untested=untested, notes=tuple(note for one in found for note in one.notes)
+            tied=tied, untested=untested, notes=tuple(note for one in answers for note in one.notes)
         )
 
 

@@ -259,9 +259,9 @@ class Fci(ConditionalSearch):
         self, train: Table, residuals: Array, *, seed: int, index: tuple[int, ...]
     ) -> ResidualNeighbours:
         """What the method links to the residual, and what may share a hidden cause with the target."""
-        found = super().residual_neighbours(train, residuals, seed=seed, index=index)
-        if found.untested:
-            return found
+        neighbours = super().residual_neighbours(train, residuals, seed=seed, index=index)
+        if neighbours.untested:
+            return neighbours
         pag = self.graph(
             np.column_stack([train.x, train.y]),
             (*train.features, train.target),
@@ -270,7 +270,7 @@ class Fci(ConditionalSearch):
         target = train.target.name
         tie = SearchTie(kind="hidden_cause", method="fci", target=target)
         hidden = dict.fromkeys(possibly_confounded_with(pag, target), tie)
-        return ResidualNeighbours(tied=hidden | dict(found.tied), notes=(*found.notes, *pag.notes))
+        return ResidualNeighbours(tied=hidden | dict(neighbours.tied), notes=(*neighbours.notes, *pag.notes))
 
     def _limits(self, constraints: Constraints) -> Constraints:
         return constraints.with_hidden_causes()
@@ -328,7 +328,7 @@ class Fci(ConditionalSearch):
                 if p > self.alpha:
                     adjacent[i, j] = adjacent[j, i] = False
                     cut[i, j] = held
-        found = replace(
+        graph_found = replace(
             skeleton,
             adjacent=read_only(adjacent),
             separating=skeleton.separating.with_sets(cut),
@@ -338,7 +338,7 @@ class Fci(ConditionalSearch):
             tests=tests,
             budget_hit=stopped,
         )
-        return found, stopped
+        return graph_found, stopped
 
 
 def _possible_d_sep(skeleton: Skeleton, triples: Triples) -> list[list[int]]:

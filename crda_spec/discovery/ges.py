@@ -93,10 +93,10 @@ def _search(x: Array, types: Sequence[ColumnType]) -> dict[tuple[int, int], Edge
             frame[names[place]] = pd.Categorical([f"v{code:g}" for code in x[:, place].tolist()])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # its own deprecations
-        found = GES(scoring_method="bic-cg" if mixed else "bic-g").fit(frame).causal_graph_
+        cpdag = GES(scoring_method="bic-cg" if mixed else "bic-g").fit(frame).causal_graph_
     edges: dict[tuple[int, int], EdgeMark] = {}
-    for a, b in sorted((int(a[1:]), int(b[1:])) for a, b in found.directed_edges):
+    for a, b in sorted((int(a[1:]), int(b[1:])) for a, b in cpdag.directed_edges):
         edges[a, b] = "->"
-    for a, b in sorted((int(a[1:]), int(b[1:])) for a, b in found.undirected_edges):
+    for a, b in sorted((int(a[1:]), int(b[1:])) for a, b in cpdag.undirected_edges):
         edges[min(a, b), max(a, b)] = "--"
     return edges

@@ -55,9 +55,9 @@ class SeparatingSets(Mapping[tuple[int, int], tuple[int, ...]]):
         self._sets = dict(sets)
 
     def __getitem__(self, pair: tuple[int, int]) -> tuple[int, ...]:
-        found = self._sets.get(pair)
-        if found is not None:
-            return found
+        separating = self._sets.get(pair)
+        if separating is not None:
+            return separating
         i, j = pair
         if 0 <= i < j < len(self._empty) and self._empty[i, j]:
             return ()

@@ -58,8 +58,8 @@ def ask_all(test: ConditionalTest, i: IntArray, j: IntArray, given: IntArray) ->
         test.p_value(int(a), int(b), tuple(held))
         for a, b, held in zip(i.tolist(), j.tolist(), given.tolist(), strict=True)
     ]
-    found = np.array(answers, dtype=np.float64).reshape(len(answers), 2)
-    return found[:, 0], found[:, 1]
+    numbers = np.array(answers, dtype=np.float64).reshape(len(answers), 2)
+    return numbers[:, 0], numbers[:, 1]
 
 
 def conditional_test(x: Array, types: Sequence[ColumnType], *, dependence: Dependence = "linear") -> ConditionalTest:

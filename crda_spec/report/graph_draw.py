@@ -148,8 +148,8 @@ def graph_svg(
 
 def run_graph_svg(result: RunResult, *, linked: bool = False) -> str:
     """The graph of a run."""
-    found = result.certificate
-    return graph_svg(found.graph, found.features, linked=linked, contradicted=is_contradicted(result))
+    certificate = result.certificate
+    return graph_svg(certificate.graph, certificate.features, linked=linked, contradicted=is_contradicted(result))
 
 
 def _description(graph: DrawnGraph, verdicts: Sequence[FeatureVerdict], hidden: int) -> str:

@@ -186,14 +186,14 @@ def _remedies(result: RunResult) -> Iterator[Line]:
 
 def _falsification(result: RunResult) -> Iterator[Line | Grid]:
     """Whether the data contradict the declared graph, and the statements that they like least."""
-    found = result.falsification
-    if found is None:
+    falsification = result.falsification
+    if falsification is None:
         return
-    first, *others = causal.falsification_sentences(found)
-    outcome = found.outcome.replace("_", " ").capitalize()
-    yield Line(f"{outcome}. {first}", "bad" if found.outcome == "falsified" else "strong")
+    first, *others = causal.falsification_sentences(falsification)
+    outcome = falsification.outcome.replace("_", " ").capitalize()
+    yield Line(f"{outcome}. {first}", "bad" if falsification.outcome == "falsified" else "strong")
     yield from _lines(others)
-    if worst := found.statements[:MOST_STATEMENTS]:
+    if worst := falsification.statements[:MOST_STATEMENTS]:
         yield Grid(
             headers=("p", "adjusted", "data say", "the graph calls independent"),
             rows=tuple(
@@ -208,9 +208,9 @@ def _falsification(result: RunResult) -> Iterator[Line | Grid]:
             numeric=(0, 1),
             toned=2,
             tones=tuple("bad" if one.violated else "good" for one in worst),
-            more=_more(len(found.statements), MOST_STATEMENTS, "record.json"),
+            more=_more(len(falsification.statements), MOST_STATEMENTS, "record.json"),
         )
-    yield from _lines((causal.suggestion_sentence(found),))
+    yield from _lines((causal.suggestion_sentence(falsification),))
 
 
 def _tuning(result: RunResult) -> Iterator[Line | Grid]:

@@ -189,14 +189,14 @@ def free_name(wish: str, taken: set[str]) -> str:
 
 def complaints_about(pieces: GraphDeclaration, *, complete: bool = True) -> tuple[Complaint, ...]:
     """What is wrong with the pieces, as a reader meets it. complete: no edge was unreadable, so what is absent is."""
-    found = list(_size(pieces))
-    if not found:
+    problems = list(_size(pieces))
+    if not problems:
         clean, wrong = _clean_edges(pieces)
-        found = [*_columns(pieces), *_latents(pieces), *_unknown_nodes(pieces), *wrong]
-        found += [*_noise(pieces), *_cycles(pieces, clean), *_selected(pieces, complete)]
-        found += _absent(pieces) if complete else ()
+        problems = [*_columns(pieces), *_latents(pieces), *_unknown_nodes(pieces), *wrong]
+        problems += [*_noise(pieces), *_cycles(pieces, clean), *_selected(pieces, complete)]
+        problems += _absent(pieces) if complete else ()
     # What stands in a graph file stands nowhere in the spec.
-    return tuple(replace(one, path="") if one.place is not None else one for one in found)
+    return tuple(replace(one, path="") if one.place is not None else one for one in problems)
 
 
 def _complaint(code: str, what: str, hint: str, path: str = "", place: Place | None = None) -> Complaint:

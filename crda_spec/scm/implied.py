@@ -135,16 +135,16 @@ def _direct(dag: CanonicalDag, node: int, measured: frozenset[int]) -> frozenset
     """The node's measured parents, or None when an unmeasured one, or how rows were chosen, may tie it to more."""
     if dag.selected:
         return None
-    found: set[int] = set()
+    reached_nodes: set[int] = set()
     for parent in dag.parents[node]:
         if parent in measured:
-            found.add(parent)
+            reached_nodes.add(parent)
         elif len(dag.children[parent]) == 1 and measured.issuperset(dag.parents[parent]):
             # Such a parent, the noise for example, ties the node to nothing but its own parents.
-            found.update(dag.parents[parent])
+            reached_nodes.update(dag.parents[parent])
         else:
             return None
-    return frozenset(found)
+    return frozenset(reached_nodes)
 
 
 def minimal_separator(dag: CanonicalDag, early: int, late: int, measured: frozenset[int]) -> frozenset[int] | None:
@@ -184,18 +184,18 @@ def repairing_edges(
     longer follows from the graph with the edges so far needs none of its own: one missing edge often violates many.
     """
     dag = graph.dag
-    found: list[Edge] = []
+    chosen_edges: list[Edge] = []
     open_cases = list(violated)
-    while open_cases and len(found) < most:
+    while open_cases and len(chosen_edges) < most:
         # None leaves the target: an effect of it would freeze what the graph lets move, and is for an expert to draw.
         likely = _candidates(graph, dag, open_cases[0])
         trials = [(edge, _with(dag, edge)) for edge in likely if edge.mark == "<->" or edge.tail != graph.target]
         left = [[case for case in open_cases[:_WEIGHED] if is_implied(trial, case)] for _, trial in trials]
         best = min(range(len(trials)), key=lambda position: len(left[position]))
         edge, dag = trials[best]
-        found.append(edge)
+        chosen_edges.append(edge)
         open_cases = [*left[best], *(case for case in open_cases[_WEIGHED:] if is_implied(dag, case))]
-    return tuple(found)
+    return tuple(chosen_edges)
 
 
 def with_edges(graph: CausalGraph, edges: Sequence[Edge]) -> CausalGraph:

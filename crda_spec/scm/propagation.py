@@ -152,8 +152,8 @@ class _Effects:
         """The followers of this feature, moved alone, that cannot follow it, causes before effects."""
         dag = self.graph.dag
         changed = dag.descendants([dag.index[name]])
-        found = (dag.names[node] for node in self.doubtful if changed[node] and dag.names[node] != name)
-        return tuple(follower for follower in found if self._trouble(follower, changed))
+        others = (dag.names[node] for node in self.doubtful if changed[node] and dag.names[node] != name)
+        return tuple(follower for follower in others if self._trouble(follower, changed))
 
     def refused(self, name: str) -> Obstacle:
         """The feature itself must not move: it is tied to the target's noise, or held fixed."""

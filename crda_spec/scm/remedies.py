@@ -59,10 +59,10 @@ def remedies(graph: CausalGraph, verdicts: Sequence[FeatureVerdict], *, most: in
     measured = frozenset(graph.measured([one.name for one in verdicts]))
     walks = (_walk(graph, one.witness, hidden) for one in verdicts if one.witness)
     ties = {walk[-1]: Tie(graph, walk, measured) for walk in walks}  # only their colliders and blockers are asked for
-    found = {kind: sorted(_Search(graph, measured, kind, ties).run(most), key=_order) for kind in KINDS}
-    sure = [remedy for some in found.values() for remedy in some[:_ALWAYS]]
-    sure += [max(some, key=lambda one: len(one.frees)) for some in found.values() if some]
-    rest = sorted((one for some in found.values() for one in some if one not in sure), key=_order)
+    by_kind = {kind: sorted(_Search(graph, measured, kind, ties).run(most), key=_order) for kind in KINDS}
+    sure = [remedy for some in by_kind.values() for remedy in some[:_ALWAYS]]
+    sure += [max(some, key=lambda one: len(one.frees)) for some in by_kind.values() if some]
+    rest = sorted((one for some in by_kind.values() for one in some if one not in sure), key=_order)
     shown = [*dict.fromkeys(sure), *rest][: max(most, 1)]
     return tuple(sorted(shown, key=_order))
 

@@ -43,7 +43,7 @@ def sensitivity(
     if not (gain > 0 and math.isfinite(gain)) or not moved or certificate.basis != "declared":
         return None
     whole = _ties(train, np.ones(len(train), dtype=np.bool_))
-    found: list[FeatureSensitivity] = []
+    measured_features: list[FeatureSensitivity] = []
     left_out: dict[str, records.NotMeasured] = {}
     for name in moved:
         position = train.names.index(name)
@@ -54,11 +54,11 @@ def sensitivity(
         elif ties is None:
             left_out[name] = "too_few_rows"
         else:
-            found.append(_of_feature(train, counterfactuals, position, ties, gain))
+            measured_features.append(_of_feature(train, counterfactuals, position, ties, gain))
     return Sensitivity(
         gain=gain,
         retention=counterfactuals.retention,
-        features=tuple(found),
+        features=tuple(measured_features),
         target=train.target.name,
         left_out=left_out,
     )

@@ -237,8 +237,8 @@ def build_procedure(spec: RunSpec, draft: Draft, graph: CausalGraph | None) -> P
 
 def build_knob_search(spec: RunSpec, draft: Draft) -> Tuner | None:
     """The search of the knobs, or None when the spec asks for none."""
-    said = spec.tune.augmentation
-    if not isinstance(said, TpeTuning):
+    search = spec.tune.augmentation
+    if not isinstance(search, TpeTuning):
         return None
     chosen = searched_knobs(draft)
     teachers = {_words(one): with_student(one, spec) for one in chosen.get("teacher", ())}
@@ -248,11 +248,11 @@ def build_knob_search(spec: RunSpec, draft: Draft) -> Tuner | None:
     )
     return tuning.KnobSearch(
         space=space,
-        trials=said.trials,
-        folds=said.folds,
-        prune=said.prune == "median",
-        seconds=said.seconds,
-        warm_start=said.warm_start,
+        trials=search.trials,
+        folds=search.folds,
+        prune=search.prune == "median",
+        seconds=search.seconds,
+        warm_start=search.warm_start,
         metric=spec.gate.inner_loss,
     )
 
@@ -267,8 +267,8 @@ def _prior(value: Any) -> tuning.Prior:  # noqa: ANN401 - the spec's union
 def _words(choice: Any) -> str:  # noqa: ANN401 - the spec's union
     """A teacher or policy in words: its kind, and the settings that are not the default."""
     plain = choice.model_dump(exclude_defaults=True, exclude={"kind"}, mode="json")
-    said = ", ".join(f"{name} {value}" for name, value in plain.items() if not isinstance(value, list))
+    settings = ", ".join(f"{name} {value}" for name, value in plain.items() if not isinstance(value, list))
     members = plain.get("members")
     if isinstance(members, list):
-        said = " and ".join(str(member["kind"]) for member in members)
-    return f"{choice.kind} ({said})" if said else str(choice.kind)
+        settings = " and ".join(str(member["kind"]) for member in members)
+    return f"{choice.kind} ({settings})" if settings else str(choice.kind)

@@ -201,13 +201,13 @@ def _with_declared(name: str, values: tuple[Any, ...], parts: Mapping[str, Any])
 def searched_paths(draft: Draft) -> tuple[tuple[str, ...], ...]:
     """Where the spec would write what a search varies; a spec that is to be searched again leaves these out."""
     parts = draft.parts
-    found: list[tuple[str, ...]] = []
+    paths: list[tuple[str, ...]] = []
     if parts["tune"].kind != "none":
-        found += [("regressor", name) for name in parts["regressor"].open_space()]
+        paths += [("regressor", name) for name in parts["regressor"].open_space()]
     for name in searched_knobs(draft):
         size = ("perturbation", "default", parts["perturbation"].default.size)
-        found.append(size if name == "reach" else tuple(_WRITTEN[name].split(".")))
-    return tuple(found)
+        paths.append(size if name == "reach" else tuple(_WRITTEN[name].split(".")))
+    return tuple(paths)
 
 
 def tuning_complaints(draft: Draft) -> Iterator[Complaint]:
@@ -391,7 +391,7 @@ def _whole(spec: RunSpec, name: str, candidate: Candidate) -> RunSpec | list[Com
         merged = _over(merged, {key: value for key, value in preset.items() if key in _SECTIONS})
     merged = _over(merged, {key: getattr(candidate, key) for key in _SECTIONS if getattr(candidate, key)})
     try:
-        found = RunSpec.model_validate_json(json.dumps(merged))
+        whole = RunSpec.model_validate_json(json.dumps(merged))
     except ValidationError as error:
         return [
             Complaint(
@@ -402,9 +402,9 @@ def _whole(spec: RunSpec, name: str, candidate: Candidate) -> RunSpec | list[Com
             )
             for one in error.errors(include_url=False)
         ]
-    found = found.model_copy(update={"regressor": spec.regressor})  # which knows what of it the user wrote
-    parts = {section: getattr(found, section) for section in _SECTIONS}
-    return [replace(one, path=f"{where}.{one.path}") for one in check_parts(parts)] or found
+    whole = whole.model_copy(update={"regressor": spec.regressor})  # which knows what of it the user wrote
+    parts = {section: getattr(whole, section) for section in _SECTIONS}
+    return [replace(one, path=f"{where}.{one.path}") for one in check_parts(parts)] or whole
 
 
 def _over(base: Any, changes: Any) -> Any:  # noqa: ANN401 - any plain value

@@ -152,8 +152,8 @@ def _bad_value(errors: list[ErrorDetails]) -> tuple[str, str, str]:
         expected = (_EXPECTED.get(one["type"]) or str(one.get("ctx", {}).get("expected", "")) for one in errors)
         wanted = " or ".join(dict.fromkeys(expected))
         hint = "remove the key to use the default" if value is None else _type_hint(kind, value)
-        told = "nothing" if value is None else f"{show(value)} ({_NAMES.get(type(value), type(value).__name__)})"
-        return "wrong-type", f"expected {wanted}, got {told}", hint
+        got = "nothing" if value is None else f"{show(value)} ({_NAMES.get(type(value), type(value).__name__)})"
+        return "wrong-type", f"expected {wanted}, got {got}", hint
     if kind in _BOUNDS:
         words_, key = _BOUNDS[kind]
         limit = f"{ctx[key]:g}" if isinstance(ctx[key], float) else ctx[key]

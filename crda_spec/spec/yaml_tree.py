@@ -198,7 +198,7 @@ class _Reader:
         self.complain("yaml-tag", f"the tag {show(tag)} is not allowed", hint, place, path)
 
     def _mapping(self, node: yaml.MappingNode, path: SpecPath) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        mapping: dict[str, Any] = {}
         bases: list[yaml.Node] = []
         for key_node, value_node in node.value:
             place = self.at(key_node.start_mark)
@@ -211,17 +211,17 @@ class _Reader:
             if key == "<<" and key_node.style is None:
                 bases += value_node.value if isinstance(value_node, yaml.SequenceNode) else [value_node]
                 continue
-            if key in found:
+            if key in mapping:
                 first = self.tree.key_places[(*path, key)].line
                 what = f"the key {show(key)} is written twice"
                 self.complain("repeated-key", what, f"the first is on line {first}; keep one", place, (*path, key))
                 continue
             self.tree.key_places[(*path, key)] = place
-            found[key] = self._value(value_node, (*path, key))
+            mapping[key] = self._value(value_node, (*path, key))
         merged: dict[str, Any] = {}
         for base in bases:
-            self._merge(base, path, found, merged)
-        return {**merged, **found}
+            self._merge(base, path, mapping, merged)
+        return {**merged, **mapping}
 
     def _merge(self, base: yaml.Node, path: SpecPath, found: dict[str, Any], merged: dict[str, Any]) -> None:
         """`<<: *base`: the base's keys, but for those of the mapping itself (found) and of earlier bases."""

@@ -69,11 +69,11 @@ def loaded(name: str, sentence: str, load: Callable[[], Loaded]) -> tuple[Check,
     try:
         return Check(name=name, state="ok", sentence=sentence), load()
     except CrdaError as error:
-        found = tuple(Finding(str(one.place or name), one.what) for one in error.complaints)
+        findings = tuple(Finding(str(one.place or name), one.what) for one in error.complaints)
     except UNREADABLE as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        found = (Finding(name, f"cannot be read ({type(error).__name__}: {reason})"),)
-    return Check(name=name, state="failed", sentence=sentence, findings=found), None
+        findings = (Finding(name, f"cannot be read ({type(error).__name__}: {reason})"),)
+    return Check(name=name, state="failed", sentence=sentence, findings=findings), None
 
 
 def checked(name: str, sentence: str, findings: Iterable[Finding]) -> Check:
@@ -89,10 +89,10 @@ def skipped(name: str, why: str) -> Check:
 
 def named(findings: Iterable[Finding]) -> Iterator[Finding]:
     """The first findings, and how many more there are."""
-    found = list(findings)
-    yield from found[:_MOST_NAMED]
-    if len(found) > _MOST_NAMED:
-        yield Finding(found[_MOST_NAMED].where.split(",")[0], f"{len(found) - _MOST_NAMED} more of this kind")
+    listed = list(findings)
+    yield from listed[:_MOST_NAMED]
+    if len(listed) > _MOST_NAMED:
+        yield Finding(listed[_MOST_NAMED].where.split(",")[0], f"{len(listed) - _MOST_NAMED} more of this kind")
 
 
 def differing(
@@ -206,5 +206,5 @@ def certificate_again(plan: Plan, train: Table, noise: Array) -> dict[str, Any] 
     procedure = plan.procedure
     if procedure.screened != procedure.residuals or procedure.tuner is not None:
         return None
-    found = procedure.partitioner.partition(train, noise, seed=plan.seed, index=(0,))
-    return certificate_record(restated(found, procedure.movable(found)))
+    certificate = procedure.partitioner.partition(train, noise, seed=plan.seed, index=(0,))
+    return certificate_record(restated(certificate, procedure.movable(certificate)))

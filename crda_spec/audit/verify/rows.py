@@ -114,15 +114,15 @@ def check_labels(
 
 def check_cells(folder: Path, ledger: Ledger, record: Mapping[str, Any]) -> Iterator[Finding]:
     """ledger.parquet against the rows: every changed cell is listed, and nothing else is."""
-    found = pq.read_table(folder / "ledger.parquet")
+    kept = pq.read_table(folder / "ledger.parquet")
     made = made_rows(replace(ledger, source=np.maximum(ledger.source, 0)), record)
     expected = ledger_table(ledger.train, None if made is None else made.action)
-    if found.equals(expected):
+    if kept.equals(expected):
         return
-    if found.schema != expected.schema or found.num_rows != expected.num_rows:
-        yield Finding("ledger.parquet", f"lists {found.num_rows} changed cells, but the rows show {expected.num_rows}")
+    if kept.schema != expected.schema or kept.num_rows != expected.num_rows:
+        yield Finding("ledger.parquet", f"lists {kept.num_rows} changed cells, but the rows show {expected.num_rows}")
         return
-    for at, (one, other) in enumerate(zip(found.to_pylist(), expected.to_pylist(), strict=True)):
+    for at, (one, other) in enumerate(zip(kept.to_pylist(), expected.to_pylist(), strict=True)):
         for name in (name for name in other if one[name] != other[name]):
             what = f"says {show(one[name])}, but the rows show {show(other[name])}"
             yield Finding(f"ledger.parquet, row {at + 1}, {show(name)}", what)
@@ -136,15 +136,15 @@ def check_source(
     if not np.array_equal(ledger.train.row_ids, split.train.row_ids):
         yield Finding(FILE, "its real rows are not the training rows that the spec sets aside")
         return
-    found = np.column_stack([ledger.train.x, ledger.train.y])
+    kept = np.column_stack([ledger.train.x, ledger.train.y])
     expected = np.column_stack([split.train.x, split.train.y])
     names = [*split.train.names, split.train.target.name]
     if split.train.weights is not None and ledger.train.weights is not None:
-        found = np.column_stack([found, ledger.train.weights])
+        kept = np.column_stack([kept, ledger.train.weights])
         expected = np.column_stack([expected, split.train.weights])
         names.append("_crda_weight")
-    for at, column in np.argwhere(EXACT.differ(found, expected)).tolist():
-        what = f"is {found[at, column]:.17g}, but the data say {expected[at, column]:.17g}"
+    for at, column in np.argwhere(EXACT.differ(kept, expected)).tolist():
+        what = f"is {kept[at, column]:.17g}, but the data say {expected[at, column]:.17g}"
         yield Finding(f"{FILE}, row {at + 1}, {show(names[column])}", what)
     yield from _parts(folder, record, split, report)
     yield from _trained(ledger, record, split.train)
@@ -161,9 +161,9 @@ def _parts(folder: Path, record: Mapping[str, Any], split: Split, report: DataRe
         yield Finding("rows.csv", f"lists {len(lines)} rows, but the spec makes {len(expected)}")
     for number, (cells, (row, part)) in enumerate(zip(lines, expected, strict=False), start=2):
         if (int(cells["row"]), cells["part"]) != (row, part):
-            found = (cells["source"].removeprefix("'"), int(cells["row"]), cells["part"])
+            kept = (cells["source"].removeprefix("'"), int(cells["row"]), cells["part"])
             source = report.test_source or report.source if part == "test" else report.source
-            what = f"says {show(found)}, the data make it {show((source, row, part))}"
+            what = f"says {show(kept)}, the data make it {show((source, row, part))}"
             yield Finding(f"rows.csv, line {number}", what)
     weights = [repr(one) for rows in known.values() if rows.weights is not None for one in rows.weights.tolist()]
     yield from _column_findings(lines, "weight", weights)
@@ -201,9 +201,9 @@ def _trained(ledger: Ledger, record: Mapping[str, Any], train: Table) -> Iterato
     watched[watched_rows(train, stopping, seed=student_seed(record["seed"], (0,)))] = True
     stems = [(rows != NOBODY) & watched[rows] for rows in (ledger.source, ledger.partner, ledger.noise_row)]
     expected = np.concatenate([~watched | (record["watch"] == "synthetic"), ~np.logical_or.reduce(stems)])
-    found = np.concatenate([ledger.real["trained"], ledger.made["trained"]]) == 1.0
-    for at in np.flatnonzero(found != expected).tolist():
-        said, true = ("trained on", "set aside") if found[at] else ("set aside", "trained on")
+    kept = np.concatenate([ledger.real["trained"], ledger.made["trained"]]) == 1.0
+    for at in np.flatnonzero(kept != expected).tolist():
+        said, true = ("trained on", "set aside") if kept[at] else ("set aside", "trained on")
         yield Finding(f"{FILE}, row {at + 1}, '_crda_trained'", f"says {said}, but the row was {true}")
 
 
@@ -254,16 +254,16 @@ def _records(one: Path, other: Path, tolerance: Tolerance) -> Iterator[Finding]:
 
 def _contents(name: str, one: Path, other: Path, tolerance: Tolerance) -> Iterator[Finding]:
     """Where the contents differ; when they do not, the bytes do, which counts unless there is a tolerance."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
     if name.endswith(".json"):
         values = (json.loads(file.read_text(encoding="utf-8")) for file in (one, other))
-        found = compared(name, *values, tolerance=tolerance)
+        findings = compared(name, *values, tolerance=tolerance)
     elif name.endswith(".csv"):
-        found = list(_tables(name, _read_csv(one), _read_csv(other), tolerance))
+        findings = list(_tables(name, _read_csv(one), _read_csv(other), tolerance))
     elif name.endswith(".parquet"):
-        found = list(_tables(name, pq.read_table(one), pq.read_table(other), tolerance))
-    yield from found
-    if not found and (tolerance.relative == 0.0 or not name.endswith((".json", ".csv", ".parquet"))):
+        findings = list(_tables(name, pq.read_table(one), pq.read_table(other), tolerance))
+    yield from findings
+    if not findings and (tolerance.relative == 0.0 or not name.endswith((".json", ".csv", ".parquet"))):
         yield Finding(name, "differs from the run made again")
 
 

@@ -172,13 +172,13 @@ def scored_folds(folder: Path, record: Mapping[str, Any], train: ScoredRows) -> 
         message = f"{_REPEATS}: is missing, and tells what each row cost in each of {recorded['repeats']} repeats"
         raise ValueError(message)
     position = {number: at for at, number in enumerate(train.number.tolist())}
-    found: dict[int, list[Mapping[str, str]]] = {number: [] for number in ran}
+    by_fold: dict[int, list[Mapping[str, str]]] = {number: [] for number in ran}
     with (folder / _REPEATS).open(encoding="utf-8", newline="") as file:
         for line in csv.DictReader(file):
-            if int(line["gate_fold"]) not in found or int(line["row"]) not in position:
+            if int(line["gate_fold"]) not in by_fold or int(line["row"]) not in position:
                 raise ValueError(f"{_REPEATS}: there is no row {line['row']} in gate fold {line['gate_fold']}")
-            found[int(line["gate_fold"])].append(line)
-    for number, lines in found.items():
+            by_fold[int(line["gate_fold"])].append(line)
+    for number, lines in by_fold.items():
         if not lines:
             raise ValueError(f"{_REPEATS}: has no row of gate fold {number}")
     return tuple(
@@ -187,7 +187,7 @@ def scored_folds(folder: Path, record: Mapping[str, Any], train: ScoredRows) -> 
             plain=_numbers(lines, "plain_loss"),
             augmented=_numbers(lines, "augmented_loss"),
         )
-        for lines in found.values()
+        for lines in by_fold.values()
     )
 
 
@@ -228,9 +228,9 @@ def _fold_losses(
         weights = None if train.weights is None else train.weights[rows.held]
         spread = records.spread_of(y[rows.held], weights) if y is not None else 1.0
         for arm in _ARMS:
-            found = named_metric(recorded["metric"]).mean(getattr(rows, arm), spread=spread, weights=weights)
+            loss = named_metric(recorded["metric"]).mean(getattr(rows, arm), spread=spread, weights=weights)
             where = f"record.json, verdict.folds.{fold['fold'] - 1}.{arm}"
-            yield from compared(where, fold[arm], plain(found), tolerance=tolerance)
+            yield from compared(where, fold[arm], plain(loss), tolerance=tolerance)
 
 
 def _test_losses(record: Mapping[str, Any], test: ScoredRows, tolerance: Tolerance) -> Iterator[Finding]:
@@ -262,13 +262,13 @@ def fold_results(record: Mapping[str, Any]) -> tuple[FoldResult, ...]:
 
 def check_folds(folder: Path, record: Mapping[str, Any]) -> Iterator[Finding]:
     """folds.csv against the record."""
-    found = (folder / "folds.csv").read_text(encoding="utf-8").splitlines()
+    lines = (folder / "folds.csv").read_text(encoding="utf-8").splitlines()
     recorded = record.get("time")
     order = None if recorded is None else read_as(records.TimeOrder, recorded)
     expected = folds_csv(fold_results(record), order).splitlines()
-    if len(found) != len(expected):
-        yield Finding("folds.csv", f"has {len(found)} lines, the record makes {len(expected)}")
-    for number, (one, other) in enumerate(zip(found, expected, strict=False), start=1):
+    if len(lines) != len(expected):
+        yield Finding("folds.csv", f"has {len(lines)} lines, the record makes {len(expected)}")
+    for number, (one, other) in enumerate(zip(lines, expected, strict=False), start=1):
         if one != other:
             yield Finding(f"folds.csv, line {number}", f"says {show(one)}, the record says {show(other)}")
 
@@ -352,7 +352,7 @@ def check_ensemble(record: Mapping[str, Any]) -> Iterator[Finding]:
     if record.get("ensemble") is None:
         yield Finding(_WHERE, f"is missing, but the spec asks for {_asked(record)} models")
         return
-    found = read_as(records.Ensemble, record["ensemble"])
+    ensemble = read_as(records.Ensemble, record["ensemble"])
     arms: tuple[records.Arm, ...] = ("plain", "augmented") if record["final_model"] == "augmented" else ("plain",)
     recorded = {
         "models": _asked(record),
@@ -361,13 +361,13 @@ def check_ensemble(record: Mapping[str, Any]) -> Iterator[Finding]:
         **{name: record["test"][name] for name in ("metric", "rows", "level", "resamples")},
     }
     for name, value in recorded.items():
-        yield from compared(f"{_WHERE}.{name}", getattr(found, name), value)
+        yield from compared(f"{_WHERE}.{name}", getattr(ensemble, name), value)
     expected = [(arm, count) for count in (1, _asked(record)) for arm in arms]
-    if [(one.arm, one.models) for one in found.scores] != expected:
+    if [(one.arm, one.models) for one in ensemble.scores] != expected:
         yield Finding(f"{_WHERE}.scores", f"must be of {expected}, in this order")
         return
-    yield from _changes(found)
-    yield from _single(found, record["test"])
+    yield from _changes(ensemble)
+    yield from _single(ensemble, record["test"])
 
 
 def _changes(found: records.Ensemble) -> Iterator[Finding]:
@@ -400,16 +400,16 @@ def check_ensemble_models(
     folder: Path, record: Mapping[str, Any], split: records.Split, *, tolerance: Tolerance
 ) -> Iterator[Finding]:
     """The saved models on the test rows: do they score what the record says, alone and together?"""
-    found = read_as(records.Ensemble, record["ensemble"])
+    ensemble = read_as(records.Ensemble, record["ensemble"])
     members = load_models(folder / "ensemble")
-    if len(members) != found.models:
-        yield Finding("ensemble/", f"holds {len(members)} models, the record says {found.models}")
+    if len(members) != ensemble.models:
+        yield Finding("ensemble/", f"holds {len(members)} models, the record says {ensemble.models}")
         return
     for name in sorted(path.name for path in (folder / "model").iterdir()):
         if (folder / "model" / name).read_bytes() != (folder / "ensemble" / "1" / name).read_bytes():
             yield Finding(f"ensemble/1/{name}", f"is not the same as model/{name}")
-    metric, test = named_metric(found.metric), split.test
-    last = found.scores[-1]  # as many models as asked for, of the arm that was chosen
+    metric, test = named_metric(ensemble.metric), split.test
+    last = ensemble.scores[-1]  # as many models as asked for, of the arm that was chosen
     together = metric.loss(test.errors(MeanModel(members)), spread=test.spread, weights=test.weights)
     yield from compared(f"{_WHERE}, {last.models} {last.arm} models", last.loss, together, tolerance=tolerance)
     for number, (recorded, member) in enumerate(zip(last.singles, members, strict=True), start=1):

@@ -107,8 +107,8 @@ class Sql(BaseSource):
                         raise self._error("too-large", what, hint, key="query")
                 result.close()
         except (sa.exc.SQLAlchemyError, UnicodeError) as error:
-            said = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
-            what = f"the query failed: {self._without_secrets(said)}"
+            message = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
+            what = f"the query failed: {self._without_secrets(message)}"
             raise self._error("sql-error", what, "try it in the database's own shell", key="query") from error
         finally:
             engine.dispose()
@@ -130,13 +130,13 @@ class Sql(BaseSource):
             hint = f"a source only reads, and with {show(odd.group()[:3])} in it the query cannot be read for sure"
         raise self._error("not-a-select", what, hint, key="query")
 
-    def _without_secrets(self, said: str) -> str:
+    def _without_secrets(self, text: str) -> str:
         """A driver's message without the user and the password that it may repeat."""
         url = self._url()
         for secret in (url.password, url.username) if url is not None else ():
             if secret:
-                said = re.sub(rf"(?<!\w){re.escape(str(secret))}(?!\w)", "***", said)
-        return printable(said)
+                text = re.sub(rf"(?<!\w){re.escape(str(secret))}(?!\w)", "***", text)
+        return printable(text)
 
     def _engine(self, base: Path) -> sa.Engine:
         import sqlalchemy as sa

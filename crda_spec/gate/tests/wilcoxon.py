@@ -80,12 +80,12 @@ def _dominated(levels: tuple[Tied, ...]) -> int:
     """How many sets of differences so far stand, one by one, no higher than the losses: no future ranks them higher."""
     ways = {0: 1}  # by how many losses are left unmatched, from the largest size down
     for count, lost in reversed(levels):
-        found: dict[int, int] = {}
+        counts: dict[int, int] = {}
         for spare, number in ways.items():
             for taken in range(min(count, spare + lost) + 1):
                 left = spare + lost - taken
-                found[left] = found.get(left, 0) + number * comb(count, taken)
-        ways = found
+                counts[left] = counts.get(left, 0) + number * comb(count, taken)
+        ways = counts
     return sum(ways.values())
 
 
@@ -105,8 +105,8 @@ class Wilcoxon(Curtailed):
 
     def p_value(self, paired: Paired, *, rng: np.random.Generator) -> float:
         """Exact with one repeat, conservative with several; draws nothing."""
-        found = [wilcoxon_p_value(difference, "less") for difference in paired.blocks.difference]
-        return found[0] if len(found) == 1 else min(1.0, 2.0 * float(np.mean(found)))
+        p_values = [wilcoxon_p_value(difference, "less") for difference in paired.blocks.difference]
+        return p_values[0] if len(p_values) == 1 else min(1.0, 2.0 * float(np.mean(p_values)))
 
     def least_p_value(self, difference: Array, ahead: int, *, enough: float) -> float:
         """See `Curtailed.least_p_value`."""

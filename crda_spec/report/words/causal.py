@@ -274,12 +274,12 @@ def joint_sentence(joint: records.JointEvidence) -> str:
     one = joint.features == 1
     them = "The feature that moves" if one else f"Together, the {joint.features} features that move"
     helps = ("helps" if one else "help") if joint.failed else f"{'does' if one else 'do'} not help"
-    said = f"{them} {helps} to predict the residual or its size in rows that were not fitted (p = {joint.p_value:.2g})"
+    text = f"{them} {helps} to predict the residual or its size in rows that were not fitted (p = {joint.p_value:.2g})"
     if not joint.failed:
-        return f"{said}."
+        return f"{text}."
     effect = "its effect" if one else "their effect"
     why = f": something unmeasured may change {effect}, or the noise may depend on {'it' if one else 'them'}"
-    return f"{said}: carrying the noise over is doubtful{why if joint.in_size else ''}."
+    return f"{text}: carrying the noise over is doubtful{why if joint.in_size else ''}."
 
 
 _MOVES = {
@@ -341,26 +341,26 @@ def ground_sentences(certificate: Certificate, without_noise: Sequence[str] = ()
 
     without_noise: what moved in rows that carry no noise, whatever the certificate would have chosen.
     """
-    said: list[str] = []
+    sentences: list[str] = []
     if certificate.noise_side:
         target = next((shown(name) for name, role in certificate.graph.nodes if role == "target"), "the target")
         parts = listed(tuple(map(shown, certificate.noise_side)))
-        said.append(
+        sentences.append(
             f"What drives {target} and is not measured: {parts}. "
             "A feature may move if none of it is tied to the feature once the other features are known."
         )
     changed = {*(without_noise or certificate.perturbed), *certificate.propagated}
     idle = tuple(shown(name) for name in certificate.largest if name not in changed)
     if idle:
-        said.append(f"The graph would also let {listed(idle)} move, which the spec or the ranking did not choose.")
+        sentences.append(f"The graph would also let {listed(idle)} move, which the spec or the ranking did not choose.")
     if certificate.propagated:
-        said.append(
+        sentences.append(
             f"What the moved features cause moves with them: {listed(tuple(map(shown, certificate.propagated)))}."
         )
     if certificate.lemma_holds is not None:
         holds = "holds" if certificate.lemma_holds else "does not hold: please report this as a bug"
-        said.append(f"The paper's lemma was checked on this graph, and it {holds}.")
-    return tuple(said)
+        sentences.append(f"The paper's lemma was checked on this graph, and it {holds}.")
+    return tuple(sentences)
 
 
 JOINT_CHECK = "Joint check: "
@@ -371,21 +371,21 @@ def evidence_sentences(certificate: Certificate, without_noise: Sequence[str] = 
 
     Where no noise is carried the joint check, which asks whether it may be, has nothing to say of the run.
     """
-    said = [shown(inquiry_sentence(certificate.method))] if certificate.method else []
+    sentences = [shown(inquiry_sentence(certificate.method))] if certificate.method else []
     joint = None if without_noise else certificate.joint
     if joint is not None:
-        said.append(f"{JOINT_CHECK}{shown(joint_sentence(joint))}")
+        sentences.append(f"{JOINT_CHECK}{shown(joint_sentence(joint))}")
         if joint.pruned:
-            said.append(f"It held fixed: {listed(tuple(map(shown, joint.pruned)))}.")
+            sentences.append(f"It held fixed: {listed(tuple(map(shown, joint.pruned)))}.")
         elif joint.failed:
-            said.append(
+            sentences.append(
                 "With a declared graph this only warns: the regressor may have missed an effect, or the graph may be "
                 "wrong."
                 if certificate.basis == "declared"
                 else "Under joint.on_failure: warn, the run went on: read its numbers with care."
             )
-    said += [f"About the search: {shown(note_sentence(note))}" for note in certificate.notes]
-    return tuple(said)
+    sentences += [f"About the search: {shown(note_sentence(note))}" for note in certificate.notes]
+    return tuple(sentences)
 
 
 def closing_sentence(verdict: FeatureVerdict) -> str:
@@ -581,11 +581,11 @@ def yardstick_words(feature: records.FeatureSensitivity, target: str) -> str:
 
 def graph_words(graph: Mapping[str, Any] | None) -> dict[str, str]:
     """A recorded graph pair by pair, so that two graphs can be compared edge by edge."""
-    found: dict[str, str] = {}
+    parts: dict[str, str] = {}
     for name, role in (graph or {"nodes": ()})["nodes"]:
-        found[f"node {name}"] = role
+        parts[f"node {name}"] = role
     for one, other, mark in (graph or {"edges": ()})["edges"]:
         first, second = sorted((one, other))
         key, edge = f"edge {first}, {second}", f"{one} {mark} {other}"
-        found[key] = f"{found[key]}; {edge}" if key in found else edge
-    return found
+        parts[key] = f"{parts[key]}; {edge}" if key in parts else edge
+    return parts

@@ -110,12 +110,12 @@ def inquiry_sentence(inquiry: Inquiry | Quoted | None) -> str:
 
 def _search_used(search: SearchUsed) -> str:
     """`PC (alpha 0.05, given up to 3 columns)`."""
-    said = [] if search.alpha is None else [f"alpha {search.alpha:g}", f"given up to {search.max_depth} columns"]
-    said += ["nonlinear ties too"] if search.nonlinear else []
-    said += ["bound by what the expert knows"] if search.knowledge else []
-    said += [] if search.resamples is None else [f"on {search.resamples} resamples"]
+    settings = [] if search.alpha is None else [f"alpha {search.alpha:g}", f"given up to {search.max_depth} columns"]
+    settings += ["nonlinear ties too"] if search.nonlinear else []
+    settings += ["bound by what the expert knows"] if search.knowledge else []
+    settings += [] if search.resamples is None else [f"on {search.resamples} resamples"]
     label = search.method.upper()
-    return f"{label} ({', '.join(said)})" if said else label
+    return f"{label} ({', '.join(settings)})" if settings else label
 
 
 def _screen_used(screen: ScreenUsed) -> str:
@@ -128,13 +128,13 @@ def _screen_used(screen: ScreenUsed) -> str:
 def screened_words(seen: Screened) -> str:
     """What search and screen hold against a feature, or that they hold nothing, and the screen's numbers."""
     if seen.tie is not None:
-        said = tie_words(seen.tie)
+        tie = tie_words(seen.tie)
     elif seen.failure is not None:
         much = "significant" if seen.failure == "significant" else f"at least {seen.threshold:g}"
-        said = f"its {_SCREENS[seen.screen][0]} with the residual is {much}"
+        tie = f"its {_SCREENS[seen.screen][0]} with the residual is {much}"
     else:
-        said = "no tie to the residual was found"
-    return f"{said} ({screen_numbers(seen)})"
+        tie = "no tie to the residual was found"
+    return f"{tie} ({screen_numbers(seen)})"
 
 
 def screen_numbers(seen: Screened) -> str:

@@ -116,11 +116,11 @@ def basis_sentence(result: RunResult) -> str:
     moved = [movement for movement in result.movements if movement.moves == "moves"]
     tied = tuple(shown(movement.name) for movement in moved if not movement.certified)
     several = len(moved) != 1
-    said = (
+    sentence = (
         f"In this run {count(len(moved), 'feature')} {'move' if several else 'moves'}. The new rows carry no noise, so "
         "any feature may move, and only the data's support is claimed."
     )
-    return f"{said} Not certified, and moved all the same: {listed(tied)}." if tied else said
+    return f"{sentence} Not certified, and moved all the same: {listed(tied)}." if tied else sentence
 
 
 def rows_sentence(made: Counterfactuals, train_rows: int, *, weighted: bool = False) -> str:
@@ -140,10 +140,10 @@ def rows_sentence(made: Counterfactuals, train_rows: int, *, weighted: bool = Fa
         "{} more lay off the data and were left out.": action.dropped,
         "At {} of them the noise's size was brought back into its fitted range.": made.scale_clipped,
     }
-    told = [sentence.format(amount) for sentence, amount in amounts.items() if amount]
+    asides = [sentence.format(amount) for sentence, amount in amounts.items() if amount]
     rows = f"{count(len(made), 'synthetic row')} from {count(train_rows, 'training row')}"
     weight = f"{setting(made.weight)} times as much as its source" if weighted else setting(made.weight)
-    return " ".join([f"{rows}; each carries {noise} and weighs {weight}.", *told])
+    return " ".join([f"{rows}; each carries {noise} and weighs {weight}.", *asides])
 
 
 def trust_sentences(result: RunResult) -> tuple[str, ...]:
