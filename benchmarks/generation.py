@@ -51,6 +51,7 @@ from crda_spec.spec.run import RunSpec
 FEATURES = 10
 SPEC = """\
 version: 1
+recipe: paper
 name: generation
 dataset:
   source: {{kind: parquet, path: train.parquet}}

@@ -81,7 +81,13 @@ def graphs(world: Mapping[str, Any], *, seed: int, wrong: bool) -> Iterator[tupl
     names = [name for name in world["equations"] if name not in hidden]
 
     def drawn(arrows: list[tuple[str, str]], latent: list[str]) -> dict[str, Any]:
-        return {"kind": "edges", "edges": [f"{tail} -> {head}" for tail, head in arrows], "latent": latent}
+        tied = {name for arrow in arrows for name in arrow}
+        return {
+            "kind": "edges",
+            "edges": [f"{tail} -> {head}" for tail, head in arrows],
+            "latent": latent,
+            "unrelated": [name for name in names if name not in tied],
+        }
 
     yield "right", drawn(edges, hidden)
     if not wrong:

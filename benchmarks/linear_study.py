@@ -37,6 +37,7 @@ PAPER = {
 }
 SPEC = """
 version: 1
+recipe: paper
 name: linear
 dataset:
   source: {kind: benchmark, name: NAME}

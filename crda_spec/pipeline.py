@@ -17,7 +17,7 @@ from crda_spec.gate.cross_validate import (
     fold_numbers,
     tuning_context,
 )
-from crda_spec.gate.describe import describe_rows, describe_sensitivity, describe_time
+from crda_spec.gate.describe import describe_rows, describe_sensitivity, describe_signs, describe_time
 from crda_spec.gate.ensemble import fit_ensemble
 from crda_spec.gate.score import Scored, score_on_equal_footing
 from crda_spec.gate.tests import Gate
@@ -61,6 +61,7 @@ def run(plan: Plan, *, progress: Progress) -> RunResult:
         split=split,
         falsification=falsification,
         certificate=augmented.certificate,
+        signs=describe_signs(train, procedure.signs),
         teacher=augmented.teacher,
         abduction=augmented.abduction,
         counterfactuals=augmented.counterfactuals,

@@ -387,7 +387,9 @@ def _result(folder: Path, record: dict[str, Any]) -> records.RunResult:
             names=tuple(record["teacher"]["members"]),
             families=tuple(read_as(records.TeacherFamily, recorded) for recorded in record["teacher"]["families"]),
             trust=_optional(records.Trust, record["teacher"]["trust"]),
+            signs=_optional(records.SignedMembers, record["teacher"]["signs"]),
         ),
+        signs=tuple(read_as(records.DeclaredSign, recorded) for recorded in record["signs"]),
         abduction=records.Abduction(
             noise=real["noise"],
             residuals=residuals,

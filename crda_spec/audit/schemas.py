@@ -117,6 +117,7 @@ class TeacherPart:
     weights: tuple[float, ...]  # one a member, together 1; empty: all the same
     families: tuple[records.TeacherFamily, ...]  # by kind of model
     trust: records.Trust | None  # whether the rows bear out what the graph calls irrelevant; null: nobody asked
+    signs: records.SignedMembers | None  # what declared signs did to the kinds that hold them; null: none does
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,6 +192,7 @@ class RunRecord:
     falsification: records.Falsification | None  # the declared graph against the training rows
     abduction: AbductionPart
     teacher: TeacherPart
+    signs: tuple[records.DeclaredSign, ...]  # each declared sign against the training rows
     movements: tuple[records.Movement, ...]  # what became of every feature
     counterfactuals: CounterfactualsPart | None  # the synthetic rows; null when none were made
     regressor: dict[str, Any]  # the regressor's kind and settings, tuned or declared

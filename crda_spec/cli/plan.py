@@ -85,6 +85,7 @@ def _content(spec: RunSpec, draft: Draft, cost: CostEstimate, known: KnownGraph 
         "falsify": {**spec.falsify.model_dump(mode="json"), "implied": certificate["implied"]} if certificate else None,
         "discovery": discovery,
         "screen": choice.screen.model_dump(mode="json"),
+        "signs": _signs_content(spec),
         "tuning": _tuning_content(spec, draft),
         "gate": spec.gate.model_dump(mode="json"),
         "fits": {
@@ -124,6 +125,23 @@ def _certificate(spec: RunSpec, draft: Draft, known: KnownGraph | None, features
             line["where"] = listed.get(line["edge"], line["where"])
             line["place"] = place_of(line["where"], draft)
     return record
+
+
+def _signs_content(spec: RunSpec) -> dict[str, Any] | None:
+    """The declared signs, which kinds of the committee hold them and which cannot; None when none is declared."""
+    if not spec.causal.monotone:
+        return None
+    teacher = spec.counterfactual.teacher
+    members = teacher.members if teacher.kind == "committee" else ()
+    kinds = [spec.regressor if one.kind == "student" else one for one in members]
+    return {
+        "declared": dict(spec.causal.monotone),
+        "held_by": list(
+            dict.fromkeys(one.kind for one in kinds if one.holds_signs and not getattr(one, "monotone", False))
+        ),
+        "left_alone": list(dict.fromkeys(one.kind for one in kinds if not one.holds_signs)),
+        "student": getattr(spec.regressor, "monotone", False),
+    }
 
 
 def _tuning_content(spec: RunSpec, draft: Draft) -> dict[str, Any] | None:

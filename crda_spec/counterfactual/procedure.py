@@ -65,6 +65,7 @@ class Procedure:
     noise: NoiseModel = field(default_factory=Additive)
     draw: records.ResidualDraw = "own"
     tuner: Tuner | None = None  # of the knobs; None: they are used as they stand
+    signs: records.Signs = ()  # as declared, held or not
 
     @property
     def carried(self) -> float:

@@ -11,7 +11,18 @@ from crda_spec.counterfactual.diagnostics import comparison, diagnose, relabelle
 from crda_spec.counterfactual.procedure import Augmentation
 from crda_spec.data.folds import Division
 from crda_spec.gate.score import Scored
-from crda_spec.records import Certificate, Clock, Control, Counterfactuals, Diagnostics, Span, Split, TimeOrder
+from crda_spec.independence import Gcm, adjust
+from crda_spec.records import (
+    Certificate,
+    Clock,
+    Control,
+    Counterfactuals,
+    DeclaredSign,
+    Diagnostics,
+    Span,
+    Split,
+    TimeOrder,
+)
 from crda_spec.regressors import Fitter
 from crda_spec.regressors.fit import student_seed
 from crda_spec.regressors.metrics import Metric
@@ -55,6 +66,27 @@ def describe_sensitivity(
         return None
     gain = float(np.mean([fold.plain - fold.augmented for fold in verdict.folds]))
     return sensitivity(train, made, certificate, gain=gain) if gain > 0 else None
+
+
+def describe_signs(train: records.Table, signs: records.Signs, *, alpha: float = 0.05) -> tuple[DeclaredSign, ...]:
+    """Each declared sign against the training rows.
+
+    If more of a feature never lowers the target, the other features held fixed, then their covariance given these is
+    not negative: a slope significantly against the sign contradicts it, Holm over all signs.
+    """
+    if not signs:
+        return ()
+    gcm = Gcm.of_table(train)
+    place, target = {name: position for position, name in enumerate(gcm.names)}, train.target.name
+    found = []
+    for name, sign in signs:
+        others = [position for other, position in place.items() if other not in (name, target)]
+        found.append(gcm.slope(place[name], place[target], others, sign=1 if sign == "increasing" else -1))
+    adjusted = adjust(np.array([p for _, p in found]), "holm").tolist()
+    return tuple(
+        DeclaredSign(name=name, sign=sign, statistic=t, p_value=p, adjusted=q, contradicted=q <= alpha)
+        for (name, sign), (t, p), q in zip(signs, found, adjusted, strict=True)
+    )
 
 
 def describe_time(split: Split, division: Division | None) -> TimeOrder | None:

@@ -325,6 +325,27 @@ class Gcm:
                 answers[position] = ends.compare(min(i, j), max(i, j))
         return [answers[position] for position in range(len(queries))]
 
+    def slope(self, i: int, j: int, given: Sequence[int], *, sign: int) -> tuple[float, float]:
+        """Whether column j goes up (statistic above 0) or down with column i, once `given` are known.
+
+        Both in their own units: where the mean of j never falls as i grows, the slope's true value is not below 0.
+        Returns the statistic and the p-value of one so far against `sign`; 0 and 1 where there is nothing to test.
+        """
+        from scipy import special
+
+        ends = self.ends((i, j, tuple(given)))
+        values = np.column_stack([self.terms[column].values for column in (i, j)])
+        values = values if ends.rows is None else values[ends.rows]
+        if ends.count < _FEWEST_ROWS:
+            return 0.0, 1.0
+        residuals = ends.ridge.residuals(values)
+        if not residuals.alive.all():
+            return 0.0, 1.0
+        a, b = (Scores(residuals.values[:, [end]], residuals.left[[end]], (0,)) for end in (0, 1))
+        t, units = studentised(a, b, ends.groups)
+        freedom = max(units - 1 - max(a.freedom, b.freedom), 1.0)
+        return float(t[0, 0]), float(special.stdtr(freedom, sign * t[0, 0]))
+
     def ends(self, query: Query) -> Ends:
         """What the test of a query compares, on the rows in which none of its columns has a missing cell."""
         i, j, given = query

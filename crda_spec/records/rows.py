@@ -246,6 +246,34 @@ class Trust:
     contradicted: tuple[str, ...] = ()  # where it did not pass: features that the rows tie to the target, worst first
 
 
+Sign = Literal["increasing", "decreasing"]
+Signs = tuple[tuple[str, Sign], ...]  # features, and which way the target goes when one of them grows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignedMembers:
+    """What declared signs did to the kinds that can hold them, by mean squared errors on rows unseen."""
+
+    free: float  # loss of these kinds without signs
+    signed: float  # loss of the same kinds with them
+    standard_error: float  # of the difference, paired over rows, or over groups
+    margin: float  # so many standard errors may the loss with signs be larger
+    weight: float  # of the members with signs in the teacher; 0 to 1
+    passed: bool  # if not, none of them has any weight
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredSign:
+    """A declared sign against the training rows."""
+
+    name: str
+    sign: Sign
+    statistic: float  # of the target's slope along the feature, the other features known; 0: nothing to test
+    p_value: float  # of a slope so much against the sign
+    adjusted: float  # the same, for all signs together
+    contradicted: bool
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Teacher:
     """What labels a counterfactual row: the weighted mean of one or several fitted models."""
@@ -258,6 +286,7 @@ class Teacher:
     names: tuple[str, ...] = ()  # one a member: its kind, and what it has not seen
     families: tuple[TeacherFamily, ...] = ()
     trust: Trust | None = None  # None: it has no members of the boundary alone
+    signs: SignedMembers | None = None  # None: none of its members holds declared signs beside one that does not
 
     def predict(self, x: Array) -> Array:
         """x: (m, d). Returns (m,)."""

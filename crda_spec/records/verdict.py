@@ -11,6 +11,7 @@ from crda_spec.records.rows import (
     Abduction,
     Array,
     Counterfactuals,
+    DeclaredSign,
     Diagnostics,
     IntArray,
     Movement,
@@ -257,6 +258,7 @@ class RunResult:
     certificate: Certificate
     falsification: Falsification | None = None  # None without a declared graph
     sensitivity: Sensitivity | None = None  # None when there is no gain to lose, or no certified feature moved
+    signs: tuple[DeclaredSign, ...] = ()  # as the spec declares them, each against the training rows
     teacher: Teacher
     abduction: Abduction
     counterfactuals: Counterfactuals | None

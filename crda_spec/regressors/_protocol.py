@@ -12,11 +12,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, PrivateAttr
 
-from crda_spec.records import Array, Predictor
+from crda_spec.records import Array, Predictor, Signs
 from crda_spec.strict import Strict
 
 
@@ -30,6 +30,8 @@ class Design:
     validation_x: Array | None  # real rows set aside for early stopping; None when it is not used
     validation_y: Array | None
     validation_weight: Array | None = None  # of the rows set aside, or None when they all weigh the same
+    # (p,) +1: a prediction may not fall when the column grows; -1: nor rise; 0: either. None: nothing is asked.
+    signs: tuple[int, ...] | None = None
     looks: int = 1  # how often in one pass over the rows a model that learns in passes looks at those set aside
 
 
@@ -82,6 +84,7 @@ def log_points(low: float, high: float, points: int) -> Choice:
     return Choice(tuple(10.0 ** (low + position * step) for position in range(points)))
 
 
+MONOTONE = "Whether the plain and the augmented model hold the signs that `causal.monotone` declares."
 Estimator = Predictor  # of a trained member: encoded rows (m, p) in, standardised predictions (m,) out
 
 
@@ -114,11 +117,26 @@ class BaseRegressor(Strict):
     space: ClassVar[Space] = {}  # what tuning searches; empty: nothing
     seedless: ClassVar[bool] = False  # fitted twice on the same rows, it is the same model
     takes_weights: ClassVar[bool] = True  # whether a row, real or synthetic, can weigh less or more
+    holds_signs: ClassVar[bool] = False  # whether it obeys `Design.signs`; then it has a field `monotone`
     grows_trees: ClassVar[bool] = False  # its predictions are steps; recipes treat it accordingly
     # Types of the fitted estimator that may be read back from a run folder, beside those that skops trusts by itself.
     saved_types: ClassVar[tuple[str, ...]] = ()
 
     kind: str
+    _signs: Signs = PrivateAttr(default=())
+
+    @property
+    def signs(self) -> Signs:
+        """The declared signs that its models hold."""
+        return self._signs
+
+    def with_signs(self, signs: Signs) -> Self:
+        """The same, once the signs are known; they change nothing unless it says `monotone: true`."""
+        if not signs or not getattr(self, "monotone", False):
+            return self
+        signed = self.model_copy()
+        signed._signs = signs  # noqa: SLF001 - our own copy
+        return signed
 
     @property
     def stopping(self) -> EarlyStopping | None:

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from crda_spec.errors import Complaint, MissingExtraError
 from crda_spec.records import Array
-from crda_spec.regressors._protocol import BaseRegressor, Choice, Design, EarlyStopping, Space, log_points
+from crda_spec.regressors._protocol import MONOTONE, BaseRegressor, Choice, Design, EarlyStopping, Space, log_points
 from crda_spec.regressors.mlp import Network
 from crda_spec.strict import NonNegative
 
@@ -43,6 +43,7 @@ class Xgboost(BaseRegressor):
         "reg_lambda": log_points(-3, 1, 6),
     }
     grows_trees: ClassVar[bool] = True
+    holds_signs: ClassVar[bool] = True
 
     kind: Literal["xgboost"] = Field("xgboost", description="Gradient-boosted trees (XGBoost, histogram method).")
     n_estimators: int = Field(1000, ge=1, le=100_000, description="Boosting rounds at most.")
@@ -54,6 +55,7 @@ class Xgboost(BaseRegressor):
     reg_lambda: NonNegative = Field(0.03981, description="L2 penalty on leaf values.")
     reg_alpha: NonNegative = Field(0.0, description="L1 penalty on leaf values.")
     early_stopping: EarlyStopping | None = Field(EarlyStopping(), description="When to stop early; null: never.")
+    monotone: bool = Field(default=False, description=MONOTONE)
 
     def train(self, design: Design, *, seed: int) -> Booster:
         """Boosts for `n_estimators` rounds, or until the early-stopping rows stop improving."""
@@ -62,7 +64,8 @@ class Xgboost(BaseRegressor):
         parameters: dict[str, Any] = {
             "objective": "reg:squarederror",
             "tree_method": "hist",
-            **self.model_dump(exclude={"kind", "n_estimators", "early_stopping"}),
+            **self.model_dump(exclude={"kind", "n_estimators", "early_stopping", "monotone"}),
+            **({} if design.signs is None else {"monotone_constraints": design.signs}),
             "seed": seed,
             "nthread": 1,
             "verbosity": 0,
@@ -99,6 +102,7 @@ class Catboost(BaseRegressor):
         "l2_leaf_reg": log_points(-1, 1, 6),
     }
     grows_trees: ClassVar[bool] = True
+    holds_signs: ClassVar[bool] = True
 
     kind: Literal["catboost"] = Field(
         "catboost", description="Gradient-boosted oblivious trees; needs crda-spec[catboost]."
@@ -108,6 +112,7 @@ class Catboost(BaseRegressor):
     depth: int = Field(6, ge=1, le=16, description="Depth of the trees.")
     l2_leaf_reg: NonNegative = Field(3.0, description="L2 penalty on leaf values.")
     early_stopping: EarlyStopping | None = Field(EarlyStopping(), description="When to stop early; null: never.")
+    monotone: bool = Field(default=False, description=MONOTONE)
 
     def train(self, design: Design, *, seed: int) -> Any:  # noqa: ANN401 - CatBoost has no types
         """Boosts until the early-stopping rows stop improving; writes nothing to disk."""
@@ -118,7 +123,8 @@ class Catboost(BaseRegressor):
             level = np.array([np.average(design.y, weights=design.weight)])
             return Network((np.zeros((design.x.shape[1], 1)),), (level,))
         model = regressor(
-            **self.model_dump(exclude={"kind", "early_stopping"}),
+            **self.model_dump(exclude={"kind", "early_stopping", "monotone"}),
+            monotone_constraints=None if design.signs is None else list(design.signs),
             random_seed=seed,
             thread_count=1,
             allow_const_label=True,

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Self, cast
 
 import numpy as np
 
 from crda_spec.data.folds import draw_groups, group_numbers, latest, pieces
-from crda_spec.records import Array, Cost, Counterfactuals, IntArray, Predictor, Table, mean_prediction, relative
-from crda_spec.regressors._protocol import Design, EarlyStopping, Estimator, Refits, Regressor, refits
+from crda_spec.records import (
+    Array,
+    Cost,
+    Counterfactuals,
+    IntArray,
+    Predictor,
+    Signs,
+    Table,
+    mean_prediction,
+    relative,
+)
+from crda_spec.regressors._protocol import BaseRegressor, Design, EarlyStopping, Estimator, Refits, Regressor, refits
 from crda_spec.scm.mechanisms import Inputs, scales_of
 from crda_spec.seeds import integer_seed, stream
 
@@ -39,6 +50,14 @@ class Encoder:
             for position, codes in enumerate(self.labels)
         ]
         return np.ascontiguousarray(np.concatenate(parts, axis=1))
+
+    def encode_signs(self, signs: Signs, names: Sequence[str]) -> tuple[int, ...] | None:
+        """By encoded column, as in `Design.signs`. names: of the d features; a sign of another feature is left out."""
+        ways = {name: 1 if sign == "increasing" else -1 for name, sign in signs if name in names}
+        if not ways:
+            return None
+        each = zip(names, self.labels, strict=True)
+        return tuple(way for name, codes in each for way in ([0] * len(codes) or [ways.get(name, 0)]))
 
     def encode_target(self, y: Array) -> Array:
         """Y in its own unit -> standardised."""
@@ -102,7 +121,9 @@ class Fitter:
     seconds: float = 0.0
     reused: int = 0  # models that were needed and had been fitted elsewhere
     # Models of real rows alone, kept for whoever asks again: a fit is a function of rows, regressor and seed.
-    memo: dict[tuple[bytes, int, int, tuple[int, ...] | None], FittedModel] | None = None  # None: nothing is kept
+    memo: dict[tuple[bytes, int, int, tuple[int, ...] | None, Signs], FittedModel] | None = (
+        None  # None: nothing is kept
+    )
 
     @property
     def cost(self) -> Cost:
@@ -123,6 +144,7 @@ class Fitter:
         watch: Watch = "real",
         regressor: Regressor | None = None,
         columns: tuple[int, ...] | None = None,
+        signs: Signs = (),
     ) -> FittedModel:
         """One model on the training rows, plus synthetic rows made from them where there are any.
 
@@ -131,21 +153,25 @@ class Fitter:
         watch: what early stopping looks at when there are synthetic rows.
         regressor: a model of another kind, for a teacher of several; its fit counts like any other.
         columns: the features that it may look at, for a model of real rows; None: all.
+        signs: what its predictions must obey; none: what the regressor itself holds.
         """
         chosen = regressor or self.regressor
-        key = (train.row_ids.tobytes(), id(chosen), seed, columns)  # a plugin's regressor need not be hashable
+        key = (train.row_ids.tobytes(), id(chosen), seed, columns, signs)  # a plugin's regressor need not be hashable
         if self.memo is not None and extra is None and key in self.memo:
             self.reused += 1
             return self.memo[key]
         train = train if columns is None else train.select(columns)
         encoder = fit_encoder(train, fill=self.fill)
+        signs = signs or (chosen.signs if isinstance(chosen, BaseRegressor) else ())
+        ways = encoder.encode_signs(signs, train.names)
         held = watched_rows(train, chosen.stopping, seed=seed)
         synthetic = extra is not None and watches_synthetic(extra, held, watch)
         started = time.perf_counter()
-        estimator = chosen.train(_design(train, extra, encoder, held, synthetic=synthetic), seed=seed)
+        design = _design(train, extra, encoder, held, synthetic=synthetic, signs=ways)
+        estimator = chosen.train(design, seed=seed)
         self.fits += 1
         if len(held) and not synthetic and refits(chosen):
-            whole = _design(train, extra, encoder, held[:0], synthetic=False)
+            whole = _design(train, extra, encoder, held[:0], synthetic=False, signs=ways)
             estimator = cast("Refits", chosen).refit(estimator, whole, seed=seed)
             self.refits += 1
         self.seconds += time.perf_counter() - started
@@ -161,7 +187,13 @@ def student_seed(seed: int, index: tuple[int, ...]) -> int:
 
 
 def _design(
-    train: Table, extra: Counterfactuals | None, encoder: Encoder, held: IntArray, *, synthetic: bool
+    train: Table,
+    extra: Counterfactuals | None,
+    encoder: Encoder,
+    held: IntArray,
+    *,
+    synthetic: bool,
+    signs: tuple[int, ...] | None,
 ) -> Design:
     """No row is trained on that stems from one that is watched, or (watching synthetic rows) the other way round.
 
@@ -196,6 +228,7 @@ def _design(
         validation_x=encoder.encode(watched_x) if len(watched_y) else None,
         validation_y=encoder.encode_target(watched_y) if len(watched_y) else None,
         validation_weight=real_weight[watched_from] if real_weight is not None and len(watched_y) else None,
+        signs=signs,
         looks=looks,
     )
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from crda_spec.regressors._protocol import BaseRegressor, Choice, Design, Estimator, LogUniform, Space
+from crda_spec.regressors._protocol import MONOTONE, BaseRegressor, Choice, Design, Estimator, LogUniform, Space
 from crda_spec.strict import NonNegative, Positive
 
 
@@ -21,12 +21,13 @@ class ScikitRegressor(BaseRegressor):
 
     def parameters(self, *, rows: int) -> dict[str, Any]:
         """What the estimator is made with. rows: how many it will see."""
-        return {**self.model_dump(exclude={"kind"}), **self.fixed}
+        return {**self.model_dump(exclude={"kind", "monotone"}), **self.fixed}
 
     def train(self, design: Design, *, seed: int) -> Estimator:
         """Fits the estimator on one thread: the gate's folds are what runs in parallel."""
         module, name = self.estimator
-        state = {"random_state": seed} if self.takes_seed else {}
+        state: dict[str, Any] = {"random_state": seed} if self.takes_seed else {}
+        state |= {"monotonic_cst": list(design.signs)} if self.holds_signs and design.signs is not None else {}
         weights = {"sample_weight": design.weight} if self.takes_weights else {}
         model = getattr(import_module(module), name)(**self.parameters(rows=len(design.y)), **state)
         fitted: Estimator = model.fit(design.x, design.y, **weights)
@@ -140,6 +141,7 @@ class HistGradientBoosting(ScikitRegressor):
     }
     seedless: ClassVar[bool] = True
     grows_trees: ClassVar[bool] = True
+    holds_signs: ClassVar[bool] = True
     saved_types: ClassVar[tuple[str, ...]] = (
         "sklearn.ensemble._hist_gradient_boosting.binning._BinMapper",
         "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
@@ -157,3 +159,4 @@ class HistGradientBoosting(ScikitRegressor):
     max_leaf_nodes: int = Field(31, ge=2, description="Leaves of a tree at most.")
     min_samples_leaf: int = Field(20, ge=1, description="Rows of a leaf at least.")
     l2_regularization: NonNegative = Field(0.0, description="L2 penalty on leaf values.")
+    monotone: bool = Field(default=False, description=MONOTONE)

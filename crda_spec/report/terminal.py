@@ -70,7 +70,7 @@ class Section:
 
 
 def sections(result: RunResult) -> tuple[Section, ...]:
-    """The summary, top to bottom: data, partition, falsification, action, gate, sensitivity, test, ensemble."""
+    """The summary, top to bottom: data, partition, falsification, signs, action, gate, sensitivity, test, ensemble."""
     data = f"{shown(result.data.source)}: {run.data_sentence(result)}"
     test = (*run.score_sentences(result), *run.control_sentences(result.diagnostics))
     parts = {
@@ -81,6 +81,7 @@ def sections(result: RunResult) -> tuple[Section, ...]:
         "Partition": _partition(result),
         "Remedies": _remedies(result),
         "Falsification": _falsification(result),
+        "Signs": (*_lines(run.sign_sentences(result)), *(Line(text, "bad") for text in run.sign_warnings(result))),
         "Tuning": _tuning(result),
         "Action": _action(result),
         "Gate": _gate(result),

@@ -67,11 +67,11 @@ def certify(graph: CausalGraph, features: Sequence[str]) -> tuple[FeatureVerdict
 def certify_named(graph: CausalGraph, features: Sequence[str]) -> tuple[FeatureVerdict, ...]:
     """The same verdicts on a graph that somebody wrote: with the lines of each witness, and one more rule.
 
-    A feature that no edge names stays fixed. A node without edges is, read literally, independent of everything. In an
+    A feature that nobody drew stays fixed. A node without edges is, read literally, independent of everything. In an
     expert's graph it is far more often a column that was forgotten, and a forgotten column must not be the one that
     moves.
     """
-    named = edge_names(graph.edges).union(graph.noise_parents)
+    named = graph.named
     places = edge_places(graph)
     return tuple(
         replace(verdict, lines=lines_of(verdict.witness, places))

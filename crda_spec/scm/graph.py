@@ -118,6 +118,7 @@ class Declared(TypedDict, total=False):
     latents: Sequence[str]
     noise_parents: Sequence[str]
     selected: Sequence[str]  # nodes by which rows were chosen; one that is no column is latent
+    unrelated: Sequence[str]  # features that no edge names, on purpose
     additive: Sequence[str]  # latent nodes that pass on what they get and add noise of their own
     path: str  # the graph's place inside the spec, for complaints that no single edge causes
 
@@ -138,6 +139,7 @@ class GraphDeclaration:
     noise_parents: tuple[str, ...] = ()
     selected: tuple[str, ...] = ()
     additive: tuple[str, ...] = ()
+    unrelated: tuple[str, ...] = ()
     path: str = "causal.graph"
     place: Place | None = field(default=None, compare=False)
     declared: Mapping[str, Place | None] = field(default_factory=dict, compare=False)
@@ -158,6 +160,7 @@ class GraphDeclaration:
             noise_parents=tuple(declared.get("noise_parents", ())),
             selected=selected,
             additive=tuple(declared.get("additive", ())),
+            unrelated=tuple(declared.get("unrelated", ())),
             path=declared.get("path", "causal.graph"),
         )
 
@@ -193,7 +196,7 @@ def complaints_about(pieces: GraphDeclaration, *, complete: bool = True) -> tupl
     if not problems:
         clean, wrong = _clean_edges(pieces)
         problems = [*_columns(pieces), *_latents(pieces), *_unknown_nodes(pieces), *wrong]
-        problems += [*_noise(pieces), *_cycles(pieces, clean), *_selected(pieces, complete)]
+        problems += [*_noise(pieces), *_unrelated(pieces), *_cycles(pieces, clean), *_selected(pieces, complete)]
         problems += _absent(pieces) if complete else ()
     # What stands in a graph file stands nowhere in the spec.
     return tuple(replace(one, path="") if one.place is not None else one for one in problems)
@@ -330,6 +333,20 @@ def _noise(pieces: GraphDeclaration) -> Iterator[Complaint]:
             yield _complaint("duplicate-noise-parent", f"{show(name)} is listed twice", "remove one", path)
 
 
+def _unrelated(pieces: GraphDeclaration) -> Iterator[Complaint]:
+    """Features that the expert knows to be chance: drawn, and tied to nothing."""
+    named = edge_names(pieces.edges).union(pieces.noise_parents)
+    for name, path, again in pieces.listed("unrelated", pieces.unrelated):
+        if name not in pieces.features:
+            hint = did_you_mean(name, pieces.features, otherwise="the features are")
+            yield _complaint("unrelated-not-feature", f"{show(name)} is not a feature", hint, path)
+        elif name in named:
+            what = f"{show(name)} is said to be unrelated, but the graph ties it to another node"
+            yield _complaint("unrelated-with-edges", what, "remove it from this list, or remove its arrows", path)
+        if again:
+            yield _complaint("duplicate-unrelated", f"{show(name)} is listed twice", "remove one", path)
+
+
 def _selected(pieces: GraphDeclaration, complete: bool) -> Iterator[Complaint]:  # noqa: FBT001
     """A node that chose rows says nothing as long as nobody draws what decides it."""
     names = edge_names(pieces.edges)
@@ -452,6 +469,7 @@ class CausalGraph:
     noise: str  # the name of the noise node
     selected: tuple[str, ...] = ()
     additive: tuple[str, ...] = ()
+    unrelated: tuple[str, ...] = ()  # features that no edge names, on purpose
     confounders: Mapping[str, tuple[str, str]] = field(compare=False, repr=False)  # `(a <-> b)` -> (a, b)
     dag: CanonicalDag = field(compare=False, repr=False)
 
@@ -488,9 +506,15 @@ class CausalGraph:
             noise=noise,
             selected=tuple(sorted(pieces.selected)),
             additive=tuple(sorted(pieces.additive)),
+            unrelated=tuple(sorted(pieces.unrelated)),
             confounders=MappingProxyType(confounders),
             dag=CanonicalDag.of(taken, arrows, pieces.selected),
         )
+
+    @property
+    def named(self) -> frozenset[str]:
+        """The nodes that somebody drew: at an edge, as a cause of the noise, or on purpose without an edge."""
+        return frozenset({*edge_names(self.edges), *self.noise_parents, *self.unrelated})
 
     @property
     def directed(self) -> tuple[tuple[str, str], ...]:

@@ -101,7 +101,7 @@ class Implications:
 def implications(graph: CausalGraph, features: Collection[str]) -> Implications:
     """What the graph claims about these features and the target. An unknown feature is a GraphError."""
     graph.measured(features)
-    dag, measured = graph.dag, sorted({*features, graph.target} & {*edge_names(graph.edges), *graph.noise_parents})
+    dag, measured = graph.dag, sorted(graph.named.intersection((*features, graph.target)))
     nodes, ranks = [dag.index[name] for name in measured], causal_ranks(dag)
     seen = frozenset(nodes)
     parents = {node: _direct(dag, node, seen) for node in nodes}
@@ -200,6 +200,7 @@ def repairing_edges(
 
 def with_edges(graph: CausalGraph, edges: Sequence[Edge]) -> CausalGraph:
     """The graph and these edges, which close no cycle."""
+    tied = edge_names(edges)
     return CausalGraph.build(
         [*graph.edges, *edges],
         columns=graph.observed,
@@ -208,6 +209,7 @@ def with_edges(graph: CausalGraph, edges: Sequence[Edge]) -> CausalGraph:
         noise_parents=graph.noise_parents,
         selected=graph.selected,
         additive=graph.additive,
+        unrelated=[name for name in graph.unrelated if name not in tied],
     )
 
 

@@ -39,7 +39,11 @@ def with_student(teacher: TeacherRule, spec: RunSpec) -> TeacherRule:
 
     Unless tuning changes the student's settings.
     """
-    return teacher.with_student(spec.regressor if spec.tune.kind == "none" else None)
+    student = spec.regressor
+    teacher = teacher.with_signs(
+        spec.causal.signs, student_holds=student.holds_signs and not getattr(student, "monotone", False)
+    )
+    return teacher.with_student(student if spec.tune.kind == "none" else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +118,7 @@ def load_rows(spec: RunSpec, folder: Path) -> tuple[Split, DataReport]:
         split = replace(set_aside(split, spec.tune.on.fraction, seed=spec.seed), clock=split.clock)
     complaints = [
         *spec.perturbation.misfits(split.train),
+        *spec.causal.misfits(split.train),
         *(_fold_complaints if split.clock is None else time_complaints)(spec, split.train, split.tuning),
     ]
     factor, rows = spec.counterfactual.factor, len(split.train)
@@ -214,7 +219,7 @@ def build_procedure(spec: RunSpec, draft: Draft, graph: CausalGraph | None) -> P
     if graph is not None:
         partitioner = DeclaredPartitioner(graph=graph, choice=spec.partition, propagation=propagation)
     return Procedure(
-        regressor=spec.regressor.load(),
+        regressor=spec.regressor.with_signs(spec.causal.signs).load(),
         fill=dataset.missing.numbers if isinstance(dataset.missing, MissingImpute) else "median",
         search=None if spec.tune.kind == "none" else spec.tune,
         teacher=with_student(spec.counterfactual.teacher, spec),
@@ -232,6 +237,7 @@ def build_procedure(spec: RunSpec, draft: Draft, graph: CausalGraph | None) -> P
         noise=spec.counterfactual.noise,
         draw=spec.counterfactual.residual_draw,
         tuner=build_knob_search(spec, draft),
+        signs=spec.causal.signs,
     )
 
 

@@ -7,7 +7,7 @@ can be built. It stays light (no pandas, no scikit-learn), so that `crda-spec va
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -88,6 +88,7 @@ def _data_complaints(draft: Draft, dataset: Dataset, parts: Mapping[str, Any]) -
         yield from _second_source(draft, dataset, dataset.split, features)
     yield from _feature_complaints(parts, features)
     if "causal" in parts:
+        yield from _sign_complaints(parts["causal"], features, dataset.target)
         if parts["causal"].discovery is not None:
             yield from _knowledge_complaints(parts["causal"].discovery, (*features, dataset.target))
         yield from _graph_complaints(draft, dataset, parts, header)
@@ -135,6 +136,28 @@ def _feature_complaints(parts: Mapping[str, Any], features: Sequence[str]) -> It
     if partition is not None and perturbation is not None:
         yield from _idle_policies(partition, perturbation)
         yield from _too_many_per_row(partition, perturbation, features)
+
+
+def _sign_complaints(causal: Causal, features: Sequence[str], target: str) -> Iterator[Complaint]:
+    """Signs on what is no feature."""
+    for name in causal.monotone:
+        path = f"causal.monotone.{name}"
+        if name == target:
+            what, hint = f"{show(name)} is the target: a sign says what a feature does to it", "leave the sign out"
+            yield Complaint(code="no-sign", path=path, what=what, hint=hint)
+        elif name not in features:
+            yield _unknown(path, name, features, "there is no feature", "features")
+
+
+def _signs_against_graph(
+    signs: Iterable[str], verdicts: Mapping[str, FeatureVerdict], target: str
+) -> Iterator[Complaint]:
+    """Signs on features that the graph calls irrelevant."""
+    for name in signs:
+        if name in verdicts and verdicts[name].status == "irrelevant":
+            what = f"{show(name)} is irrelevant to {show(target)} in the graph: it has no sign"
+            hint = f"draw {name} -> {target}, or leave the sign out"
+            yield Complaint(code="no-sign", path=f"causal.monotone.{name}", what=what, hint=hint)
 
 
 def _idle_policies(partition: Partition, perturbation: Perturbation) -> Iterator[Complaint]:
@@ -203,6 +226,7 @@ def declared_graph(causal: Causal, dataset: Dataset, header: Sequence[str], fold
         "latents": tuple(graph.latent),
         "noise_parents": graph.noise,
         "selected": graph.selected,
+        "unrelated": graph.unrelated,
         "additive": tuple(name for name in graph.latent if isinstance(graph.latent, dict) and graph.latent[name]),
     }
     if isinstance(graph, EdgesGraph):
@@ -324,18 +348,20 @@ def _graph_complaints(
     wanted = [(f"partition.perturb.{at}", name) for at, name in enumerate(perturb)]
     if "perturbation" in parts:
         wanted += [(f"perturbation.features.{name}", name) for name in parts["perturbation"].features]
-    features = dataset.feature_names(header)
-    if graph is None or not wanted or any(name not in header for name in features):
+    features, signs = dataset.feature_names(header), parts["causal"].monotone
+    if graph is None or not (wanted or signs) or any(name not in header for name in features):
         return
     verdicts = {verdict.name: verdict for verdict in certify_named(graph, features)}
+    yield from _signs_against_graph(signs, verdicts, dataset.target)
     carries_noise = "counterfactual" not in parts or parts["counterfactual"].retention > 0
+    bound = carries_noise or "partition" not in parts or parts["partition"].basis == "certificate"
     for path, name in wanted:
-        # A row that carries no noise claims no invariance, so any feature may move; its effects are another matter.
-        if (carries_noise or propagate) and name in verdicts and not verdicts[name].perturbable:
+        # On the data's support any feature may move; its effects are another matter.
+        if (bound or propagate) and name in verdicts and not verdicts[name].perturbable:
             what = f"the graph does not let {show(name)} move: {reason_sentence(verdicts[name].reason)}"
             hint = "leave it fixed, or correct the graph if it is wrong"
             if not propagate:
-                hint = "leave it fixed, let rows carry no noise (counterfactual.retention: 0), or correct the graph"
+                hint = "leave it fixed, let any feature move on the data's support (recipe: distilled), or correct the graph"
             yield Complaint(code="not-certified", path=path, what=what, hint=hint)
     if propagate:
         free = [name for name in perturb if name in verdicts and verdicts[name].perturbable]

@@ -68,6 +68,10 @@ def regressor_complaints(parts: Mapping[str, Any]) -> Iterator[Complaint]:
         what = f"the regressor {show(regressor.kind)} takes no row weights, got the column {show(dataset.weights)}"
         hint = "use another regressor, or remove dataset.weights"
         yield Complaint(code="no-weights", path="dataset.weights", what=what, hint=hint)
+    if getattr(regressor, "monotone", False) and "causal" in parts and not parts["causal"].monotone:
+        what = "there are no signs to hold: causal.monotone declares none"
+        hint = "declare them, e.g. causal: {monotone: {dose: increasing}}, or leave monotone out"
+        yield Complaint(code="no-signs", path="regressor.monotone", what=what, hint=hint)
     yield from _absent_package(regressor, "regressor.kind")
 
 
@@ -121,6 +125,10 @@ def _members(members: tuple[Any, ...], student: Any) -> Iterator[Complaint]:  # 
         if model in seated[:-1]:
             what, hint = f"this member is listed twice: {show(model.kind)} with the same settings", "list it once"
             yield Complaint(code="inconsistent", path=f"{_TEACHER}.members.{position}", what=what, hint=hint)
+        if getattr(member, "monotone", False):
+            what = "a committee with declared signs seats each kind that can hold them with and without, by itself"
+            path = f"{_TEACHER}.members.{position}.monotone"
+            yield Complaint(code="inconsistent", path=path, what=what, hint="leave monotone out")
         yield from _absent_package(member, f"{_TEACHER}.members.{position}.kind")
 
 
@@ -177,7 +185,7 @@ def searched_knobs(draft: Draft) -> dict[str, Any]:
         return {}
     if isinstance(search.knobs, Knobs):
         return dict(_fields(search.knobs))
-    usual = dict(_fields(usual_knobs(parts.get("recipe", "paper"), parts["regressor"].kind)))
+    usual = dict(_fields(usual_knobs(parts.get("recipe", "distilled"), parts["regressor"].kind)))
     size = parts["perturbation"].default.size
     if size is None or _by_user(draft, f"perturbation.default.{size}"):
         usual.pop("reach", None)
@@ -254,7 +262,7 @@ def _written_knobs(knobs: Knobs, draft: Draft, parts: Mapping[str, Any]) -> Iter
 
 def _pinned(name: str, draft: Draft, parts: Mapping[str, Any]) -> Iterator[Complaint]:
     """A knob whose value is already somebody's: the recipe's, or the user's."""
-    recipe = parts.get("recipe", "paper")
+    recipe = parts.get("recipe", "distilled")
     why = PINNED_KNOBS.get(recipe, {}).get(name)
     if why is not None:
         what = f"recipe {recipe} pins {name}: {why}"

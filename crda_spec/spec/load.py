@@ -23,7 +23,7 @@ from crda_spec.data.dataset import Dataset
 from crda_spec.errors import Complaint, Place, SpecError, did_you_mean, inconsistent, printable, repeated, show
 from crda_spec.gate.tests import FiveByTwo
 from crda_spec.spec.explain import explain
-from crda_spec.spec.recipes import preset_of
+from crda_spec.spec.recipes import default_recipe, preset_of
 from crda_spec.spec.run import RunSpec
 from crda_spec.spec.yaml_tree import MAX_BYTES, SpecPath, Tree, dotted, read_tree, value_at
 
@@ -90,6 +90,7 @@ class Draft:
         if complaint.place is not None and not complaint.place.line and complaint.path.startswith(_SOURCE_KEYS):
             complaint = replace(complaint, place=None, what=f"{complaint.place}: {complaint.what}")
         key = complaint.code == "unknown-column" and complaint.path.startswith(("dataset.columns.", "perturbation."))
+        key = key or complaint.path.startswith("causal.monotone.")
         path = _path_in(self.tree, complaint.path)
         return self.without_secrets(complaint.at(self.tree.place(path, key=key) or Place(self.file.name)))
 
@@ -148,6 +149,7 @@ def read_draft(file: Path, *, overrides: Sequence[str] = (), environ: Mapping[st
     expand_shorthands(tree)
     draft.origins.update(_origins(tree))
     _fill_recipe(draft)
+    _fill_discovery(tree)
     fill_kinds(tree)
     _validate(draft)
     _drop_unreadable(draft)
@@ -207,15 +209,17 @@ def _origins(tree: Tree) -> dict[str, Origin]:
     return {dotted(path): origin(path) for path, _ in leaves(tree.value)}
 
 
+_USUAL_SEARCH: str = RunSpec.model_fields["causal"].default.discovery.kind
 _USUAL_REGRESSOR: str = RunSpec.model_fields["regressor"].default.kind
 
 
 def _fill_recipe(draft: Draft) -> None:
     """A recipe fills what is absent. What the user writes wins; another `kind` replaces the recipe's whole choice."""
     value = draft.tree.value
+    value.setdefault("recipe", default_recipe(value.get("causal")))
     regressor = value.get("regressor")
     kind = regressor.get("kind") if isinstance(regressor, dict) else None
-    preset = preset_of(str(value.get("recipe", "paper")), str(kind or _USUAL_REGRESSOR))
+    preset = preset_of(str(value["recipe"]), str(kind or _USUAL_REGRESSOR))
     if preset is None:
         return  # the models will complain about the name
     if "regressor" not in value:
@@ -239,6 +243,13 @@ def _fill_recipe(draft: Draft) -> None:
         return merged
 
     draft.tree.value = fill(draft.tree.value, preset, ())
+
+
+def _fill_discovery(tree: Tree) -> None:
+    """Declared signs alone leave the structure to the usual search, as if `causal` were left out."""
+    causal = tree.value.get("causal")
+    if isinstance(causal, dict) and "monotone" in causal and not {"graph", "discovery"} & causal.keys():
+        causal["discovery"] = {"kind": _USUAL_SEARCH}
 
 
 # Sections whose keys can be judged one by one. In the others a key that was refused changes what the rest means.

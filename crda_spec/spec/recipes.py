@@ -31,8 +31,7 @@ _PAPER: Preset = {
     "gate": {"kind": "wilcoxon"},
 }
 
-# A committee labels rows in which any feature may have moved, and no noise is carried. Its gate trains both models of a
-# fold twice: students differ by luck, and beside their teachers a second pair costs little.
+# A committee labels rows in which any feature may have moved, and no noise is carried.
 _DISTILLED: Preset = {
     "partition": {
         "basis": "support",
@@ -45,7 +44,7 @@ _DISTILLED: Preset = {
         "retention": 0.0,
         "watch": "synthetic",
     },
-    "gate": {"kind": "wilcoxon", "restarts": 2},
+    "gate": {"kind": "wilcoxon"},
 }
 
 # Trees need many rows to draw a smooth teacher, and light ones, so that the real rows still place the cuts.
@@ -54,8 +53,10 @@ _FOR_TREES: Preset = {
     "perturbation": {"default": {"kind": "interpolate", "partner": "any", "reach": 0.5}},
 }
 
-# Smooth students learn most from rows that differ from a real one in a single value, which occurs in its column.
+# Smooth students learn most from rows that differ from a real one in a single value, which occurs in its column. Their
+# gate trains both models of a fold twice: they differ by luck, and beside their teachers a second pair costs little.
 _FOR_OTHERS: Preset = {
+    "gate": {"restarts": 2},
     "counterfactual": {"factor": 4.0, "weight": 1.0},
     "perturbation": {"default": {"kind": "resample", "weights": "empirical"}, "features_per_row": 1},
 }
@@ -63,6 +64,7 @@ _FOR_OTHERS: Preset = {
 # A network of the paper's step size wanders at the end of its training; the more it is told, the less it strays.
 # It keeps most of what it is told where data are: four rows in ten stay put, and none of the others leaves the data.
 _FOR_NETWORKS: Preset = {
+    "gate": _FOR_OTHERS["gate"],
     "counterfactual": {"factor": 15.0, "weight": 1.0},
     "perturbation": {
         **_FOR_OTHERS["perturbation"],
@@ -99,6 +101,11 @@ _UNSET: Preset = {
 
 TREES = frozenset(kind for kind, member in REGRESSORS.items() if member.grows_trees)
 STOPS = frozenset(kind for kind, member in REGRESSORS.items() if "early_stopping" in member.model_fields)
+
+
+def default_recipe(causal: object) -> RecipeName:
+    """The recipe of a spec that names none. causal: that section as it was written."""
+    return "certified" if isinstance(causal, dict) and causal.get("graph") is not None else "distilled"
 
 
 def preset_of(recipe: str, regressor: str) -> Preset | None:

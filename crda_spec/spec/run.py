@@ -13,8 +13,9 @@ from crda_spec.counterfactual.partition import Partition
 from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.data.dataset import Dataset
 from crda_spec.discovery import Discovery, Pc
-from crda_spec.errors import Complaint, inconsistent
+from crda_spec.errors import Complaint, inconsistent, show
 from crda_spec.gate.tests import AnyGate, Wilcoxon
+from crda_spec.records import Sign, Signs, Table
 from crda_spec.regressors import AnyRegressor, Xgboost
 from crda_spec.regressors.teachers import AnyTeacher, SingleTeacher
 from crda_spec.scm.falsify import Falsify
@@ -41,6 +42,13 @@ class _AnyGraph(Strict):
     )
     selected: tuple[ColumnName, ...] = Field(
         (), description="Nodes by which rows were chosen into the data; draw what decides them."
+    )
+    unrelated: tuple[ColumnName, ...] = Field(
+        (),
+        description=(
+            "Features that are chance as far as you know: drawn without an arrow, and so irrelevant. A feature that "
+            "stands neither here nor at an arrow counts as forgotten and stays fixed."
+        ),
     )
     noise: tuple[ColumnName, ...] = Field(
         (), description="Features that the size of the target's noise depends on (heteroscedastic noise)."
@@ -101,6 +109,28 @@ class Causal(Strict):
     discovery: Discovery | None = Field(
         None, description="How to look for structure when no graph is known; give either this or graph."
     )
+
+    monotone: dict[ColumnName, Sign] = Field(
+        default_factory=dict,
+        description=(
+            "Signs that the expert knows: with all other features held fixed, more of the feature never lowers "
+            "(increasing) or never raises (decreasing) the target. A committee seats each kind that can hold them once "
+            "more, with signs; a student holds them with `regressor.monotone: true`."
+        ),
+    )
+
+    @property
+    def signs(self) -> Signs:
+        """The declared signs, in the order in which they are written."""
+        return tuple(self.monotone.items())
+
+    def misfits(self, train: Table) -> Iterator[Complaint]:
+        """Signs on labels, which have no order, now that types are known."""
+        for column in train.features:
+            if column.name in self.monotone and column.type == "category":
+                what = f"{show(column.name)} is a category: its labels have no order, so it has no sign"
+                hint = "leave the sign out, or give the feature as a number"
+                yield Complaint(code="no-sign", path=f"causal.monotone.{column.name}", what=what, hint=hint)
 
     def complaints(self) -> Iterator[Complaint]:
         """Neither or both of graph and search, of a graph's file and text."""
@@ -252,12 +282,12 @@ class RunSpec(Strict):
         default_factory=dict, description="Anything you like (owner, ticket, ...): recorded, never interpreted."
     )
     recipe: RecipeName = Field(
-        "paper",
+        "distilled",
         description=(
-            "Presets for what is left out. paper: Algorithm 1 (one model labels, noise kept). "
-            "distilled: a committee labels, noise dropped, more rows; policy, factor and weight suit the regressor. "
-            "certified: the same where the graph allows it: blocked features stay, irrelevant ones move freely, and "
-            "half of the committee knows the graph."
+            "Presets for what is left out. certified (the default with a declared graph): a committee labels, half of "
+            "it knows the graph; causes move, irrelevant features move freely, blocked ones stay. distilled (the "
+            "default without a graph): the same, but any feature moves on the data's support. paper: Algorithm 1 (one "
+            "model labels, noise kept)."
         ),
     )
     seed: int = Field(0, ge=0, le=2**32 - 1, description="The one seed from which all randomness follows.")

@@ -203,7 +203,9 @@ def spec_text(table: Scaffold, *, name: str, schema: str, graph: GraphPart | Non
         "version: 1",
         f"name: {name}",
         "seed: 0",
-        "recipe: distilled  # <- a committee labels the new rows. paper: Algorithm 1, they keep their own row's noise",
+        "recipe: certified  # <- your graph decides what moves. distilled: any feature does. paper: Algorithm 1"
+        if graph
+        else "recipe: distilled  # <- any feature moves. certified: what your graph allows. paper: Algorithm 1",
         *((f"# {rows} rows are few: the gate will accept only a large gain.",) if rows < 100 else ()),
         *_dataset(table),
         *_causal(graph),

@@ -293,6 +293,7 @@ def test_passing_on_keeps_every_independence_of_what_is_measured():
 
 SPEC = """
 version: 1
+recipe: paper
 name: passing
 dataset:
   source: {{kind: synthetic, rows: 60, equations: {{dose: "normal(0, 1)", recovery: "dose + normal(0, 1)"}}}}
@@ -411,6 +412,7 @@ def command(monkeypatch, capsys):
 
 CONTRADICTED = """
 version: 1
+recipe: paper
 name: contradicted
 dataset:
   source:

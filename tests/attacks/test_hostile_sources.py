@@ -165,7 +165,7 @@ HOSTILE_URLS = [
 def test_no_part_of_a_password_or_user_is_in_a_record_a_description_or_a_message(url, tmp_path):
     file = tmp_path / "spec.yaml"
     file.write_text(
-        "version: 1\nname: houses\ndataset:\n  source:\n    kind: sql\n"
+        "version: 1\nrecipe: paper\nname: houses\ndataset:\n  source:\n    kind: sql\n"
         f"    url: {json.dumps(url)}\n    query: SELECT * FROM houses\n  target: price\n",
         encoding="utf-8",
     )
@@ -190,7 +190,7 @@ def test_no_part_of_a_password_or_user_is_in_a_record_a_description_or_a_message
 def test_a_user_beside_a_variable_is_masked_in_the_record_too(tmp_path):
     file = tmp_path / "spec.yaml"
     file.write_text(
-        "version: 1\nname: houses\ndataset:\n  target: price\n"
+        "version: 1\nrecipe: paper\nname: houses\ndataset:\n  target: price\n"
         "  source: {kind: sql, url: 'postgresql://ada:${PW}@db/h', query: SELECT 1}\n",
         encoding="utf-8",
     )
@@ -201,7 +201,7 @@ def test_a_user_beside_a_variable_is_masked_in_the_record_too(tmp_path):
 
 def test_a_port_that_is_no_number_is_a_message_at_the_line_of_the_spec(tmp_path, monkeypatch, capsys):
     spec = (
-        "version: 1\nname: houses\ndataset:\n  source:\n    kind: sql\n"
+        "version: 1\nrecipe: paper\nname: houses\ndataset:\n  source:\n    kind: sql\n"
         "    url: postgresql://ada:hunter2@db:5432x/houses\n    query: SELECT 1\n  target: price\n"
     )
     code, said = validated(monkeypatch, capsys, tmp_path, spec)
@@ -218,7 +218,7 @@ def test_a_port_that_is_no_number_is_a_message_at_the_line_of_the_spec(tmp_path,
 def test_a_query_that_fails_is_shown_at_its_line_of_the_spec(tmp_path, monkeypatch, capsys):
     sqlite3.connect(tmp_path / "a.db").close()
     spec = (
-        "version: 1\nname: houses\ndataset:\n  source:\n    kind: sql\n"
+        "version: 1\nrecipe: paper\nname: houses\ndataset:\n  source:\n    kind: sql\n"
         "    url: sqlite:///a.db\n    query: SELECT * FROM house\n  target: price\n"
     )
     code, said = validated(monkeypatch, capsys, tmp_path, spec)
@@ -359,7 +359,7 @@ def test_a_fraction_in_a_test_row_does_not_make_the_training_rows_whole_numbers_
 
 def test_a_run_learns_and_writes_the_same_whatever_a_test_cell_holds_and_verifies(tmp_path, monkeypatch, capsys):
     spec = (
-        "version: 1\nname: houses\ndataset:\n  source: {kind: csv, path: houses.csv}\n  target: price\n"
+        "version: 1\nrecipe: paper\nname: houses\ndataset:\n  source: {kind: csv, path: houses.csv}\n  target: price\n"
         "  split: {kind: column, column: part, test: [test]}\n"
         "causal:\n  graph: {kind: edges, edges: ['{area rooms garden} -> price']}\n"
         "regressor: {kind: ridge}\ngate: {kind: wilcoxon, folds: 5}\n"

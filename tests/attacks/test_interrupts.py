@@ -18,6 +18,7 @@ from crda_spec.audit.open_run import open_run
 
 SPEC = """
 version: 1
+recipe: paper
 name: attacked
 dataset: {source: {kind: synthetic, world: home_energy, rows: 120}, target: energy}
 causal:

@@ -7,6 +7,7 @@ from crda_spec.regressors import REGRESSORS, Fitter
 
 SPEC = """
 version: 1
+recipe: paper
 name: audited
 seed: 2
 dataset:

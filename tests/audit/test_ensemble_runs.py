@@ -17,6 +17,7 @@ from crda_spec.audit.open_run import open_run, reopen
 # Ungated, so that the augmented arm is used without the fits of a gate.
 SPEC = """
 version: 1
+recipe: paper
 name: several
 seed: 5
 dataset: {{source: {{kind: csv, path: houses.csv}}, target: price}}

@@ -24,6 +24,7 @@ from crda_spec.spec.check import load_spec
 
 SPEC = """
 version: 1
+recipe: paper
 name: streamed
 seed: 5
 dataset:

@@ -15,6 +15,7 @@ from crda_spec.regressors.fit import student_seed
 
 SPEC = """
 version: 1
+recipe: paper
 name: recomputed
 seed: 5
 dataset:

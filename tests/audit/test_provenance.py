@@ -44,6 +44,7 @@ def made(tmp_path_factory):
 @pytest.fixture(scope="module")
 def abstained(tmp_path_factory):
     text = """version: 1
+recipe: paper
 name: nothing
 dataset: {source: {kind: synthetic, world: paper_synthetic, rows: 60}, target: y}
 causal: {graph: {kind: edges, edges: ["{x1 x2 x3} -> y", "u -> {x1 x2 x3 y}"], latent: [u]}}

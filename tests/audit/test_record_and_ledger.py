@@ -162,6 +162,7 @@ def test_the_record_says_all_that_was_found(finished):
         "movements",
         "counterfactuals",
         "regressor",
+        "signs",
         "tuning",
         "verdict",
         "test",

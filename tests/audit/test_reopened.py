@@ -17,7 +17,7 @@ from crda_spec.records import Certificate, Falsification, FeatureSensitivity, Fo
 from crda_spec.report.page import render_html
 from crda_spec.report.words.causal import followed_words
 
-HEAD = "version: 1\nname: small\nseed: 3\nregressor: {kind: ridge}\n"
+HEAD = "version: 1\nrecipe: paper\nname: small\nseed: 3\nregressor: {kind: ridge}\n"
 GATE = "gate: {kind: wilcoxon, folds: 5}\n"
 SPECS = {
     "noise-of-two-sizes": HEAD

@@ -16,6 +16,7 @@ from crda_spec.report.words.run import data_sentence, rows_sentence, score_sente
 
 SPEC = """
 version: 1
+recipe: paper
 name: clinic
 seed: 4
 dataset: {{source: {{kind: csv, path: clinic.csv}}, target: recovery{more}}}

@@ -10,6 +10,7 @@ from crda_spec.spec.schema import spec_schema_text
 
 ROOT = Path(__file__).parents[2]
 SPEC = """version: 1
+recipe: paper
 name: tiny
 seed: 4
 dataset:

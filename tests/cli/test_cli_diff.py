@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 SPEC = """version: 1
+recipe: paper
 name: tiny
 dataset:
   source: {kind: synthetic, world: paper_synthetic, rows: 60}
@@ -31,7 +32,7 @@ def run(command, name, text):
 
 def test_comments_order_and_defaults_do_not_count(command):
     lines = SPEC.splitlines(keepends=True)
-    Path("b.yaml").write_text("# the same\n" + "".join(lines[7:] + lines[:7]) + "seed: 0\nexecution: {jobs: 3}\n")
+    Path("b.yaml").write_text("# the same\n" + "".join(lines[8:] + lines[:8]) + "seed: 0\nexecution: {jobs: 3}\n")
     outcome = command("crda-spec", "diff", "a.yaml", "b.yaml")
     assert (outcome.code, outcome.out, outcome.err) == (0, "no difference\n", "")
     assert json.loads(command("crda-spec", "diff", "a.yaml", "b.yaml", "--json").out)["same"] is True

@@ -13,6 +13,7 @@ import pytest
 
 LINES = "".join(f"{row * 37 % 101},{row * 53 % 89},{row * 71 % 13 + row % 7}\n" for row in range(60))
 SPEC = """version: 1
+recipe: paper
 name: tiny
 dataset:
   source: {kind: csv, path: rows.csv}

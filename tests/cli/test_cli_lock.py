@@ -7,6 +7,7 @@ import pytest
 
 CSV = "x1,x2,y\n" + "".join(f"{row * 37 % 101},{row * 53 % 89},{row * 71 % 13 + row % 7}\n" for row in range(40))
 SPEC = """version: 1
+recipe: paper
 name: tiny
 dataset:
   source: {kind: csv, path: rows.csv}
@@ -52,7 +53,7 @@ AGAIN = "undo the change, or lock anew: crda-spec lock spec.yaml"
 CHANGED = {
     "spec": (
         lambda: change("spec.yaml", "folds: 5", "folds: 6"),
-        ["spec.yaml:9:31: gate.folds: 5 when locked, 6 now; " + AGAIN],
+        ["spec.yaml:10:31: gate.folds: 5 when locked, 6 now; " + AGAIN],
     ),
     "data": (
         lambda: change("rows.csv", "\n37,", "\n38,"),

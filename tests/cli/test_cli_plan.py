@@ -160,7 +160,7 @@ def own_spec(folder: Path, features: int, graph: str) -> Path:
     names = [f"measurement_{number:02}" for number in range(features)]
     rows = [",".join(str((row * (at + 3)) % 17 + row / 10) for at in range(features + 2)) for row in range(40)]
     (folder / "rows.csv").write_text("\n".join([",".join([*names, "outcome", "spare"]), *rows]) + "\n")
-    head = "version: 1\nname: own\nregressor: {kind: ridge}\ndataset:\n  source: {kind: csv, path: rows.csv}\n"
+    head = "version: 1\nrecipe: paper\nname: own\nregressor: {kind: ridge}\ndataset:\n  source: {kind: csv, path: rows.csv}\n"
     listed = f"  target: outcome\n  features: [{', '.join(names)}]\n"
     (folder / "own.yaml").write_text(head + listed + "causal:\n  graph:\n" + graph)
     return folder / "own.yaml"
@@ -251,6 +251,7 @@ def test_a_plan_with_propagation_says_what_follows_and_what_is_held_back(command
     (tmp_path / "spec.yaml").write_text(
         """
 version: 1
+recipe: paper
 name: chain
 dataset:
   source:

@@ -16,7 +16,7 @@ def wide(tmp_path):
     lines = [",".join([*names, "y"]), *(",".join(f"{v:.3f}" for v in row) for row in rng.normal(size=(40, 71)))]
     (tmp_path / "wide.csv").write_text("\n".join(lines) + "\n")
     (tmp_path / "spec.yaml").write_text(
-        "version: 1\nname: wide\ndataset:\n  source: {kind: csv, path: wide.csv}\n  target: y\n"
+        "version: 1\nrecipe: paper\nname: wide\ndataset:\n  source: {kind: csv, path: wide.csv}\n  target: y\n"
         f"causal:\n  graph:\n    kind: edges\n    edges:\n      - {' -> '.join(names)}\n      - '{{x00 x01}} -> y'\n"
         "regressor: {kind: ridge}\n"
     )

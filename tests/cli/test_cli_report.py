@@ -6,6 +6,7 @@ import pytest
 
 SPEC = """
 version: 1
+recipe: paper
 name: small
 dataset:
   source: {kind: synthetic, world: paper_synthetic, rows: 60}

@@ -21,6 +21,7 @@ def line_of(row: int) -> str:
 
 CSV = "x1,x2,kind,y\n" + "".join(line_of(row) for row in range(80))
 SPEC = """version: 1
+recipe: paper
 name: tiny
 seed: 4
 dataset:

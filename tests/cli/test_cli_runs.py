@@ -10,6 +10,7 @@ import pytest
 from crda_spec.audit.canonical import seal
 
 SPEC = """version: 1
+recipe: paper
 name: {name}
 dataset:
   source: {{kind: synthetic, world: paper_synthetic, rows: 50}}

@@ -14,6 +14,7 @@ from hostile import FORMULA, LONG, MARKUP, TARGET, TURNED, hostile_table
 from crda_spec import api
 
 SPEC = """version: 1
+recipe: paper
 name: tiny
 seed: 4
 dataset:
@@ -125,7 +126,7 @@ def hostile_run(command, tmp_path, monkeypatch):
     names = [FORMULA, MARKUP, TURNED, LONG, "no"]
     edges = json.dumps([f"{json.dumps(name, ensure_ascii=False)} -> {json.dumps(TARGET)}" for name in names])
     Path("spec.yaml").write_text(
-        "version: 1\nname: hostile\ndataset:\n  source: {kind: csv, path: '=rows.csv'}\n"
+        "version: 1\nrecipe: paper\nname: hostile\ndataset:\n  source: {kind: csv, path: '=rows.csv'}\n"
         f"  target: {json.dumps(TARGET)}\ncausal: {{graph: {{kind: edges, edges: {edges}}}}}\n"
         f"partition: {{perturb: {json.dumps(names)}, max_features: null}}\n"
         "perturbation: {default: {kind: resample}}\nregressor: {kind: ridge}\ngate: {kind: wilcoxon, folds: 5}\n"

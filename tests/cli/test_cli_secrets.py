@@ -10,6 +10,7 @@ import pytest
 
 AGENT = "tiger-lily-4711"
 SPEC = """version: 1
+recipe: paper
 name: discreet
 description: sold by ${AGENT}
 meta: {owner: "${AGENT}", team: [ada, "for ${AGENT}"]}

@@ -22,7 +22,7 @@ except SystemExit as stopped:
 heavy = {name.split(".")[0] for name in sys.modules}
 sys.stderr.write(" ".join(sorted(heavy)))
 """
-CSV_SPEC = "version: 1\nname: csv\ndataset:\n  source: {kind: csv, path: rows.csv}\n  target: y\n"
+CSV_SPEC = "version: 1\nrecipe: paper\nname: csv\ndataset:\n  source: {kind: csv, path: rows.csv}\n  target: y\n"
 
 
 def imported(*arguments: str, cwd: Path) -> set[str]:

@@ -17,6 +17,7 @@ import tampering
 
 SPEC = """
 version: 1
+recipe: paper
 name: days
 dataset:
   source: {kind: csv, path: rows.csv}

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 SPEC = """version: 1
+recipe: paper
 name: sort
 seed: 2
 dataset:

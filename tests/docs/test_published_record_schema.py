@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[2]
 NAME = "crda-record.v1.schema.json"
 AGAIN = "the record changed: see crda_spec/audit/schemas.py, then run `python -m crda_spec.audit.schemas`"
 SPEC = """version: 1
+recipe: paper
 name: small
 dataset:
   source: {kind: synthetic, world: bidding_war, rows: 70}

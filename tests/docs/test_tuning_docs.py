@@ -15,6 +15,7 @@ from crda_spec.spec.tune import PINNED_KNOBS, Knobs, usual_knobs
 
 PAGE = (Path(__file__).parents[2] / "docs" / "tuning.md").read_text()
 SPEC = """version: 1
+recipe: paper
 name: counted
 dataset:
   source: {kind: synthetic, world: paper_synthetic, rows: 300}

@@ -79,6 +79,7 @@ def test_choosing_the_best_of_ten_useless_ones_is_no_acceptance():
 
 SPEC = """
 version: 1
+recipe: paper
 name: candidates
 dataset: {source: {kind: synthetic, world: home_energy, rows: 60}, target: energy, split: {kind: fraction, test: 0.2}}
 regressor: {kind: ridge}

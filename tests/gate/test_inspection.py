@@ -14,6 +14,7 @@ from crda_spec.spec.check import load_spec
 
 SPEC = """\
 version: 1
+recipe: paper
 name: control
 seed: 4
 dataset: {{source: {{kind: synthetic, world: bidding_war, rows: 120}}, target: price}}

@@ -13,6 +13,7 @@ from crda_spec.spec.check import load_spec
 
 SPEC = """
 version: 1
+recipe: paper
 name: gates
 seed: 2
 dataset: {source: {kind: synthetic, world: home_energy, rows: 100}, target: energy, split: {kind: fraction, test: 0.2}}

@@ -10,6 +10,7 @@ from crda_spec.report.words.gate import verdict_sentence
 
 CHAIN = """
 version: 1
+recipe: paper
 name: chain
 seed: 3
 dataset:

@@ -25,6 +25,7 @@ from crda_spec.spec.check import load_spec
 
 BIDDING = """
 version: 1
+recipe: paper
 name: small
 seed: 4
 dataset:
@@ -191,6 +192,7 @@ def test_linear_with_a_graph_has_something_to_go_by(tmp_path):
 def test_linear_without_a_graph_abstains_with_a_reason_on_concrete_strength(tmp_path):
     text = """
 version: 1
+recipe: paper
 name: concrete
 dataset:
   source: {kind: benchmark, name: concrete_strength}
@@ -224,6 +226,7 @@ class Remembering:
 
 GROUPED = """
 version: 1
+recipe: paper
 name: groups
 dataset: {source: {kind: csv, path: rows.csv}, target: y, groups: patient}
 causal: {graph: {kind: edges, edges: ["{a b} -> y"]}}

@@ -18,6 +18,7 @@ from crda_spec.spec.check import load_spec
 ROWS = 90
 SPEC = """
 version: 1
+recipe: paper
 name: unseen
 seed: 3
 dataset:

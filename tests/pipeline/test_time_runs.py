@@ -16,6 +16,7 @@ DAYS = 80
 FOLDS = 5
 SPEC = """
 version: 1
+recipe: paper
 name: days
 seed: 3
 dataset:

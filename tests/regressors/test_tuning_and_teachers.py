@@ -108,6 +108,7 @@ def test_groups_stay_whole_in_the_search():
 
 SPEC = """
 version: 1
+recipe: paper
 name: tuned
 dataset: {source: {kind: synthetic, world: paper_synthetic, rows: 60}, target: y}
 regressor: {kind: xgboost, max_depth: 4}

@@ -691,6 +691,7 @@ def ensemble_score(arm, singles, loss, change=(None, None), gain=(None, None)):
 # --- real runs: one small table, one spec, and what each run changes of it
 
 SPEC = """version: 1
+recipe: paper
 name: clinic
 seed: 3
 dataset:

@@ -58,7 +58,7 @@ def page(run, **changes):
         "name": "clinic",
         "description": "Does the dose help?",
         "record_json": '{"record": "</code><script>alert(3)</script>"}',
-        "spec_yaml": "version: 1\nname: clinic # \u202e\n",
+        "spec_yaml": "version: 1\nrecipe: paper\nname: clinic # \u202e\n",
     }
     return render_html(run, **(arguments | changes))
 
@@ -95,7 +95,7 @@ def test_hostile_text_is_shown_not_obeyed(build):
     for shown in ("a<b>&\"c'", "<script>alert(1)</script>", "{{ 7 * 7 }} & <b>", "<img src=x onerror=alert(2)>"):
         assert shown in found.text
     assert '{"record": "</code><script>alert(3)</script>"}' in found.text
-    assert "version: 1\nname: clinic # \\u202e\n" in found.words_of["code"]
+    assert "version: 1\nrecipe: paper\nname: clinic # \\u202e\n" in found.words_of["code"]
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,7 @@ def test_every_figure_is_a_picture_with_words_and_a_sentence(build):
             assert 0 <= float(node.get("x")) <= width
             assert 0 <= float(node.get("y")) <= height
     assert "exercise (h/week)" in figures["rows_pair_1"].svg
-    page = render_html(looked_at(build), name="clinic", description="", record_json="{}", spec_yaml="version: 1\n")
+    page = render_html(looked_at(build), name="clinic", description="", record_json="{}", spec_yaml="version: 1\nrecipe: paper\n")
     places = [page.index(picture.svg) for picture in figures.values()]
     assert places == sorted(places)
 
@@ -123,7 +123,7 @@ def test_clouds_and_quantiles_of_one_value_can_be_drawn(build, value):
 
 
 def test_the_page_has_the_section_only_when_somebody_looked(build):
-    told = {"name": "clinic", "description": "", "record_json": "{}", "spec_yaml": "version: 1\n"}
+    told = {"name": "clinic", "description": "", "record_json": "{}", "spec_yaml": "version: 1\nrecipe: paper\n"}
     page = render_html(looked_at(build), **told)
     assert "What the new rows are like" in page
     assert page.count("What to see: ") >= 6
@@ -155,7 +155,7 @@ def test_every_picture_of_the_page_is_written_as_svg_and_can_be_png(build):
     drawn = rows_figures(run)
     assert len(drawn) == 6
     assert set(files) - set(files_of(build("accepted"))) == {f"figures/{name}.svg" for name in drawn}
-    page = render_html(run, name="clinic", description="", record_json="{}", spec_yaml="version: 1\n")
+    page = render_html(run, name="clinic", description="", record_json="{}", spec_yaml="version: 1\nrecipe: paper\n")
     for name in drawn:
         assert drawn[name].png.startswith(b"\x89PNG")
         assert files[f"figures/{name}.svg"].decode() in page

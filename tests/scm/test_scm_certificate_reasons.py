@@ -30,7 +30,7 @@ CASES = {
         ["age -> recovery"],
         {},
         "irrelevant",
-        "no edge of the graph names dose, so it says nothing about recovery or its noise",
+        "no arrow of the graph touches dose: it is chance, and tells nothing of recovery",
         "",
     ),
     "confounded": (

@@ -140,8 +140,8 @@ def test_a_feature_that_the_graph_ties_to_the_noise_is_refused_with_the_open_pat
     text = spec_text("{kind: csv, path: houses.csv}", GRAPH.format(edges='"area <- care -> price"'))
     assert refused(folder, text) == (
         "spec.yaml:13:23: partition.perturb.0: the graph does not let 'area' move: the unmeasured care drives both "
-        "area and price: area <- care -> price; leave it fixed, let rows carry no noise "
-        "(counterfactual.retention: 0), or correct the graph\n"
+        "area and price: area <- care -> price; leave it fixed, let any feature move on the data's support "
+        "(recipe: distilled), or correct the graph\n"
         "    13 | partition: {perturb: [area, rooms]}\n"
         "       |                       ^"
     )

@@ -183,8 +183,20 @@ def test_a_whole_preset_leaves_nothing_of_another_recipe():
     assert {name for name in keys[0] ^ keys[1] if not name.startswith(chosen)} == set()
 
 
-def test_without_a_recipe_the_paper_is_followed(load):
-    assert load()[0] == load("recipe: paper\n")[0]
+GRAPH = "causal: {graph: {kind: edges, edges: [area -> price]}}\n"
+
+
+@pytest.mark.parametrize(
+    ("more", "recipe"),
+    [
+        ("", "distilled"),
+        ("causal: {discovery: {kind: pc}}\n", "distilled"),
+        (GRAPH, "certified"),
+    ],
+)
+def test_the_recipe_that_is_left_out_depends_on_the_graph(load, more, recipe):
+    assert load(more)[0].recipe == recipe
+    assert load(more)[0] == load(f"{more}recipe: {recipe}\n")[0]
 
 
 def test_what_the_user_writes_wins_over_the_recipe(load):

@@ -23,7 +23,7 @@ from crda_spec.counterfactual.procedure import act_and_predict
 from crda_spec.data.folds import Division
 from crda_spec.errors import show
 from crda_spec.gate.cross_validate import divisions, fold_numbers
-from crda_spec.gate.describe import describe_sensitivity, describe_time
+from crda_spec.gate.describe import describe_sensitivity, describe_signs, describe_time
 from crda_spec.gate.score import LEVEL, RESAMPLES
 from crda_spec.pipeline import Plan
 from crda_spec.records import NOBODY, NoiseScale, Teacher
@@ -37,7 +37,7 @@ _NOT_FACTS = ("files", "sha256", "volatile", "versions", "platform")
 _FITS = (
     "fits, refits, reused_fits, verdict.fits, verdict.reused_fits, verdict.stopped_fits",
     "verdict.folds: perturbed, synthetic_rows",
-    "teacher: members, weights, families, trust",
+    "teacher: members, weights, families, trust, signs",
     "rows.csv: the losses of held-out rows, and on test rows those of the model that was not chosen",
     "diagnostics: errors, control",
 )
@@ -149,6 +149,7 @@ def _without_fits(
         split=split,
         falsification=None if plan.falsify is None else plan.falsify(train),
         abduction=abduction,
+        signs=describe_signs(train, procedure.signs),
         teacher=replace(said.teacher, kind=procedure.teacher.kind),
         gate_fold=fold_numbers(len(train), () if division is None else division.held),
         gate_losses=read_scored(run.folder, "train").losses if tested else None,

@@ -15,7 +15,7 @@ from crda_spec.data.worlds import WORLDS, World, check_hidden, declare
 from crda_spec.errors import Complaint, SpecError, inconsistent
 from crda_spec.strict import ColumnName
 
-WorldName = Literal["bidding_war", "clinical_recovery", "crop_yield", "home_energy", "paper_synthetic"]
+WorldName = Literal["bidding_war", "house_listing", "clinical_recovery", "crop_yield", "home_energy", "paper_synthetic"]
 
 
 class Synthetic(BaseSource):

@@ -8,7 +8,7 @@ from functools import cache
 from itertools import combinations
 from typing import ClassVar, Literal, Self
 
-from crda_spec.records import IntArray, Table, Teacher
+from crda_spec.records import IntArray, Signs, Table, Teacher
 from crda_spec.regressors._protocol import Regressor
 from crda_spec.regressors.fit import FittedModel, Fitter
 from crda_spec.strict import Strict
@@ -36,11 +36,12 @@ class Learner:
     regressor: Regressor | None = None  # None: the student's own, with the settings it was given or tuned to
     repeat: int = 0
     columns: tuple[int, ...] | None = None  # the boundary's, where it may look at no others; None: all
+    signs: Signs = ()  # declared ones that its models hold, beside a learner whose models do not
 
     @property
     def is_students(self) -> bool:
         """Whether its member without one fold is the plain model that the gate fits for that fold anyway."""
-        return self.regressor is None and self.repeat == 0 and self.columns is None
+        return self.regressor is None and self.repeat == 0 and self.columns is None and not self.signs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -105,6 +106,10 @@ class TeacherRule(Strict):
 
     def with_boundary(self, columns: tuple[int, ...] | None) -> Self:
         """The rule once it is known which columns the graph calls the boundary; None: all of them."""
+        return self
+
+    def with_signs(self, signs: Signs, *, student_holds: bool) -> Self:
+        """The rule once the declared signs are known. student_holds: a member of the student's kind can hold them."""
         return self
 
     def fits(self, parts: int) -> int:

@@ -10,7 +10,7 @@ from pydantic import Field
 from crda_spec.records import Table, Teacher, TeacherFamily
 from crda_spec.regressors.fit import FittedModel, Fitter
 from crda_spec.regressors.teachers._protocol import FOLDS, FoldContext, Folds, Learner, TeacherRule
-from crda_spec.regressors.teachers.fold_models import CrossFit, FoldTeacher
+from crda_spec.regressors.teachers.fold_models import CrossFit, FoldTeacher, Weighing
 
 
 class SingleTeacher(TeacherRule):
@@ -67,6 +67,6 @@ class CrossfitTeacher(FoldTeacher):
         """One a repeat."""
         return tuple(Learner(repeat=repeat) for repeat in range(self.repeats))
 
-    def weigh(self, train: Table, crossfits: Sequence[CrossFit]) -> tuple[list[float], None]:
+    def weigh(self, train: Table, crossfits: Sequence[CrossFit]) -> Weighing:
         """All the same."""
-        return [1.0 / len(crossfits)] * len(crossfits), None
+        return Weighing([1.0 / len(crossfits)] * len(crossfits))

@@ -38,7 +38,7 @@ import numpy as np
 
 from crda_spec.data.folds import Division, count_pieces, left_out_folds
 from crda_spec.execution import in_order
-from crda_spec.records import Array, Cost, IntArray, Table, Teacher, TeacherFamily, Trust, weighted_mean
+from crda_spec.records import Array, Cost, IntArray, SignedMembers, Table, Teacher, TeacherFamily, Trust, weighted_mean
 from crda_spec.regressors._protocol import Regressor
 from crda_spec.regressors.fit import Fill, FittedModel, Fitter, student_seed
 from crda_spec.regressors.teachers._protocol import Block, FoldContext, Folds, Learner, TeacherRule, fold_blocks
@@ -53,8 +53,8 @@ class CrossFit:
     names: tuple[str, ...]
     members: tuple[FittedModel, ...]
     out_of_fold: Array  # (n,) each row by the member that has not seen it, on average where there are several
+    learner: Learner
     has_whole: bool = False  # the last member has seen all rows, the others fewer
-    bounded: bool = False  # its members look at the boundary's columns only
 
     def weights(self, weight: float, *, whole_share: float) -> list[float]:
         """What each member weighs, when the crossfit weighs this much and a member of all rows has this part of it."""
@@ -62,6 +62,15 @@ class CrossFit:
             return [weight / len(self.members)] * len(self.members)
         parts = len(self.members) - 1
         return [weight * (1.0 - whole_share) / parts] * parts + [weight * whole_share]
+
+
+@dataclass(frozen=True, slots=True)
+class Weighing:
+    """What each learner's crossfit weighs, together 1, and what its rows said on the way."""
+
+    weights: list[float]
+    trust: Trust | None = None  # whether the rows bear the graph out
+    signs: SignedMembers | None = None  # what the declared signs did
 
 
 def fold_model_seed(seed: int, learner: Learner, position: int, left_out: tuple[int, ...]) -> int:
@@ -87,8 +96,8 @@ class FoldTeacher(TeacherRule):
         """Who is fitted once for each fold."""
         raise NotImplementedError
 
-    def weigh(self, train: Table, crossfits: Sequence[CrossFit]) -> tuple[list[float], Trust | None]:
-        """What each learner's crossfit of members weighs, together 1; and whether the rows bear the graph out."""
+    def weigh(self, train: Table, crossfits: Sequence[CrossFit]) -> Weighing:
+        """By what the learners say of rows that they have not seen."""
         raise NotImplementedError
 
     @property
@@ -111,8 +120,10 @@ class FoldTeacher(TeacherRule):
             crossfits = gate_crossfits(train, fitter, self.all_learners, plain, context)
         else:
             crossfits = own_crossfits(train, fitter, self.all_learners, self.folds, context)
-        weights, trust = self.weigh(train, crossfits)
-        chosen = [(crossfit, weight) for crossfit, weight in zip(crossfits, weights, strict=True) if weight > 0]
+        weighing = self.weigh(train, crossfits)
+        chosen = [
+            (crossfit, weight) for crossfit, weight in zip(crossfits, weighing.weights, strict=True) if weight > 0
+        ]
         members = [
             (member, name, share)
             for crossfit, weight in chosen
@@ -129,8 +140,9 @@ class FoldTeacher(TeacherRule):
             out_of_fold=reduce(add, (weight * crossfit.out_of_fold for crossfit, weight in chosen)),
             weights=tuple(share for _, _, share in members),
             names=tuple(name for _, name, _ in members),
-            families=_summaries(train, crossfits, weights),
-            trust=trust,
+            families=_summaries(train, crossfits, weighing.weights),
+            trust=weighing.trust,
+            signs=weighing.signs,
         )
         return replace(teacher, in_sample=teacher.predict(train.x))
 
@@ -211,18 +223,26 @@ def _summaries(train: Table, crossfits: Sequence[CrossFit], weights: Sequence[fl
 
 def _families(learners: Sequence[Learner], fitter: Fitter) -> tuple[str, ...]:
     """The kinds, told apart where there are two of a kind; repeats of one learner keep its name."""
+    labels: list[str] = []
     names: list[str] = []
     for learner in learners:
-        kind = (learner.regressor or fitter.regressor).kind
-        kind = kind if learner.columns is None else f"{kind} on the boundary"
-        number = 1 + sum(name == kind or name.startswith(f"{kind} ") for name in names)
-        names.append(kind if learner.repeat or number == 1 else f"{kind} {number}")
+        regressor = learner.regressor or fitter.regressor
+        label = regressor.kind if learner.columns is None else f"{regressor.kind} on the boundary"
+        label += " with signs" if learner.signs or getattr(regressor, "signs", ()) else ""
+        labels.append(label)
+        number = labels.count(label)
+        names.append(label if learner.repeat or number == 1 else f"{label} {number}")
     return tuple(names)
+
+
+def fit_learner(fitter: Fitter, rows: Table, learner: Learner, *, seed: int) -> FittedModel:
+    """One of its models."""
+    return fitter.fit(rows, seed=seed, regressor=learner.regressor, columns=learner.columns, signs=learner.signs)
 
 
 def _without(train: Table, held: IntArray, fitter: Fitter, learner: Learner, *, seed: int) -> FittedModel:
     rest = np.setdiff1d(np.arange(len(train)), held)
-    return fitter.fit(train.take(rest), seed=seed, regressor=learner.regressor, columns=learner.columns)
+    return fit_learner(fitter, train.take(rest), learner, seed=seed)
 
 
 def _crossfit(
@@ -246,7 +266,7 @@ def _crossfit(
         members=tuple(members),
         out_of_fold=total / times,
         has_whole=not all(parts),
-        bounded=learner.columns is not None,
+        learner=learner,
     )
 
 
@@ -317,7 +337,7 @@ class FoldFitting:
         unseen = [self.division.held[number - 1] for number in key.left_out]
         rows = np.setdiff1d(np.arange(len(self.train)), np.concatenate(unseen) if unseen else [])
         fitter = Fitter(self.regressor, self.fill)
-        model = fitter.fit(self.train.take(rows), seed=seed, regressor=learner.regressor, columns=learner.columns)
+        model = fit_learner(fitter, self.train.take(rows), learner, seed=seed)
         # Equal numbers inside an estimator may be one object or two, and saved models tell the difference. Sending
         # pulls them apart, so a model that stays in its process is taken through the same door.
         cost = Cost.of_shared(1, fitter.seconds, fitter.refits)

@@ -27,7 +27,7 @@ _STATED = {
         "a direct cause of {1}, and once the other features are known, nothing unmeasured that drives {1} is tied to it"
     ),
     "separated": "once the other features are known, {0} says nothing about {1} or its noise",
-    "isolated": "no edge of the graph names {0}, so it says nothing about {1} or its noise",
+    "isolated": "no arrow of the graph touches {0}: it is chance, and tells nothing of {1}",
     "undrawn": "no edge of the graph names it, so nothing is known of it: draw it, or leave it out of the features",
     "follows": "a moved feature causes it, and it follows",
     "follows_equation": "a moved feature causes it, and it follows by its fitted equation",

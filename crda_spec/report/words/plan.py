@@ -53,6 +53,7 @@ def plan_lines(content: dict[str, Any], reasons: Mapping[str, str], hidden: Mapp
         yield f"    at most {most} of them move (max_features): those most tied to the target"
     if content["certificate"] is not None:
         yield from _proof(content, hidden)
+    yield from _sign_lines(content["signs"])
     if content["tuning"] is not None:
         yield from _tuning_lines(content["tuning"], folds=content["gate"]["folds"], rows=rows.get("tuning", 0))
     yield from _tests(content)
@@ -144,6 +145,23 @@ def _tests(content: dict[str, Any]) -> Iterator[str]:
 def _items(sentences: Iterable[str]) -> Iterator[str]:
     for sentence in sentences:
         yield from _wrapped(f"- {sentence}", first=4, margin=6)
+
+
+def _sign_lines(signs: Mapping[str, Any] | None) -> Iterator[str]:
+    """The declared signs and who will hold them; nothing where none is declared."""
+    if signs is None:
+        return
+    parts = [", ".join(f"{name} {sign}" for name, sign in signs["declared"].items())]
+    held, free = (", ".join(signs[name]) for name in ("held_by", "left_alone"))
+    if held:
+        parts.append(f"the committee has {held} once more, holding them")
+    if free:
+        parts.append(f"left alone, since they cannot hold signs: {free}")
+    if signs["student"]:
+        parts.append("both the plain and the augmented model hold them")
+    elif not held:
+        parts.append("no model holds them, they are only checked against the training rows")
+    yield from _wrapped(f"signs: {'; '.join(parts)}", first=2)
 
 
 def _settings_line(chosen: Mapping[str, Any]) -> str:

@@ -63,6 +63,7 @@ DECISIONS = {
     "ungated": "UNGATED: nobody tested whether augmentation helps; the augmented model is handed over all the same.",
     "abstained": "Abstained: nothing was augmented, the plain model is the one to use.",
 }
+SIGNED = " with signs"  # how the names of families end that hold them
 _MOST_MISSING = 3  # columns that a sentence names; the page lists all
 
 
@@ -164,6 +165,47 @@ def trust_sentences(result: RunResult) -> tuple[str, ...]:
         return (f"The rows do not bear out the irrelevant features: {seen}. So none is treated as such.{tied}", graph)
     used = "" if made is None or not made.irrelevant else " No label depends on them."
     return (f"The rows bear out the irrelevant features: {seen}.{used}", graph)
+
+
+def sign_sentences(result: RunResult) -> tuple[str, ...]:
+    """The declared signs, who holds them, and what they did on rows unseen; nothing where none is declared."""
+    if not result.signs:
+        return ()
+    declared = ", ".join(f"{shown(one.name)} {one.sign}" for one in result.signs)
+    student = "Both the plain and the augmented model hold them." if result.settings.get("monotone") else ""
+    members = result.teacher.signs
+    if members is None:
+        sentence = f"Declared signs: {declared}. No member of the teacher holds them beside one that does not."
+        return tuple(text for text in (sentence, student) if text)
+    seen = (
+        f"on rows that they have not seen, members that hold them have an MSE of {number(members.signed)}, the same "
+        f"kinds without signs {number(members.free)} (difference's standard error {number(members.standard_error)})"
+    )
+    held = {one.name.partition(" ")[0] for one in result.teacher.families if one.name.endswith(SIGNED)}
+    kinds = dict.fromkeys(one.name.partition(" ")[0] for one in result.teacher.families)
+    others = tuple(kind for kind in kinds if kind not in held)
+    left = f" Left alone, since they cannot hold signs: {', '.join(others)}."
+    weight = f"Members with signs have {setting(round(100 * members.weight))} % of the committee's weight."
+    texts = (f"Declared signs: {declared}; {seen}.", weight + (left if others else ""), student)
+    return tuple(text for text in texts if text)
+
+
+def sign_warnings(result: RunResult) -> tuple[str, ...]:
+    """Declared signs that the training rows contradict, one by one; and whether the committee does without them."""
+    target, members = shown(result.split.train.target.name), result.teacher.signs
+    found = tuple(
+        f"The training rows contradict the sign of {shown(one.name)} ({one.sign}): among rows alike in the other "
+        f"features, {target} {'falls' if one.statistic < 0 else 'rises'} as {shown(one.name)} grows "
+        f"({p_value(one.adjusted)}). Check the sign."
+        for one in result.signs
+        if one.contradicted
+    )
+    if members is None or members.passed:
+        return found
+    margin = f"{setting(members.margin)} standard error{'' if members.margin == 1 else 's'}"
+    worse = f"members that hold them err more than the same kinds without, by over {margin}"
+    hint = "" if found else " A feature may go both ways: check the signs."
+    return (*found, f"The rows do not bear out the declared signs: {worse}. So the committee does without them.{hint}")
 
 
 def policy_sentence(made: Counterfactuals, feature: str) -> str:

@@ -199,6 +199,7 @@ class ReadGraph:
         noise_parents: Sequence[str] = (),
         selected: Sequence[str] = (),
         additive: Sequence[str] = (),
+        unrelated: Sequence[str] = (),
         path: str = "causal.graph",
     ) -> CausalGraph:
         """The checked graph, or one GraphError with every complaint about the text and about the graph.
@@ -220,6 +221,7 @@ class ReadGraph:
             noise_parents=tuple(dict.fromkeys((*noise_parents, *self.having("noise")))),
             selected=tuple(dict.fromkeys((*selected, *self.having("selected")))),
             additive=passing,
+            unrelated=unrelated,
             path=path,
         )
         pieces = replace(pieces, place=self.place, declared=self.nodes, say_latent=self.say_latent)
