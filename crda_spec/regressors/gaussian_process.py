@@ -184,7 +184,7 @@ class GaussianProcess(BaseRegressor):
     evidence_rows: int = Field(
         400, ge=10, le=5000, description="Scales are settled on at most this many rows; cost grows with the cube."
     )
-    steps: int = Field(60, ge=1, le=10_000, description="Steps of the search for the scales at most.")
+    steps: int = Field(30, ge=1, le=10_000, description="Steps of the search for the scales at most.")
     points: int = Field(
         1000,
         ge=10,

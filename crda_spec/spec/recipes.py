@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, Literal, get_args
 
 from crda_spec.regressors import REGRESSORS
+from crda_spec.regressors.boosting import STUDENTS_STEP
 
 RecipeName = Literal["paper", "distilled", "certified"]
 
@@ -49,7 +50,7 @@ _DISTILLED: Preset = {
 
 # Trees need many rows to draw a smooth teacher, and light ones, so that the real rows still place the cuts.
 _FOR_TREES: Preset = {
-    "counterfactual": {"factor": 10.0, "weight": 0.3},
+    "counterfactual": {"factor": 10.0, "weight": 0.5},
     "perturbation": {"default": {"kind": "interpolate", "partner": "any", "reach": 0.5}},
 }
 
@@ -86,7 +87,7 @@ _CERTIFIED: Preset = {
 }
 # What is certified may take any value that its column has, whatever the others do: trees then see each cause by itself.
 _CERTIFIED_TREES: Preset = {
-    "counterfactual": {"factor": 20.0, "weight": 0.1},
+    "counterfactual": {"factor": 20.0, "weight": 0.3},
     "perturbation": {"default": {"kind": "resample", "weights": "empirical"}, "features_per_row": "all"},
 }
 _CERTIFIED_NETWORKS: Preset = {"counterfactual": {"factor": 25.0}}
@@ -114,6 +115,8 @@ def preset_of(recipe: str, regressor: str) -> Preset | None:
         return None
     # But in `paper`, synthetic rows stop the augmented model, which trains on all real rows; so does the plain one.
     stopping: Preset = {"regressor": {"early_stopping": {"refit": recipe != "paper"}}} if regressor in STOPS else {}
+    if regressor == "xgboost" and recipe != "paper":
+        stopping = _joined(stopping, {"regressor": {"learning_rate": STUDENTS_STEP}})
     if recipe == "paper":
         return _joined(_PAPER, stopping)
     trees, networks = regressor in TREES, regressor == "mlp"

@@ -326,7 +326,7 @@ def test_a_misspelt_additive_is_refused_with_its_place(tmp_path):
     with pytest.raises(CrdaError) as caught:
         load_spec(tmp_path / "spec.yaml")
     assert str(caught.value).splitlines()[3] == (
-        "spec.yaml:11:27: causal.graph.latent.blood_level: unknown value 'aditive'; did you mean 'additive'?"
+        "spec.yaml:12:27: causal.graph.latent.blood_level: unknown value 'aditive'; did you mean 'additive'?"
     )
 
 

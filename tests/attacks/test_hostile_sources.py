@@ -201,7 +201,7 @@ def test_a_user_beside_a_variable_is_masked_in_the_record_too(tmp_path):
 
 def test_a_port_that_is_no_number_is_a_message_at_the_line_of_the_spec(tmp_path, monkeypatch, capsys):
     spec = (
-        "version: 1\nrecipe: paper\nname: houses\ndataset:\n  source:\n    kind: sql\n"
+        "version: 1\nname: houses\ndataset:\n  source:\n    kind: sql\n"
         "    url: postgresql://ada:hunter2@db:5432x/houses\n    query: SELECT 1\n  target: price\n"
     )
     code, said = validated(monkeypatch, capsys, tmp_path, spec)
@@ -218,7 +218,7 @@ def test_a_port_that_is_no_number_is_a_message_at_the_line_of_the_spec(tmp_path,
 def test_a_query_that_fails_is_shown_at_its_line_of_the_spec(tmp_path, monkeypatch, capsys):
     sqlite3.connect(tmp_path / "a.db").close()
     spec = (
-        "version: 1\nrecipe: paper\nname: houses\ndataset:\n  source:\n    kind: sql\n"
+        "version: 1\nname: houses\ndataset:\n  source:\n    kind: sql\n"
         "    url: sqlite:///a.db\n    query: SELECT * FROM house\n  target: price\n"
     )
     code, said = validated(monkeypatch, capsys, tmp_path, spec)

@@ -19,7 +19,6 @@ from crda_spec.spec.load import read_draft
 
 ROOT = Path(__file__).parents[2]
 PLAIN = """version: 1
-recipe: paper
 name: houses
 dataset:
   source: {kind: csv, path: houses.csv}
@@ -221,7 +220,7 @@ def bomb(kind):
 )
 def test_a_merge_bomb_ends_in_time(folder, kind):
     (folder / "spec.yaml").write_text(
-        "version: 1\nrecipe: paper\nname: a\nmeta:\n  " + bomb(kind).replace("\n", "\n  "), encoding="utf-8"
+        "version: 1\nname: a\nmeta:\n  " + bomb(kind).replace("\n", "\n  "), encoding="utf-8"
     )
     start = time.process_time()
     draft = read_draft(folder / "spec.yaml", environ={})

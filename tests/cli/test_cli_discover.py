@@ -12,6 +12,7 @@ from crda_spec.spec.check import known_graph, load_spec
 
 CLINIC = Path(__file__).parents[2] / "examples" / "clinic"
 TABLE = CLINIC / "patients.csv"
+FEATURES = ["age", "bmi", "comorbidities", "therapy_hours", "dose"]
 LINKS = {
     ("age", "comorbidities"),
     ("age", "recovery"),
@@ -34,7 +35,7 @@ def clinic(tmp_path):
     def copy(causal=None, **changes):
         shutil.copy(TABLE, tmp_path)
         spec = yaml.safe_load((CLINIC / "spec.yaml").read_text()) | changes
-        del spec["perturbation"]
+        spec["dataset"]["features"] = FEATURES
         spec["causal"] = {"discovery": {"kind": "pc"}} if causal is None else causal
         file = tmp_path / "spec.yaml"
         file.write_text(yaml.safe_dump(spec))
@@ -92,7 +93,8 @@ AWKWARD = ['a "b" -> c', "$x and ${HOME}", "# no comment", "数量: ünïcödé"
 
 
 def test_any_column_name_survives_the_loop(command, tmp_path):
-    rows = pd.read_csv(TABLE).rename(columns=dict(zip(pd.read_csv(TABLE).columns, AWKWARD, strict=True)))
+    columns = [*FEATURES, "recovery"]
+    rows = pd.read_csv(TABLE)[columns].rename(columns=dict(zip(columns, AWKWARD, strict=True)))
     rows.to_parquet(tmp_path / "rows.parquet")
     line = ["crda-spec", "discover", tmp_path / "rows.parquet", "--target", AWKWARD[-1], "--resamples", "0"]
     record = json.loads(command(*line, "--json").out)
@@ -163,15 +165,15 @@ def test_knowledge_binds_and_is_shown_and_goes_along_to_another_method(command, 
     assert row[-1] == "yes"
 
 
-def test_the_training_rows_of_a_spec_are_searched_and_all_rows_of_a_table(command, clinic):
+def test_the_training_rows_of_a_spec_are_searched_and_all_rows_of_a_table(command, clinic, tmp_path):
+    file = tmp_path / "five.csv"
+    pd.read_csv(TABLE)[[*FEATURES, "recovery"]].to_csv(file, index=False)
     spec = json.loads(command("crda-spec", "discover", clinic(), "--resamples", "0", "--json").out)
     table = json.loads(
-        command("crda-spec", "discover", TABLE, "--target", "recovery", "--resamples", "0", "--json").out
+        command("crda-spec", "discover", file, "--target", "recovery", "--resamples", "0", "--json").out
     )
     assert (spec["rows"], table["rows"]) == (240, 300)
-    assert spec["columns"] == table["columns"] == [
-        "age", "bmi", "comorbidities", "therapy_hours", "dose", "recovery",
-    ]  # fmt: skip
+    assert spec["columns"] == table["columns"] == [*FEATURES, "recovery"]
 
 
 @pytest.mark.parametrize("ending", ["parquet", "xlsx"])
@@ -195,14 +197,17 @@ def test_rows_with_missing_cells_are_left_out_and_counted(command, tmp_path):
     assert found["notes"][0] == "20 of 300 rows have a missing cell and were left out."
 
 
-def test_a_declared_graph_is_compared_link_by_link(command):
-    done = command("crda-spec", "discover", CLINIC / "spec.yaml", "--resamples", "0")
+def test_a_declared_graph_is_compared_link_by_link(command, clinic):
+    edges = ["{age, bmi, comorbidities, therapy_hours, dose} -> recovery", "age -> comorbidities"]
+    edges.append("severity -> {dose, recovery}")
+    spec = clinic({"graph": {"kind": "edges", "edges": edges, "latent": ["severity"]}})
+    done = command("crda-spec", "discover", spec, "--resamples", "0")
     assert "  therapy_hours  --  dose              0.164    0.0110  not there\n" in done.out
     assert "  age            --  comorbidities     0.131    0.0424  direction open\n" in done.out
     assert "  dose           ->  recovery          0.201   0.00172  same\n" in done.out
     assert "  Of 6 links that the data show, it has 5 too; 1 it does not have.\n" in done.out
     assert "  Declared, and the data show no link: bmi -> recovery. A weak effect may need more rows;" in done.out
-    record = json.loads(command("crda-spec", "discover", CLINIC / "spec.yaml", "--resamples", "0", "--json").out)
+    record = json.loads(command("crda-spec", "discover", spec, "--resamples", "0", "--json").out)
     assert record["declared_and_unseen"] == ["bmi -> recovery"]
     assert [edge["declared"] for edge in record["edges"]].count("same") == 4
 

@@ -138,8 +138,8 @@ def test_a_weight_for_nearest_neighbours_is_refused_before_anything_runs(tmp_pat
     with pytest.raises(SpecError) as caught:
         load_spec(file)
     assert str(caught.value) == (
-        "spec.yaml:7:26: counterfactual.weight: the regressor 'knn' takes no row weights, got 0.5; use weight: 1\n"
-        "    7 | counterfactual: {weight: 0.5}\n"
+        "spec.yaml:8:26: counterfactual.weight: the regressor 'knn' takes no row weights, got 0.5; use weight: 1\n"
+        "    8 | counterfactual: {weight: 0.5}\n"
         "      |                          ^"
     )
 

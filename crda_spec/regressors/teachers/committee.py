@@ -16,6 +16,7 @@ from crda_spec.data.folds import group_numbers
 from crda_spec.errors import SpecError
 from crda_spec.records import Array, SignedMembers, Signs, Table, Trust, relative, spread_of, weighted_mean
 from crda_spec.regressors import AnyRegressor, GaussianProcess, Mlp, Regressor, Xgboost
+from crda_spec.regressors.boosting import STUDENTS_STEP
 from crda_spec.regressors.teachers._protocol import FOLDS, Folds, Learner
 from crda_spec.regressors.teachers.fold_models import CrossFit, FoldTeacher, Weighing, unseen_error
 from crda_spec.strict import Strict
@@ -34,7 +35,7 @@ CommitteeMember = Annotated[Student | AnyRegressor, Field(discriminator="kind")]
 # Cheap, different from each other, and at home with many rows as well as few (docs/teachers.md). A student with the
 # settings of one of them takes its learner.
 DEFAULT_COMMITTEE: tuple[CommitteeMember, ...] = (
-    Xgboost(),
+    Xgboost(learning_rate=STUDENTS_STEP),
     # Two wide layers: where a table has hardly any noise they follow it better than three narrow ones.
     Mlp(averaging=0.99, hidden_layer_sizes=(256, 128)),
     # Smooth and linear at once, with a length scale for each feature.

@@ -147,8 +147,8 @@ def as_flag(text: str) -> bool | None:
     return {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}.get(text.strip().lower())
 
 
-# `noise`: the size of the target's noise depends on this feature. `additive`: see `Declared`.
-Role = Literal["latent", "additive", "outcome", "exposure", "adjusted", "selected", "noise"]
+# `noise`: the size of the target's noise depends on this feature. `additive`, `unrelated`: see `Declared`.
+Role = Literal["latent", "additive", "outcome", "exposure", "adjusted", "selected", "noise", "unrelated"]
 ROLES: tuple[Role, ...] = get_args(Role)
 
 
@@ -221,7 +221,7 @@ class ReadGraph:
             noise_parents=tuple(dict.fromkeys((*noise_parents, *self.having("noise")))),
             selected=tuple(dict.fromkeys((*selected, *self.having("selected")))),
             additive=passing,
-            unrelated=unrelated,
+            unrelated=tuple(dict.fromkeys((*unrelated, *self.having("unrelated")))),
             path=path,
         )
         pieces = replace(pieces, place=self.place, declared=self.nodes, say_latent=self.say_latent)
@@ -299,6 +299,7 @@ def described(graph: CausalGraph) -> ReadGraph:
         "outcome": (graph.target,),
         "selected": graph.selected,
         "noise": graph.noise_parents,
+        "unrelated": graph.unrelated,
     }
     nodes = dict.fromkeys(sorted((*graph.observed, *graph.latents)))
     return ReadGraph(file="", nodes=nodes, edges=graph.edges, roles=roles)

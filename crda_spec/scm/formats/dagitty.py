@@ -101,12 +101,12 @@ class _Walker(Walker):
 
 
 class Dagitty(Format):
-    """Reads and writes DAGitty's text. It has no word for noise that depends on features, nor for additive nodes."""
+    """Reads and writes DAGitty's text. It has no word for noise that depends on features, for additive or unrelated nodes."""
 
     name = "dagitty"
     title = "DAGitty"
     say_latent = "mark it [latent]"
-    loses = frozenset({"noise", "additive"})
+    loses = frozenset({"noise", "additive", "unrelated"})
 
     def _fill(self, draft: Draft) -> None:
         _Walker(draft).walk(parse(draft.source, DIALECT))

@@ -136,6 +136,7 @@ def to_networkx(graph: CausalGraph) -> nx.DiGraph[str]:
     digraph.add_nodes_from(graph.noise_parents, noise=True)
     digraph.add_nodes_from(graph.selected, selected=True)
     digraph.add_nodes_from(graph.additive, additive=True)
+    digraph.add_nodes_from(graph.unrelated, unrelated=True)
     digraph.add_edges_from(graph.directed)
     digraph.add_edges_from((hidden, end) for hidden, ends in graph.confounders.items() for end in ends)
     return digraph
@@ -178,7 +179,7 @@ def _check_names(graph: nx.Graph[Any]) -> None:
         )
 
 
-# pgmpy's names of the roles; the last three and `bidirected` are ours, which its role system keeps like any other.
+# pgmpy's names of the roles; the last four and `bidirected` are ours, which its role system keeps like any other.
 ROLE_NAMES: dict[str, Role] = {
     "latents": "latent",
     "outcomes": "outcome",
@@ -187,6 +188,7 @@ ROLE_NAMES: dict[str, Role] = {
     "noise": "noise",
     "selected": "selected",
     "additive": "additive",
+    "unrelated": "unrelated",
 }
 
 
@@ -245,5 +247,6 @@ def from_pgmpy(graph: DAG | ADMG, *, target: str | None = None) -> CausalGraph:
 def _give_roles(model: Any, graph: CausalGraph) -> None:  # noqa: ANN401 - pgmpy has no types
     model.with_role("latents", set(graph.latents), inplace=True)
     model.with_role("outcomes", {graph.target}, inplace=True)
-    for role, names in (("noise", graph.noise_parents), ("selected", graph.selected), ("additive", graph.additive)):
-        model.with_role(role, set(names), inplace=True)
+    for role in ("selected", "additive", "unrelated"):
+        model.with_role(role, set(getattr(graph, role)), inplace=True)
+    model.with_role("noise", set(graph.noise_parents), inplace=True)

@@ -196,7 +196,7 @@ def test_defaults_of_graphml_hold_for_those_that_do_not_speak():
 
 CLOSED = "write one <graphml> element, every tag closed"
 INSIDE = "write nodes and edges inside one <graph>, keys before it"
-NODE = "name, label, latent, additive, outcome, exposure, adjusted, selected, noise, x, y"
+NODE = "name, label, latent, additive, outcome, exposure, adjusted, selected, noise, unrelated, x, y"
 AB = '<node id="a"/><node id="b"/>'
 
 
