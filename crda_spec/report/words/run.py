@@ -353,8 +353,8 @@ def graph_points(points: float) -> str:
 
 
 def _points(value: float) -> str:
-    """Their number without its sign; empty for none."""
-    size = percent(abs(value)).lstrip("+")
+    """Their number without its sign, to the tenth that changes are shown to; empty for none."""
+    size = f"{abs(value):.1f}"
     return "" if size == "0.0" else f"{size} point" + ("" if size == "1.0" else "s")
 
 
