@@ -40,7 +40,7 @@ from crda_spec.counterfactual.procedure import augment, fit_augmented
 from crda_spec.data.equations import read_equations
 from crda_spec.gate.cross_validate import divisions, fold_models
 from crda_spec.pipeline import Plan
-from crda_spec.records import Predictor, Table
+from crda_spec.records import HeldOut, Predictor, Table
 from crda_spec.regressors import Fitter
 from crda_spec.regressors.fit import student_seed
 from crda_spec.regressors.teachers import FoldModelCache
@@ -168,10 +168,10 @@ def run_cell(cell: Cell, variants: Mapping[str, Mapping[str, Any]] | None = None
             irrelevant = [one for one in train.names if one not in plan.procedure.partitioner.boundary(train.names)]
 
             def scores(model: Predictor, key: str, *, split=split, plain=plain, irrelevant=irrelevant) -> None:  # noqa: ANN001
-                test = split.test._rows  # noqa: SLF001 - a benchmark of known worlds may
-                figures[key] = change(test.x, test.y, model, plain)
+                figures[key] = change(split.test, model, plain)
                 if key in ("plain_boundary", "distilled", "certified"):
-                    figures[f"{key}_shift"] = change(shuffled(test, irrelevant, seed=cell.seed), test.y, model, plain)
+                    shifted = split.test.shuffled(irrelevant, rng=stream(cell.seed, "shift"))
+                    figures[f"{key}_shift"] = change(shifted, model, plain)
 
             if name == "right":
                 columns = train.positions(plan.procedure.partitioner.boundary(train.names))
@@ -193,18 +193,10 @@ def run_cell(cell: Cell, variants: Mapping[str, Mapping[str, Any]] | None = None
     return figures
 
 
-def change(x: np.ndarray, y: np.ndarray, model: Predictor, plain: Predictor) -> float:
+def change(test: HeldOut, model: Predictor, plain: Predictor) -> float:
     """Of the MSE, from the plain model's, in percent."""
-    before, after = (float(np.mean((y - one.predict(x)) ** 2)) for one in (plain, model))
+    before, after = (float(np.mean(test.errors(one) ** 2)) for one in (plain, model))
     return 100.0 * (after / before - 1.0)
-
-
-def shuffled(test: Table, names: list[str], *, seed: int) -> np.ndarray:
-    """The rows with each of these features shuffled by itself."""
-    x, rng = test.x.copy(), stream(seed, "shift")
-    for position in test.positions(names):
-        x[:, position] = rng.permutation(x[:, position])
-    return x
 
 
 def summary(done: Mapping[Cell, Mapping[str, float]]) -> dict[str, Any]:

@@ -43,6 +43,7 @@ from crda_spec.discovery.findings import OFTEN, Findings, compare
 from crda_spec.discovery.knowledge import Constraints
 from crda_spec.errors import Complaint, CrdaError, SpecError
 from crda_spec.execution import no_collection
+from crda_spec.gate.controls import control_fits
 from crda_spec.gate.cost import CostEstimate, estimate_cost
 from crda_spec.records import DrawnGraph, FeatureVerdict, Predictor, RunResult, Table
 from crda_spec.regressors import FittedModel
@@ -199,7 +200,9 @@ def _stripped(discovery: Discovery, alpha: float | None) -> Discovery:
 def estimate(plan: Plan) -> CostEstimate:
     """What a run will do and cost: reads and checks the data, asks the graph, counts the fits."""
     split, _ = plan.load()
-    return estimate_cost(split, plan.procedure, plan.gate, seed=plan.seed, models=plan.models)
+    controls = control_fits(plan.procedure, split.train, plan.without_graph) if plan.inspect else 0
+    cost = estimate_cost(split, plan.procedure, plan.gate, seed=plan.seed, models=plan.models)
+    return replace(cost, fits_of_controls=controls)
 
 
 _TEXT = "causal.graph.text:"  # how messages call the lines of a graph that is written inside the spec

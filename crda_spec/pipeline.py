@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from crda_spec.counterfactual.procedure import Augmentation, Procedure, Tuned, augment, fit_augmented, tune
 from crda_spec.data.folds import Division
 from crda_spec.execution import Clock, Progress, stage, workers_for
+from crda_spec.gate.controls import score_controls
 from crda_spec.gate.cost import FitCounts
 from crda_spec.gate.cross_validate import (
     CrossValidation,
@@ -36,7 +37,8 @@ class Plan:
     seed: int
     falsify: Callable[[Table], Falsification] | None = None  # the declared graph against the training rows
     jobs: int | None = None  # None: one per core
-    inspect: bool = True  # whether the report looks at the new rows, by one fit more
+    inspect: bool = True  # whether the report looks at the new rows, and at controls, by some fits more
+    without_graph: Procedure | None = None  # what the control without the graph makes; None: it would change nothing
     models: int = 1  # how many the run hands over
 
 
@@ -80,6 +82,7 @@ def run(plan: Plan, *, progress: Progress) -> RunResult:
         cost=cost if ensemble is None else cost + ensemble.cost,
         timings=clock.seconds,
         diagnostics=scored.diagnostics,
+        controls=scored.controls,
         sensitivity=describe_sensitivity(train, augmented.counterfactuals, augmented.certificate, verdict),
         time=describe_time(split, parts[0] if folds.outcomes else None),
         ensemble=None if ensemble is None else ensemble.scores,
@@ -143,9 +146,10 @@ def gate(
 
 @stage("refit and score")
 def refit_and_score(plan: Plan, split: Split, augmented: Augmentation) -> Scored:
-    """Both arms on all training rows, scored on the same test rows; and what the new rows are like."""
+    """Both arms on all training rows, scored on the same test rows; then what the new rows and the gain are made of."""
     taught = None if augmented.counterfactuals is None else fit_augmented(augmented, split.train)
     scored = score_on_equal_footing(split.test, augmented.plain, taught, metric=plan.gate.loss, seed=plan.seed)
-    return replace(
-        scored, diagnostics=describe_rows(split, augmented, scored, plan.gate.loss) if plan.inspect else None
-    )
+    if not plan.inspect:
+        return scored
+    controls = score_controls(split, augmented, scored, plan.without_graph, plan.gate.loss)
+    return replace(scored, diagnostics=describe_rows(split, augmented, scored), controls=controls)

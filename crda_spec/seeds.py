@@ -62,6 +62,7 @@ STREAMS = {
     "search-target": "the search for ties with the target",
     "second opinion: landmarks": "landmarks of the second opinion on a refuted claim",
     "second opinion: ties": "which of equally near rows are paired in the second opinion",
+    "shift": "the order of irrelevant features in the shuffled test rows",
     "sources": "which training row each new row is made from",
     "split": "which rows are the test set",
     "student": "the fit of the model that is compared, the same in both arms",

@@ -403,6 +403,7 @@ def _result(folder: Path, record: dict[str, Any]) -> records.RunResult:
         gate_fold=gate_fold,
         verdict=read_as(records.Verdict, record["verdict"]),
         score=read_as(records.TestScore, record["test"]),
+        controls=_optional(records.Controls, record.get("controls")),  # older records know none
         diagnostics=_optional(records.Diagnostics, diagnostics),
         model=_Absent(),
         settings={key: tuple(one) if isinstance(one, list) else one for key, one in record["regressor"].items()},

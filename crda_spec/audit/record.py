@@ -136,6 +136,7 @@ def make_record(
         "tuning": plain(tuning_record(result.studies)),
         "verdict": {**plain(result.verdict), "accepted": result.verdict.accepted},
         "test": plain(result.score),
+        "controls": plain(result.controls),
         "ensemble": plain(result.ensemble),
         "sensitivity": plain(result.sensitivity),
         "diagnostics": _diagnostics(result.diagnostics),

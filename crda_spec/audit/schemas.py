@@ -199,6 +199,7 @@ class RunRecord:
     tuning: TuningPart | None  # the searches for settings and knobs; null when there were none
     verdict: VerdictPart
     test: records.TestScore
+    controls: records.Controls | None  # what the change is made of; null when nobody looked, or no row was made
     ensemble: records.Ensemble | None  # several models instead of one; null when one is handed over
     sensitivity: records.Sensitivity | None  # how strong a hidden cause would use up the gain
     diagnostics: records.Diagnostics | None  # what the new rows are like; null when nobody looked

@@ -92,7 +92,7 @@ def _content(spec: RunSpec, draft: Draft, cost: CostEstimate, known: KnownGraph 
             **{key: getattr(cost, f"fits_{key}") for key in ("per_fold", "on_all", "at_most", "unshared", "to_tune")},
             "refits": cost.refits,
             "ensemble": cost.fits_of_ensemble,
-            "report": int(spec.output.diagnostics),
+            "report": cost.fits_of_controls,
         },
         **({} if cost.time is None else {"time": asdict(cost.time)}),
     }

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 from scipy.stats import ks_2samp
 
 from crda_spec import records
 from crda_spec.counterfactual.neighbours import Space
-from crda_spec.counterfactual.predict import label_of
 from crda_spec.counterfactual.support import NeighbourSupport
 from crda_spec.records import Abduction, Array, Comparison, Counterfactuals, IntArray, MovedFeature, Predictor, Table
 from crda_spec.seeds import stream
@@ -44,20 +42,6 @@ def diagnose(
         disagreement=_disagreement(teacher, train.x[rows], made.action.x[new]),
         noise=_carried(abduction, made),
     )
-
-
-def relabelled_sources(
-    train: Table, teacher: Predictor, abduction: Abduction, made: Counterfactuals
-) -> Counterfactuals:
-    """The same rows at the places they came from, with the same noise: what the label rule does without the action."""
-    x = train.x[made.action.source]
-    scale = None
-    if made.scale is not None and abduction.scale is not None:
-        scale = abduction.scale[made.action.source]
-    prediction = teacher.predict(x)
-    action = replace(made.action, x=x, moved=(), policies={}, propagated={}, clipped={}, partner=None)
-    y = label_of(prediction, made.retention, scale, made.noise)
-    return replace(made, action=action, prediction=prediction, scale=scale, y=y)
 
 
 def comparison(before: Array, after: Array) -> Comparison:

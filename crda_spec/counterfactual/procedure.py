@@ -112,12 +112,14 @@ class Procedure:
             teacher = helper.teach(train, fitter, plain, own)
         return abduct(train, teacher, residuals=self.screened, noise=self.noise).noise
 
+    def boundary_columns(self, train: Table) -> tuple[int, ...] | None:
+        """Where the features of the boundary stand; None where these are all, or none, which no model can look at."""
+        names = self.partitioner.boundary(train.names)
+        return train.positions(names) if 0 < len(names) < len(train.names) else None
+
     def on(self, train: Table) -> Procedure:
         """The same, once the features are known: a hedged teacher has members that look at the boundary only."""
-        names = self.partitioner.boundary(train.names)
-        # A boundary of no feature has nothing to fit a model on.
-        columns = train.positions(names) if 0 < len(names) < len(train.names) else None
-        teacher = self.teacher.with_boundary(columns)
+        teacher = self.teacher.with_boundary(self.boundary_columns(train))
         return self if teacher is self.teacher else replace(self, teacher=teacher)
 
     def choice_with(self, *, causes: Collection[str]) -> Partition:

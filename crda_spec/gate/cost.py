@@ -127,6 +127,7 @@ class CostEstimate:
     tuning_rows: int  # training rows that are spent on searches
     fits_to_tune: int  # models that these searches fit, before anything else
     fits_of_ensemble: int  # models beside one, should the gate accept
+    fits_of_controls: int = 0  # models of the report, which no other number counts
     time: TimeOrder | None  # which time each fold will be fitted and scored on; None when rows have no order
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from crda_spec import records
-from crda_spec.counterfactual.diagnostics import comparison, diagnose, relabelled_sources
+from crda_spec.counterfactual.diagnostics import comparison, diagnose
 from crda_spec.counterfactual.procedure import Augmentation
 from crda_spec.data.folds import Division
 from crda_spec.gate.score import Scored
@@ -15,7 +15,6 @@ from crda_spec.independence import Gcm, adjust
 from crda_spec.records import (
     Certificate,
     Clock,
-    Control,
     Counterfactuals,
     DeclaredSign,
     Diagnostics,
@@ -23,39 +22,18 @@ from crda_spec.records import (
     Split,
     TimeOrder,
 )
-from crda_spec.regressors import Fitter
-from crda_spec.regressors.fit import student_seed
-from crda_spec.regressors.metrics import Metric
 from crda_spec.scm.sensitivity import sensitivity
 
 
-def describe_rows(split: Split, augmentation: Augmentation, scored: Scored, metric: Metric) -> Diagnostics | None:
-    """What the new rows are like, and how much of the change needs no new place; None when there are none."""
-    made, train, teacher = augmentation.counterfactuals, split.train, augmentation.teacher
-    augmented = scored.augmented
+def describe_rows(split: Split, augmentation: Augmentation, scored: Scored) -> Diagnostics | None:
+    """What the new rows are like, and what became of the errors; None when there are no such rows."""
+    made, augmented = augmentation.counterfactuals, scored.augmented
     if made is None or augmented is None or not np.isfinite(scored.score.augmented or 0.0):
         return None
     seed = augmentation.context.seed
-    described = diagnose(train, teacher, augmentation.abduction, made, seed=seed)
+    described = diagnose(split.train, augmentation.teacher, augmentation.abduction, made, seed=seed)
     before, after = (split.test.errors(model) for model in (augmentation.plain, augmented))
-    # A fitter of its own: this fit is the report's, not the method's.
-    fitter = Fitter(augmentation.fitter.regressor, augmentation.fitter.fill)
-    still = relabelled_sources(train, teacher, augmentation.abduction, made)
-    relabelled = fitter.fit(train, still, seed=student_seed(seed, (0,)), watch=augmentation.procedure.watch)
-    spread, weights, all_errors = split.test.spread, split.test.weights, (before, split.test.errors(relabelled), after)
-    plain, taught, moved = (metric.loss(errors, spread=spread, weights=weights) for errors in all_errors)
-    described = replace(described, errors=comparison(before, after))
-    if not plain > 0:  # no loss that could change
-        return described
-    control = Control(
-        metric=metric.name,
-        plain=plain,
-        relabelled=taught,
-        augmented=moved,
-        teacher_percent=100.0 * (taught - plain) / plain,
-        places_percent=100.0 * (moved - taught) / plain,
-    )
-    return replace(described, control=control)
+    return replace(described, errors=comparison(before, after))
 
 
 def describe_sensitivity(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from crda_spec.errors import Complaint, DataError
-from crda_spec.records import Array, Diagnostics, HeldOut, IntArray, Predictor, RowLosses, TestScore
+from crda_spec.records import Array, Controls, Diagnostics, HeldOut, IntArray, Predictor, RowLosses, TestScore
 from crda_spec.regressors.metrics import Metric, charged
 from crda_spec.seeds import stream
 
@@ -30,6 +30,7 @@ class Scored:
     rows: RowLosses  # NaN for a model that there is not
     augmented: Predictor | None  # the model itself; None when there was no synthetic row to train on
     diagnostics: Diagnostics | None = None  # what the new rows are like, where somebody wants to know
+    controls: Controls | None = None  # what the change is made of, likewise
 
 
 def score_on_equal_footing(

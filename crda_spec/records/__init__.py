@@ -59,7 +59,6 @@ from crda_spec.records.rows import (
     Column,
     ColumnType,
     Comparison,
-    Control,
     Counterfactuals,
     DeclaredSign,
     Diagnostics,
@@ -95,6 +94,9 @@ from crda_spec.records.rows import (
 )
 from crda_spec.records.verdict import (
     Arm,
+    Control,
+    ControlKind,
+    Controls,
     Cost,
     DataReport,
     Decision,
@@ -104,6 +106,7 @@ from crda_spec.records.verdict import (
     FoldRows,
     RowLosses,
     RunResult,
+    ShiftScore,
     StoppedBy,
     Study,
     TestScore,

@@ -212,6 +212,13 @@ class HeldOut:
         """The model's prediction errors, row by row: y - prediction."""
         return self._rows.y - model.predict(self._rows.x)
 
+    def shuffled(self, names: Sequence[str], *, rng: np.random.Generator) -> HeldOut:
+        """The same rows, as closed, with each of these features shuffled by itself: its ties to all others are cut."""
+        x = self._rows.x.copy()
+        for position in self._rows.positions(names):
+            x[:, position] = rng.permutation(x[:, position])
+        return HeldOut(replace(self._rows, x=x))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Split:
@@ -287,6 +294,7 @@ class Teacher:
     families: tuple[TeacherFamily, ...] = ()
     trust: Trust | None = None  # None: it has no members of the boundary alone
     signs: SignedMembers | None = None  # None: none of its members holds declared signs beside one that does not
+    without_graph: Teacher | None = None  # its members of all features, weighed among themselves; None: all are such
 
     def predict(self, x: Array) -> Array:
         """x: (m, d). Returns (m,)."""
@@ -484,21 +492,6 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Control:
-    """The same student, label rule, row count and weights, but no feature moved: the real rows, labelled anew.
-
-    What it gains is the teacher's; what the augmented model gains beyond it is that of the new places.
-    """
-
-    metric: str
-    plain: float
-    relabelled: float
-    augmented: float
-    teacher_percent: float  # from plain to relabelled, in percent of plain; negative is better
-    places_percent: float  # from relabelled to augmented, in percent of plain
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnostics:
     """What a reader may want to know of the new rows."""
 
@@ -507,4 +500,3 @@ class Diagnostics:
     disagreement: Disagreement | None  # None when the teacher is one model
     noise: Comparison | None  # residuals of the real rows, and what new rows carry of them; None when nothing
     errors: Comparison | None = None  # on the test rows: the plain model's, and the augmented one's
-    control: Control | None = None  # None when the spec does without

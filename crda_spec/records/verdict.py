@@ -214,6 +214,45 @@ class TestScore:
     resamples: int
 
 
+# boundary: the plain model on the columns that the graph does not call irrelevant.
+# relabelled: the student on the training rows, labelled anew by the teacher, with no row added.
+# without_graph: the augmented model of the same recipe, had it not known the graph.
+ControlKind = Literal["boundary", "relabelled", "without_graph"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Control:
+    """One model that was given less than the augmented one, on the same test rows."""
+
+    kind: ControlKind
+    loss: float
+    change_percent: float  # against the plain model; negative is better
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShiftScore:
+    """Both models on the test rows with each irrelevant feature shuffled by itself."""
+
+    features: tuple[str, ...]  # in the table's order
+    plain: float
+    augmented: float
+    change_percent: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Controls:
+    """What the change on the test rows is made of."""
+
+    models: tuple[Control, ...]  # a model that ran away is left out
+    graph_points: float | None  # the augmented model's change minus that without the graph; null without this control
+    shift: ShiftScore | None  # null where the graph calls no feature irrelevant
+    fits: int  # of the report, beside those of the run
+
+    def change_of(self, kind: ControlKind) -> float | None:
+        """In percent of the plain model's loss; None without this control."""
+        return next((one.change_percent for one in self.models if one.kind == kind), None)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RowLosses:
     """What each row cost both arms, so that whoever doubts a mean or a test can compute it again."""
@@ -276,6 +315,7 @@ class RunResult:
     test_losses: RowLosses | None = None  # of the test rows; None in a result that was read back for its pages
     studies: tuple[Study, ...] = ()  # every search: on all training rows (or a tuning split), then fold by fold
     diagnostics: Diagnostics | None = None  # None when there are no new rows, or the spec does without
+    controls: Controls | None = None  # None when there is no augmented model, or the spec does without
     watch: Literal["real", "synthetic"] = "real"  # what stopped the augmented model: `watched`, or rows made of it
     ensemble: Ensemble | None = None  # None when one model is handed over
     members: tuple[Predictor, ...] = ()  # of the ensemble that is handed over, `model` first; none without one

@@ -18,6 +18,7 @@ from crda_spec.report.svg import LIGHT, text_width
 from crda_spec.report.words import numbers
 from crda_spec.report.words.gate import loss_unit, mean_losses
 from crda_spec.report.words.numbers import count, in_unit, number, percent, setting, share, shorten, shown
+from crda_spec.report.words.run import control_changes
 from crda_spec.scm.sensitivity import used_up_at
 
 if TYPE_CHECKING:
@@ -415,25 +416,26 @@ def effects_figure(moved: Sequence[records.MovedFeature], columns: Sequence[Colu
 
 
 @_in_style()
-def gain_figure(control: records.Control, target: Column) -> Picture:
-    """The test loss of three students: real rows, the same labelled anew, and rows at new places."""
-    figure, ax = _panel(_HALF, 180.0)
-    losses = (control.plain, control.relabelled, control.augmented)
-    ax.barh(range(3), losses, 0.55, color=[(_GREY, 0.55), _SKY, _SKY])
-    for at, loss in enumerate(losses):
-        _beside(ax, loss, at, number(loss))
-    ax.set_yticks(range(3), ["plain", "relabelled, not moved", "augmented"])
+def gain_figure(changes: Sequence[tuple[str, float]], metric: str) -> Picture:
+    """The change of the test loss of each control, and of the augmented model, which comes last."""
+    figure, ax = _panel(_WHOLE, 62.0 + 32.0 * len(changes))
+    values = [value for _, value in changes]
+    low, high = _room([0.0, *values], 0.22)  # for the numbers at the ends of the bars
+    if left := max(values) <= 0.0:
+        high = -0.02 * low
+    ax.axvline(0.0, color=_LINE, linewidth=1.2)
+    ax.barh(range(len(changes)), values, 0.55, color=[*[(_GREY, 0.55)] * (len(changes) - 1), _SKY])
+    for at, value in enumerate(values):
+        _beside(ax, value, at, f"{percent(value)} %", left=left or value < 0.0)
+    _scale(ax, "x", low, high, 8)
+    ax.set_yticks(range(len(changes)), [words for words, _ in changes])
     ax.tick_params(axis="y", length=0, labelcolor=_INK)
-    ax.set_ylim(2.55, -0.55)
-    _scale(ax, "x", 0.0, 1.25 * max(losses) or 1.0, 5)
-    ax.set_xlabel(shorten(f"test {loss_unit(control.metric, target)}", 46))
+    ax.set_ylim(len(changes) - 0.45, -0.55)
+    ax.spines["left"].set_visible(False)
+    ax.set_xlabel(f"change of the test {metric.upper()}, %")
     _fit(ax, top=12.0)
-    description = (
-        f"{control.metric.upper()} {number(control.plain)} plain, {number(control.relabelled)} relabelled, "
-        f"{number(control.augmented)} augmented: {percent(control.teacher_percent)} % by the teacher's labels, "
-        f"{percent(control.places_percent)} % by the new places"
-    )
-    return Picture(figure, "Where the change comes from", description)
+    description = "; ".join(f"{words}: {percent(value)} %" for words, value in changes)
+    return Picture(figure, "Where the gain comes from", description)
 
 
 # --- how strong a hidden cause may be, after the contour plots of Cinelli and Hazlett (2020)
@@ -571,6 +573,8 @@ def run_figures(result: RunResult) -> dict[str, Picture]:
         figures["gate"] = gate_figure(verdict.folds, verdict.metric, target)
     if result.score.change_percent is not None:
         figures["test"] = score_figure(result.score)
+    if changes := control_changes(result):
+        figures["gain"] = gain_figure(changes, result.score.metric)
     if found is None:
         return figures
     places, columns = found.places, {column.name: column for column in train.features}
@@ -589,8 +593,6 @@ def run_figures(result: RunResult) -> dict[str, Picture]:
     if found.errors is not None:
         axes = f"plain model's errors, {outcome}", "augmented model's errors"
         figures["error_quantiles"] = quantile_figure(found.errors, axes, "Test errors before and after")
-    if found.control is not None:
-        figures["gain_parts"] = gain_figure(found.control, target)
     return figures
 
 

@@ -34,8 +34,6 @@ CAPTIONS = {
     "noise_quantiles": "on the line, the new rows carry noise like the real ones; flatter, they carry less.",
     "error_quantiles": "flatter than the line means smaller errors; a bend at an end means that the largest errors "
     "changed.",
-    "gain_parts": "the step from the first bar to the second is the teacher's labels, from the second to the third the "
-    "new places. Shorter is better.",
 }
 
 

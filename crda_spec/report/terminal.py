@@ -25,6 +25,7 @@ from crda_spec.report.words.numbers import (
     STATUS_WORDS,
     listed,
     p_number,
+    percent,
     share,
     shorten,
     shown,
@@ -37,6 +38,7 @@ PLAIN_WIDTH = 100
 _MOST_REMEDIES = 6
 _LONGEST_REASON = 400  # the whole reason is in certificate.json
 _LONGEST_NAME = 28
+_GAIN_WIDTH = 44  # of who is compared
 _STYLES = {"": "", "good": "bold green", "bad": "bold yellow", "strong": "bold", "soft": "dim"}
 
 
@@ -72,7 +74,6 @@ class Section:
 def sections(result: RunResult) -> tuple[Section, ...]:
     """The summary, top to bottom: data, partition, falsification, signs, action, gate, sensitivity, test, ensemble."""
     data = f"{shown(result.data.source)}: {run.data_sentence(result)}"
-    test = (*run.score_sentences(result), *run.control_sentences(result.diagnostics))
     parts = {
         "Data": (
             *_lines((data, *run.time_sentences(result.time))),
@@ -86,7 +87,8 @@ def sections(result: RunResult) -> tuple[Section, ...]:
         "Action": _action(result),
         "Gate": _gate(result),
         "Sensitivity": _sensitivity(result),
-        "Test": _lines(test),
+        "Test": _lines(run.score_sentences(result)),
+        f"{'WHERE THE GAIN COMES FROM':{_GAIN_WIDTH}}change of test {result.score.metric.upper()}": _gain(result),
         "Ensemble": _ensemble(result),
     }
     calm = _without_green if causal.is_contradicted(result) else tuple
@@ -288,6 +290,18 @@ def _sensitivity(result: RunResult) -> Iterator[Line | Grid]:
         ),
         more=_more(len(ordered), MOST_ROWS, "record.json"),
     )
+
+
+def _gain(result: RunResult) -> Iterator[Line]:
+    """One line a control, the recipe itself last, with the points that the graph gave."""
+    controls, changes = result.controls, run.control_changes(result)
+    for at, (words, change) in enumerate(changes, start=1):
+        last = at == len(changes)
+        text = f"{words:{_GAIN_WIDTH}}{percent(change):>7} %"
+        if last and controls is not None and controls.graph_points is not None:
+            text += f"   {run.graph_points(controls.graph_points)}"
+        yield Line(text, "strong" if last else "")
+    yield from _lines((run.shift_sentence(result),))
 
 
 def _ensemble(result: RunResult) -> Iterator[Line | Grid]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -30,8 +31,10 @@ from crda_spec.seeds import stream
 from crda_spec.spec.check import declared_graph
 from crda_spec.spec.check_models import candidate_specs, searched_knobs
 from crda_spec.spec.load import Draft
+from crda_spec.spec.recipes import whole_preset_of
 from crda_spec.spec.run import RunSpec
 from crda_spec.spec.tune import CandidateTuning, TpeTuning
+from crda_spec.strict import Strict
 
 
 def with_student(teacher: TeacherRule, spec: RunSpec) -> TeacherRule:
@@ -192,6 +195,7 @@ def build_plan(spec: RunSpec, draft: Draft) -> Plan:
         else lambda train: spec.falsify.test(graph, train, rng=stream(spec.seed, "falsify")),
         jobs=None if jobs == "auto" else jobs,
         inspect=spec.output.diagnostics,
+        without_graph=build_without_graph(spec, draft, graph),
         models=spec.output.ensemble,
     )
 
@@ -208,6 +212,43 @@ def build_candidates(spec: RunSpec, draft: Draft, graph: CausalGraph | None) -> 
             raise SpecError(found)
         named[name] = build_procedure(found, draft, graph)
     return replace(declared, tuner=tuning.Candidates(named=named, folds=choice.folds, metric=spec.gate.inner_loss))
+
+
+def build_without_graph(spec: RunSpec, draft: Draft, graph: CausalGraph | None) -> Procedure | None:
+    """The same recipe for somebody who has no graph: any feature moves, on the data's support, and labels may depend
+    on all of them. None where the graph changes nothing in it, or where a search would have to be made anew.
+
+    `certified` becomes `distilled`; a value that is not the recipe's own is the user's and stays. By value, not by who
+    wrote it: a run's own spec.yaml writes every value out, and must give the same numbers.
+    """
+    counterfactual, teacher = spec.counterfactual, spec.counterfactual.teacher
+    knows = (
+        getattr(teacher, "hedge", False) or counterfactual.invariance != "off" or spec.partition.basis == "certificate"
+    )
+    carries = counterfactual.retention > 0 and counterfactual.residual_draw != "none"
+    if graph is None or not knows or carries or spec.tune.augmentation is not None:
+        return None
+    perturbation = spec.perturbation
+    if spec.recipe == "certified":
+        perturbation = _of_distilled(spec, "perturbation", perturbation)
+        counterfactual = _of_distilled(spec, "counterfactual", counterfactual)
+    sections = {
+        "partition": spec.partition.model_copy(update={"basis": "support"}),
+        "perturbation": perturbation.model_copy(update={"blocked": None, "propagate": False}),
+        "counterfactual": counterfactual.model_copy(update={"invariance": "off"}),
+    }
+    return build_procedure(spec.model_copy(update=sections), draft, graph)
+
+
+_Section = TypeVar("_Section", bound=Strict)
+
+
+def _of_distilled(spec: RunSpec, name: str, section: _Section) -> _Section:
+    """The section with the knobs of `distilled` wherever it has those of the spec's own recipe."""
+    presets = [whole_preset_of(recipe, spec.regressor.kind)[name] for recipe in (spec.recipe, "distilled")]
+    own, other = (type(section).model_validate_json(json.dumps(preset)) for preset in presets)
+    same = [key for key in presets[1] if getattr(section, key) == getattr(own, key)]
+    return section.model_copy(update={key: getattr(other, key) for key in same})
 
 
 def build_procedure(spec: RunSpec, draft: Draft, graph: CausalGraph | None) -> Procedure:

@@ -263,7 +263,7 @@ class Output(Strict):
         default=True,
         description=(
             "Whether the report looks at the new rows: where they lie, how far they moved, what the teacher does "
-            "there, and, by one fit more, how much of the gain needs no new place."
+            "there, and, by up to three fits more, where the gain comes from."
         ),
     )
     plots: bool = Field(default=True, description="Whether the report's figures are also saved as SVG and PNG files.")

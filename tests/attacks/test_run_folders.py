@@ -397,7 +397,8 @@ def another(value):
 # What needs fits, or what only the machine and the clock know. `verify` lists it.
 TAKEN = re.compile(
     r"(verdict\.)?(fits|refits|reused_fits|stopped_fits)|verdict\.folds\.\d+\.(perturbed\.\d+|synthetic_rows)|versions\..*"
-    r"|teacher\.(members|weights|families).*|diagnostics\.(errors|control)\..*|platform\..*|volatile\..*|spec\.origins\..*"
+    r"|teacher\.(members|weights|families).*|diagnostics\.errors\..*|platform\..*|volatile\..*|spec\.origins\..*"
+    r"|controls\.(fits|models\.\d+\.(kind|loss)|shift\.(plain|augmented))"
 )
 
 
@@ -424,6 +425,8 @@ LEAVES = (
     "regressor.max_depth",
     "diagnostics.moved.0.median",
     "diagnostics.noise.distance",
+    "controls.models.0.change_percent",
+    "controls.graph_points",
     "test.level",
     "test.resamples",
     "verdict.folds.0.train_rows",

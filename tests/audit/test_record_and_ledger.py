@@ -166,6 +166,7 @@ def test_the_record_says_all_that_was_found(finished):
         "tuning",
         "verdict",
         "test",
+        "controls",
         "ensemble",
         "diagnostics",
         "final_model",

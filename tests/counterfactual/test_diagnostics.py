@@ -8,7 +8,7 @@ from counterfactual_parts import mixed, numbers
 
 from crda_spec.counterfactual.abduct import LocationScale, abduct
 from crda_spec.counterfactual.act import act
-from crda_spec.counterfactual.diagnostics import comparison, diagnose, relabelled_sources
+from crda_spec.counterfactual.diagnostics import comparison, diagnose
 from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.policies import Jitter, Resample, Shift
 from crda_spec.counterfactual.predict import LabelRule, predict_outcome
@@ -130,20 +130,6 @@ def test_the_same_rows_give_the_same_answers():
     assert (
         looked(world(), (Linear(),), ("a",), perturbation)[0] == looked(world(), (Linear(),), ("a",), perturbation)[0]
     )
-
-
-def test_rows_that_are_not_moved_repeat_the_real_ones_when_all_noise_is_carried():
-    train = world()
-    teacher = teacher_of(train, Linear())
-    for noise in ({}, {"noise": LocationScale()}):
-        abduction, made = made_rows(train, teacher, ("a",), Perturbation(), **noise)
-        still = relabelled_sources(train, teacher, abduction, made)
-        assert still.action.x.tobytes() == train.x[made.action.source].tobytes()
-        np.testing.assert_allclose(still.y, train.y[made.action.source], atol=1e-12)
-        assert (len(still), still.weight, still.retention) == (len(made), made.weight, made.retention)
-    abduction, made = made_rows(train, teacher, ("a",), Perturbation(), retention=0.0)
-    still = relabelled_sources(train, teacher, abduction, made)
-    assert still.y.tobytes() == Linear().predict(still.action.x).tobytes()
 
 
 def test_a_comparison_is_quantile_by_quantile():

@@ -1,9 +1,8 @@
-"""The control: the same student, labels and weights, but no feature moved."""
+"""What the report adds to a run: controls, and what the new rows are like; the method needs none of it."""
 
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from crda_spec.api import finish_run
@@ -37,29 +36,22 @@ def ran(folder: Path, *, retention: float = 0.0, wanted: str = "true", kind: str
     return result, finish_run(result, spec=spec, draft=draft, folder=folder / "run").folder
 
 
-def test_the_parts_add_up_to_the_change(tmp_path):
-    result, _ = ran(tmp_path)
-    control, score = result.diagnostics.control, result.score
-    assert (control.plain, control.augmented) == (score.plain, score.augmented)
-    assert np.isclose(control.teacher_percent + control.places_percent, score.change_percent)
-    assert control.relabelled not in (control.plain, control.augmented)
-
-
-def test_for_least_squares_copies_with_all_their_noise_change_nothing(tmp_path):
-    """With retention 1 and in-sample residuals the control repeats each row twice: the same least squares."""
+def test_labels_with_all_their_in_sample_noise_are_the_rows_own(tmp_path):
+    """With retention 1 and in-sample residuals the relabelled rows are the training rows: the same least squares."""
     result, _ = ran(tmp_path, retention=1.0, kind="linear")
-    control = result.diagnostics.control
-    assert abs(control.teacher_percent) < 1e-6
-    assert abs(control.places_percent) > 1e-3
+    (control,) = result.controls.models
+    assert control.kind == "relabelled"
+    assert abs(control.change_percent) < 1e-6
+    assert abs(result.score.change_percent) > 1e-3
 
 
 @pytest.mark.slow
 def test_it_costs_the_method_no_fit_and_changes_no_other_number(tmp_path):
     (with_it, folder), (without, other) = ran(tmp_path / "a"), ran(tmp_path / "b", wanted="false")
-    assert without.diagnostics is None
+    assert (without.diagnostics, without.controls) == (None, None)
     assert (with_it.cost.fits, with_it.score, with_it.verdict) == (without.cost.fits, without.score, without.verdict)
     told, bare = (json.loads((one / "record.json").read_text()) for one in (folder, other))
-    assert bare["diagnostics"] is None
+    assert (bare["diagnostics"], bare["controls"]) == (None, None)
     for key in ("counterfactuals", "verdict", "test", "fits", "movements"):
         assert told[key] == bare[key]
     assert not (other / "diagnostics.json").exists()
@@ -70,21 +62,23 @@ def test_it_costs_the_method_no_fit_and_changes_no_other_number(tmp_path):
 
 def test_the_folder_holds_numbers_and_pictures_and_the_record_the_numbers(tmp_path):
     result, folder = ran(tmp_path)
-    told = json.loads((folder / "record.json").read_text())["diagnostics"]
-    assert told["control"]["relabelled"] == result.diagnostics.control.relabelled
+    record = json.loads((folder / "record.json").read_text())
+    told, controls = record["diagnostics"], record["controls"]["models"]
+    assert [one["kind"] for one in controls] == ["relabelled", "without_graph"]
+    assert [one["loss"] for one in controls] == [one.loss for one in result.controls.models]
     assert [one["name"] for one in told["moved"]] == ["area", "rooms"]
     assert "plane" not in told["places"]
     points = json.loads((folder / "diagnostics.json").read_text())
     assert len(points["places"]["plane"]["real"]) == 96
     drawn = sorted(path.stem for path in (folder / "figures").glob("*.svg"))
-    assert {"rows_plane", "rows_pair_1", "teacher_effects", "error_quantiles", "gain_parts"} <= set(drawn)
+    assert {"rows_plane", "rows_pair_1", "teacher_effects", "error_quantiles", "gain"} <= set(drawn)
     page = (folder / "report.html").read_text()
     assert "What the new rows are like" in page
-    assert "points come without moving anything" in page
+    assert "Where the gain comes from" in page
 
 
 @pytest.mark.slow
 def test_equal_runs_write_equal_bytes(tmp_path):
     (_, one), (_, two) = ran(tmp_path / "a"), ran(tmp_path / "b")
-    for name in ("diagnostics.json", "figures/rows_plane.svg", "figures/gain_parts.svg", "figures/teacher_effects.svg"):
+    for name in ("diagnostics.json", "figures/rows_plane.svg", "figures/gain.svg", "figures/teacher_effects.svg"):
         assert (one / name).read_bytes() == (two / name).read_bytes()

@@ -19,9 +19,10 @@ from crda_spec.audit.verify.checks import Tolerance, compared, differing
 from crda_spec.audit.verify.verdict import read_scored
 from crda_spec.counterfactual.basis import movements, restated
 from crda_spec.counterfactual.diagnostics import diagnose
-from crda_spec.counterfactual.procedure import act_and_predict
+from crda_spec.counterfactual.procedure import Procedure, act_and_predict
 from crda_spec.data.folds import Division
 from crda_spec.errors import show
+from crda_spec.gate.controls import compare_controls
 from crda_spec.gate.cross_validate import divisions, fold_numbers
 from crda_spec.gate.describe import describe_sensitivity, describe_signs, describe_time
 from crda_spec.gate.score import LEVEL, RESAMPLES
@@ -39,7 +40,8 @@ _FITS = (
     "verdict.folds: perturbed, synthetic_rows",
     "teacher: members, weights, families, trust, signs",
     "rows.csv: the losses of held-out rows, and on test rows those of the model that was not chosen",
-    "diagnostics: errors, control",
+    "diagnostics: errors",
+    "controls: fits, models, and every loss",
 )
 _SEARCHED = ("regressor", "tuning.json", "counterfactuals", "movements", "certificate.features", "sensitivity")
 _MACHINE = ("versions", "platform")
@@ -131,6 +133,20 @@ def _sized(fold: records.FoldResult, rows: int, parts: Sequence[Division]) -> re
     return replace(fold, held_out_rows=len(held), train_rows=rows - len(held) if seen is None else len(seen[at]))
 
 
+def _controls(
+    said: records.Controls, score: records.TestScore, procedure: Procedure, train: records.Table
+) -> records.Controls:
+    """All that follows from the losses."""
+    boundary, shift = procedure.partitioner.boundary(train.names), said.shift
+    return compare_controls(
+        score,
+        {one.kind: one.loss for one in said.models},
+        [name for name in train.names if name not in boundary],
+        None if shift is None else (shift.plain, shift.augmented),
+        fits=said.fits,
+    )
+
+
 def _without_fits(
     run: ReopenedRun, taught: _Taught, plan: Plan, split: records.Split, report: records.DataReport
 ) -> records.RunResult:
@@ -155,6 +171,7 @@ def _without_fits(
         gate_losses=read_scored(run.folder, "train").losses if tested else None,
         test_losses=read_scored(run.folder, "test").losses,
         score=replace(said.score, metric=plan.gate.loss.name, level=LEVEL, resamples=RESAMPLES),
+        controls=None if said.controls is None else _controls(said.controls, said.score, procedure, train),
         verdict=replace(said.verdict, folds=tuple(_sized(one, len(train), parts) for one in said.verdict.folds)),
         time=describe_time(split, division),
     )
@@ -177,7 +194,7 @@ def _without_fits(
     figures = said.diagnostics
     if figures is not None and made is not None and teacher is not None:
         anew = diagnose(train, teacher, abduction, made, seed=seed)
-        figures = replace(anew, errors=figures.errors, control=figures.control)
+        figures = replace(anew, errors=figures.errors)
     return replace(
         result,
         certificate=certificate,

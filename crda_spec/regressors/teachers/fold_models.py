@@ -120,6 +120,14 @@ class FoldTeacher(TeacherRule):
             crossfits = gate_crossfits(train, fitter, self.all_learners, plain, context)
         else:
             crossfits = own_crossfits(train, fitter, self.all_learners, self.folds, context)
+        teacher = self._mixed(train, crossfits)
+        blind = [one for one in crossfits if one.learner.columns is None]
+        if len(blind) == len(crossfits) or context.index != (0,):  # nobody is told of a fold's
+            return teacher
+        return replace(teacher, without_graph=self._mixed(train, blind))
+
+    def _mixed(self, train: Table, crossfits: Sequence[CrossFit]) -> Teacher:
+        """These members, weighed."""
         weighing = self.weigh(train, crossfits)
         chosen = [
             (crossfit, weight) for crossfit, weight in zip(crossfits, weighing.weights, strict=True) if weight > 0

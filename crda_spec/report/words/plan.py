@@ -61,7 +61,7 @@ def plan_lines(content: dict[str, Any], reasons: Mapping[str, str], hidden: Mapp
         many = fits["ensemble"] // 2 + 1
         cost = f"{fits['ensemble']} of the fits below, or {many - 1} if the gate does not accept"
         yield from _wrapped(f"ensemble: the mean of {many} models is handed over; {cost}", first=2)
-    report = ", and 1 for the report" if fits["report"] else ""
+    report = f", and {fits['report']} for the report" if fits["report"] else ""
     yield f"  fits: at most {_fits_line(fits, content['gate']['folds'])}{report}"
     if fits["refits"]:
         yield f"    {fits['refits']} of these at most are repeated on all their rows, once early stopping has ended"

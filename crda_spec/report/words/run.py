@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from crda_spec import records
 from crda_spec.records import Counterfactuals, RunResult, Study, movable
@@ -274,7 +274,7 @@ LOUD = 0.1  # standard deviations of the target: more than this, and an "irrelev
 
 
 def diagnostics_sentences(result: RunResult) -> Iterator[str]:
-    """What the new rows are like, for the page; the terminal takes the last one alone."""
+    """What the new rows are like."""
     diagnostics = result.diagnostics
     if diagnostics is None:
         return
@@ -292,7 +292,6 @@ def diagnostics_sentences(result: RunResult) -> Iterator[str]:
             f"and by {number(apart.real_median)} at a real one (standard deviation; {number(times, 2)} times as much)."
         )
     yield from _irrelevant_features(diagnostics, result.certificate)
-    yield from control_sentences(diagnostics)
 
 
 def _irrelevant_features(diagnostics: records.Diagnostics, certificate: records.Certificate) -> Iterator[str]:
@@ -312,16 +311,63 @@ def _irrelevant_features(diagnostics: records.Diagnostics, certificate: records.
         yield f"The graph calls {names} irrelevant, and the teacher is flat there, as it should be."
 
 
-def control_sentences(diagnostics: records.Diagnostics | None) -> Iterator[str]:
-    """How much of the change needs no new place; nothing without the control."""
-    control = None if diagnostics is None else diagnostics.control
-    if control is not None:
-        total = control.teacher_percent + control.places_percent
-        yield (
-            f"Of the change of {percent(total)} % on the test rows, {percent(control.teacher_percent)} points come "
-            "without moving anything (the same student on the real rows, labelled again by the same rule), and "
-            f"{percent(control.places_percent)} points from the new places."
-        )
+CONTROLS: Mapping[records.ControlKind, str] = {
+    "boundary": "plain model, columns that matter only",
+    "relabelled": "original rows relabelled, none added",
+    "without_graph": "this recipe without the graph",
+}
+
+
+def control_changes(result: RunResult) -> tuple[tuple[str, float], ...]:
+    """Each control and then the augmented model: who it is, and its change of the test loss in percent."""
+    controls, whole = result.controls, result.score.change_percent
+    if controls is None or whole is None:
+        return ()
+    changes = [(words, change) for kind, words in CONTROLS.items() if (change := controls.change_of(kind)) is not None]
+    return (*changes, ("this recipe", whole))
+
+
+def graph_sentence(result: RunResult) -> str:
+    """What the graph gave or cost; empty where nobody knows."""
+    controls, whole = result.controls, result.score.change_percent
+    blind = None if controls is None else controls.change_of("without_graph")
+    if whole is None or blind is None:
+        return ""
+    points, without = _points(whole - blind), f"without it the change is {percent(blind)} %"
+    if not points:
+        return f"The graph changed nothing here: {without}, too."
+    if whole > blind:
+        return f"The graph cost {points} here: {without}."
+    if blind > 0.0:
+        return f"The graph gave {points} here: {without}."
+    come = "comes" if points == "1.0 point" else "come"
+    return f"Of the change of {percent(whole)} %, {points} {come} from the graph."
+
+
+def graph_points(points: float) -> str:
+    """The same in some words, to stand beside the change."""
+    size = _points(points)
+    if not size:
+        return "nothing from the graph"
+    return f"the graph cost {size}" if points > 0 else f"{size} from the graph"
+
+
+def _points(value: float) -> str:
+    """Their number without its sign, to the tenth that changes are shown to; empty for none."""
+    size = f"{abs(value):.1f}"
+    return "" if size == "0.0" else f"{size} point" + ("" if size == "1.0" else "s")
+
+
+def shift_sentence(result: RunResult) -> str:
+    """Both models where what the graph calls irrelevant is shuffled; empty where nothing is."""
+    shift = None if result.controls is None else result.controls.shift
+    if shift is None:
+        return ""
+    names = listed(tuple(map(shown, shift.features)))
+    which = f"irrelevant feature ({names})" if len(shift.features) == 1 else f"irrelevant features ({names})"
+    each = "" if len(shift.features) == 1 else ", each by itself"
+    losses = f"{result.score.metric.upper()} {number(shift.plain)} -> {number(shift.augmented)}"
+    return f"Test rows with the {which} shuffled{each}: {losses}, {percent(shift.change_percent)} %."
 
 
 def shown_study(studies: Sequence[Study]) -> Study:
