@@ -49,6 +49,7 @@ def plain(value: Any) -> Any:  # noqa: ANN401 - turns anything a record holds in
 _SENTENCES: Mapping[type, Callable[[Any], dict[str, Any]]] = {
     records.FeatureVerdict: lambda one: {
         "reason": causal.reason_sentence(one.reason),
+        "held": causal.held_sentence(one.held),
         "lemma": causal.lemma_sentence(one.lemma),
         "warning": causal.warning_sentence(one.warning),
     },

@@ -116,4 +116,7 @@ def _certified(text: str, out: Path) -> tuple[str, ...]:
     verdicts = known_graph(spec, draft).verdicts
     free = movable(verdicts)
     head = f"The certificate: {movable_words(verdicts)}{': ' if free else ''}{', '.join(free)}."
-    return (head, *(f"fixed: {one.name}: {reason_sentence(one.reason)}" for one in verdicts if not one.perturbable))
+    return (
+        head,
+        *(f"fixed: {one.name}: {reason_sentence(one.held or one.reason)}" for one in verdicts if not one.perturbable),
+    )

@@ -100,7 +100,7 @@ def _content(spec: RunSpec, draft: Draft, cost: CostEstimate, known: KnownGraph 
 
 def _held_back(feature: Mapping[str, Any], reasons: Mapping[str, str]) -> dict[str, Any]:
     """What becomes of a feature that the graph alone would free: its effects are to follow, and cannot."""
-    if feature["status"] in ("blocked", "undrawn") or feature["name"] not in reasons:
+    if feature["status"] == "blocked" or feature["name"] not in reasons:
         return {}
     return {"status": "blocked", "reason": reasons[feature["name"]], "lemma": ""}
 
@@ -109,6 +109,7 @@ def _certificate(spec: RunSpec, draft: Draft, known: KnownGraph | None, features
     """What the declared graph proves, each line of it with its place in the file; empty without a graph."""
     from crda_spec.api import place_of
     from crda_spec.audit.record import known_record
+    from crda_spec.records import Stated
 
     written = spec.causal.graph
     if written is None or known is None:
@@ -118,7 +119,7 @@ def _certificate(spec: RunSpec, draft: Draft, known: KnownGraph | None, features
     listed = {f"{name} -> {graph.noise}": f"causal.graph.noise.{at}" for at, name in enumerate(written.noise)}
     implied, independencies = known.implied()
     record = {**known_record(graph, features), "implied": list(implied), "independencies": independencies}
-    following = {verdict.name for verdict in known.verdicts if verdict.status == "follows"}
+    following = {verdict.name for verdict in known.verdicts if verdict.held == Stated(code="follows")}
     for feature in record["features"]:
         feature["follows"] = feature["name"] in following
         for line in feature["lines"]:

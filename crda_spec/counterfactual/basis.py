@@ -23,9 +23,6 @@ from crda_spec.independence.gcm import Gcm
 from crda_spec.records import Action, Basis, Certificate, FeatureVerdict, MovableFeatures, Movement, Reason, Stated
 from crda_spec.scm.propagation import propagable
 
-_BARRED = ("blocked", "undrawn")  # what only a row without noise may move
-
-
 Invariance = Literal["off", "trusted", "declared"]
 
 
@@ -86,8 +83,7 @@ def movable_features(
         stuck |= obstacles
         taken = [name for name in ranked if name not in stuck][: choice.max_features]
     moved = tuple(verdict.name for verdict in certificate.features if verdict.name in taken)
-    # What the choice or the ranking left out is not uncertified: its status is `kept`.
-    barred = {verdict.name for verdict in certificate.features if verdict.status in _BARRED}
+    blocked = {verdict.name for verdict in certificate.features if verdict.status == "blocked"}
     for place, name in enumerate(ranked, start=1):
         if name not in taken and name not in stuck:
             left[name] = records.Outranked(place=place, of=len(ranked), limit=choice.max_features)
@@ -95,27 +91,27 @@ def movable_features(
         basis=basis,
         names=moved,
         irrelevant=irrelevant,
-        uncertified=tuple(name for name in moved if name in barred),
+        uncertified=tuple(name for name in moved if name in blocked),
         stuck=stuck,
         left=left,
     )
 
 
 def restated(certificate: Certificate, movable: MovableFeatures) -> Certificate:
-    """The certificate of a run whose rows carry no noise: what its own ranking left alone may move all the same.
+    """The certificate of a run whose rows carry no noise: a feature is held by the ranking that chose in this run.
 
-    The ranking that a reader is told is then the one that chose: among all features, not among the certified ones.
+    That one ranks all features, not the certified ones alone, so it may move what the certificate's own left out.
     """
     if movable.basis == "certificate":
         return certificate
 
-    def reason(verdict: FeatureVerdict) -> Reason:
-        if verdict.status == "kept" and verdict.name in movable.names:
-            return Stated(code="could_carry_noise")
-        return movable.left.get(verdict.name, verdict.reason) if verdict.status == "kept" else verdict.reason
+    def held(verdict: FeatureVerdict) -> Reason | None:
+        if verdict.held is None or verdict.name in certificate.propagated:
+            return verdict.held
+        return None if verdict.name in movable.names else movable.left.get(verdict.name, verdict.held)
 
     return replace(
-        certificate, features=tuple(replace(verdict, reason=reason(verdict)) for verdict in certificate.features)
+        certificate, features=tuple(replace(verdict, held=held(verdict)) for verdict in certificate.features)
     )
 
 
@@ -125,13 +121,13 @@ def movements(certificate: Certificate, movable: MovableFeatures, action: Action
     stays: dict[str, Reason] = {**movable.stuck, **movable.left}
 
     def movement(verdict: FeatureVerdict) -> Movement:
-        name, certified = verdict.name, verdict.status not in _BARRED
+        name, certified = verdict.name, verdict.status != "blocked"
         if name in moved:
             basis: records.RowBasis = "invariance" if name in movable.irrelevant else movable.basis
             return Movement(name=name, certified=certified, moves="moves", basis=basis)
         if name in followed:
             return Movement(name=name, certified=certified, moves="follows", basis=movable.basis)
-        why = stays.get(name, verdict.reason if certified else Stated(code="not_certified"))
+        why = stays.get(name, (verdict.held or verdict.reason) if certified else Stated(code="not_certified"))
         if name in movable.names and action is None:
             why = Stated(code="no_rows")
         return Movement(name=name, certified=certified, moves="stays", basis=None, why=why)

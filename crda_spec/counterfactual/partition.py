@@ -109,7 +109,7 @@ def choose(verdicts: Sequence[FeatureVerdict], choice: Partition) -> tuple[Featu
     def kept(verdict: FeatureVerdict) -> FeatureVerdict:
         left = choice.leaves(verdict.name)
         reason = left or records.Outranked(place=places[verdict.name], of=len(places), limit=choice.max_features)
-        return replace(verdict, status="kept", reason=reason, warning=None)
+        return replace(verdict, held=reason, warning=None)
 
     return tuple(verdict if not verdict.perturbable or verdict.name in taken else kept(verdict) for verdict in verdicts)
 
@@ -254,7 +254,7 @@ class DeclaredPartitioner:
         return replace(
             proved,
             features=tuple(
-                replace(verdict, status="follows", reason=Stated(code="follows_equation"), warning=None)
+                replace(verdict, held=Stated(code="follows_equation"), warning=None)
                 if verdict.name in followers
                 else verdict
                 for verdict in chosen
@@ -290,7 +290,7 @@ class DeclaredPartitioner:
         moved = [verdict.name for verdict in chosen if verdict.perturbable]
         causes = [name for name in moved if not any(name in self.propagation.followers(names, [one]) for one in moved)]
         effects = tuple(
-            replace(verdict, status="kept", reason=Stated(code="follows_its_cause"))
+            replace(verdict, held=Stated(code="follows_its_cause"))
             if verdict.name in moved and verdict.name not in causes
             else verdict
             for verdict in chosen
@@ -344,7 +344,7 @@ class DiscoveredPartitioner:
             # What either the search or the screen ties to the residual stays.
             else FeatureVerdict(
                 name=name,
-                status="blocked" if name in ties.tied or found.seen.failure else "screened",
+                status="blocked" if name in ties.tied or found.seen.failure else "cause",
                 reason=replace(found.seen, tie=ties.tied.get(name)),
                 evidence=found.numbers,
             )

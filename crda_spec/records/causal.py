@@ -97,7 +97,6 @@ class Stated:
         "follows",
         "follows_equation",
         "follows_its_cause",
-        "could_carry_noise",
         "blind_screen",
         "not_certified",
         "no_rows",
@@ -274,6 +273,7 @@ def _quoted(value: object) -> object:
 # Of a field that a record on disk writes as a sentence.
 AS_SENTENCE = (BeforeValidator(_quoted), WithJsonSchema({"type": "string"}))
 SpokenReason = Annotated[Reason, *AS_SENTENCE]
+SpokenHold = Annotated[Reason | None, *AS_SENTENCE]
 SpokenLemma = Annotated[Lemma | Quoted | None, *AS_SENTENCE]
 SpokenWarning = Annotated[Doubt | Quoted | None, *AS_SENTENCE]
 SpokenAssumption = Annotated[Assumption | Quoted, *AS_SENTENCE]
@@ -284,7 +284,7 @@ UNPUBLISHED = Field(exclude=True)  # a fact that only the sentence of a record t
 
 Finite = Annotated[float, WithJsonSchema({"type": "number"})]  # as published; what cannot be is still read
 
-FeatureStatus = Literal["direct_cause", "irrelevant", "screened", "follows", "blocked", "undrawn", "kept"]
+FeatureClass = Literal["irrelevant", "cause", "blocked"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -297,16 +297,17 @@ class SourceLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeatureVerdict:
-    """Why one feature may, or may not, be perturbed.
+    """The class of one feature, why it has it, and whether something holds it although its class lets it move.
 
-    direct_cause, irrelevant: certified by a declared graph. screened: no dependence on the residual was found.
-    follows: changes because a moved feature causes it. blocked: tied to the noise. undrawn: the graph does not name
-    it. kept: could have been perturbed, but the spec or the ranking left it alone.
+    irrelevant: the graph separates it from the target, so no label depends on it. cause: it may move while its row
+    keeps its noise; the graph proves it, or without a graph the search and the screen found no tie. blocked: it is tied
+    to the noise, its effects cannot follow it, or the graph does not draw it.
     """
 
     name: str  # the feature's column
-    status: FeatureStatus  # see above
-    reason: SpokenReason  # the reason, in a sentence
+    status: FeatureClass  # its class, see above
+    reason: SpokenReason  # why it has this class, in a sentence
+    held: SpokenHold = None  # of one that its class lets move: why it does not by itself; empty when it does
     witness: tuple[str, ...] = ()  # an open path from the noise, written as it is read
     lines: tuple[SourceLine, ...] = ()  # the edges of the witness, where they were written
     blockers: tuple[str, ...] = ()  # unmeasured nodes that, each by itself, would close the witness if held fixed
@@ -317,12 +318,12 @@ class FeatureVerdict:
     @property
     def perturbable(self) -> bool:
         """Whether the feature is in X_P."""
-        return self.status in ("direct_cause", "irrelevant", "screened")
+        return self.status != "blocked" and self.held is None
 
 
 def movable(verdicts: Iterable[FeatureVerdict]) -> tuple[str, ...]:
     """The features that may move with their row's noise, whichever of them the spec or the ranking then chooses."""
-    return tuple(one.name for one in verdicts if one.status not in ("blocked", "undrawn"))
+    return tuple(one.name for one in verdicts if one.status != "blocked")
 
 
 RemedyKind = Literal["leave_out", "add", "measure"]
@@ -368,7 +369,7 @@ class Certificate:
     @property
     def kept(self) -> tuple[str, ...]:
         """X_R."""
-        return tuple(one.name for one in self.features if not one.perturbable and one.status != "follows")
+        return tuple(one.name for one in self.features if not one.perturbable and one.name not in self.propagated)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -220,7 +220,6 @@ LONGEST_SIDE = 20_000  # pixels; a wider or taller picture is drawn at a smaller
 NO_GLYPH = "\N{WHITE SQUARE}"  # stands for a letter that the font does not have
 _OPEN_SIGNS: dict[str, Path] = {
     "cross": Path([(-4, -4), (4, 4), (4, -4), (-4, 4)], [Path.MOVETO, Path.LINETO, Path.MOVETO, Path.LINETO]),
-    "bar": Path([(-5, 0), (5, 0)]),
     "path": Path([(-7, 0), (5, 0)]),
     "wave": Path([(-6, 0), (-3, -7), (0, 0), (3, 7), (6, 0)], [Path.MOVETO, *[Path.CURVE3] * 4]),
     "line": Path([(-7, -4), (-7, 4), (-7, 0), (7, 0), (7, -4), (7, 4)], [Path.MOVETO, Path.LINETO] * 3),

@@ -180,11 +180,16 @@ def _flat(value: object, path: str = "") -> Iterator[tuple[str, str]]:
         yield path, str(value)
 
 
-def _features(runs: Sequence[ComparedRun]) -> Iterator[tuple[str, list[str]]]:
-    """Each feature with its status in every run, "" where it has none; in the order of the first run that has it."""
-    verdicts = [
-        {one.name: badge(one.status, contradicted=is_contradicted(result)) for one in result.certificate.features}
-        for result in (run.result for run in runs)
-    ]
-    for name in dict.fromkeys(name for one in verdicts for name in one):
-        yield shown(name), [one.get(name, "") for one in verdicts]
+def _features(runs: Sequence[ComparedRun]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """Each feature with its class and what became of it in every run, ("", "") where it has none.
+
+    In the order of the first run that has it.
+    """
+    found = []
+    for result in (run.result for run in runs):
+        moves = {one.name: one.moves for one in result.movements}
+        doubt = is_contradicted(result)
+        verdicts = result.certificate.features
+        found.append({one.name: (badge(one.status, contradicted=doubt), moves[one.name]) for one in verdicts})
+    for name in dict.fromkeys(name for one in found for name in one):
+        yield shown(name), [one.get(name, ("", "")) for one in found]

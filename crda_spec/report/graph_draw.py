@@ -1,4 +1,4 @@
-"""The causal graph as an SVG, alone or inside the page: what causes what, what may move, and what is tied to noise."""
+"""The causal graph as an SVG, alone or inside the page: what causes what, what may move, and what is blocked."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from crda_spec.records import DrawnGraph, FeatureVerdict, RunResult
 from crda_spec.report import graph_scene
 from crda_spec.report.graph_scene import HEAD, LOOKS, RING, Box, Edge, Line, Scene, scene, undirected, witness_edges
 from crda_spec.report.svg import coordinate, drawing, element, paint, words
-from crda_spec.report.words.causal import is_contradicted, reason_sentence, warning_sentence
+from crda_spec.report.words.causal import held_sentence, is_contradicted, reason_sentence, warning_sentence
 from crda_spec.report.words.numbers import count, listed, shown
 
 _STRESSED = {"noisy": "purple", "witness": "orange"}
@@ -61,6 +61,7 @@ def _about(box: Box, verdict: FeatureVerdict | None) -> str:
     about = f"{shown(box.name)}: {graph_scene.MEANINGS[box.look]}"
     if verdict is not None:
         about += f". {reason_sentence(verdict.reason)}"
+        about += f"; {held_sentence(verdict.held)}" if verdict.held else ""
         about += f" Warning: {warning_sentence(verdict.warning)}" if verdict.warning else ""
     return about
 
@@ -68,7 +69,6 @@ def _about(box: Box, verdict: FeatureVerdict | None) -> str:
 # By mark of a look: class, where its path starts beside the middle of the sign, and how it goes on.
 _SIGNS = {
     "cross": ("open", -4, -4, "l8 8m0-8l-8 8"),
-    "bar": ("open", -5, 0, "h10"),
     "path": ("open thick", -7, 0, "h12"),
     "wave": ("open", -6, 0, "q3-7 6 0t6 0"),
     "line": ("open", -7, 0, "m0-4v8m0-4h14m0-4v8"),
@@ -153,14 +153,14 @@ def run_graph_svg(result: RunResult, *, linked: bool = False) -> str:
 
 
 def _description(graph: DrawnGraph, verdicts: Sequence[FeatureVerdict], hidden: int) -> str:
-    """The picture in words: what may move, what is tied to the noise, and how much is left out."""
+    """The picture in words: what may move, what is blocked, and how much is left out."""
     target = listed(tuple(shown(name) for name, role in graph.nodes if role == "target"))
     moving = tuple(shown(verdict.name) for verdict in verdicts if verdict.perturbable)
     blocked = tuple(shown(verdict.name) for verdict in verdicts if verdict.status == "blocked")
     left_out = f"; {count(hidden, 'node')} not drawn" if hidden else ""
     return (
         f"{count(len(graph.nodes), 'node')} and {count(len(graph.edges), 'edge')}; the target is {target}; may move "
-        f"with noise: {listed(moving) or 'none'}; tied to the noise: {listed(blocked) or 'none'}{left_out}"
+        f"with noise: {listed(moving) or 'none'}; blocked: {listed(blocked) or 'none'}{left_out}"
     )
 
 

@@ -9,7 +9,7 @@ from crda_spec.records import DrawnGraph, FeatureVerdict
 from crda_spec.report.layout import Layout, arrange
 from crda_spec.report.svg import text_width
 from crda_spec.report.words.causal import badge
-from crda_spec.report.words.numbers import STATUS_WORDS, count, shorten, shown
+from crda_spec.report.words.numbers import CLASS_WORDS, count, shorten, shown
 
 BOX_HEIGHT = 30.0
 ROW = 44.0
@@ -183,15 +183,12 @@ UNMEASURED = ("noise", "latent")
 
 # How a thing looks: (colour, mark). The mark says the same as the colour, for those who see no colour.
 LOOKS: Mapping[str, tuple[str, str]] = {
-    "direct_cause": ("green", "dot"),
     "irrelevant": ("sky", "ring"),
-    "screened": ("sky", "dot"),
-    "follows": ("green", "ring"),
-    "doubted": ("grey", "dot"),
+    "cause": ("green", "dot"),
+    "doubted irrelevant": ("grey", "ring"),
+    "doubted cause": ("grey", "dot"),
     "blocked": ("orange", "cross"),
     WITNESS: ("orange", "path"),
-    "undrawn": ("grey", "cross"),
-    "kept": ("grey", "bar"),
     "target": ("gold", "diamond"),
     "noise": ("purple", "wave"),
     "latent": ("purple", "ring"),
@@ -201,7 +198,7 @@ LOOKS: Mapping[str, tuple[str, str]] = {
     "circle": ("grey", "circled"),
 }
 MEANINGS: Mapping[str, str] = {
-    **STATUS_WORDS,
+    **CLASS_WORDS,
     WITNESS: "path that ties it to the noise",
     "target": "target",
     "noise": "noise of the target",

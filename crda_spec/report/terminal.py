@@ -22,7 +22,7 @@ from rich.text import Text
 from crda_spec.records import FeatureVerdict, RunResult
 from crda_spec.report.words import causal, gate, run
 from crda_spec.report.words.numbers import (
-    STATUS_WORDS,
+    CLASS_WORDS,
     listed,
     p_number,
     percent,
@@ -143,35 +143,44 @@ def _partition(result: RunResult) -> Iterator[Line | Grid]:
 
 
 def _partition_grid(result: RunResult) -> Grid:
-    """What the certificate says of every feature and what becomes of it; cut where it would fill the screen."""
+    """The class of every feature and what becomes of it; cut where it would fill the screen."""
     units = {column.name: column.unit for column in result.split.train.features}
     retention = 0.0 if result.counterfactuals is None else result.counterfactuals.retention
     movements = {movement.name: causal.movement_word(movement, retention) for movement in result.movements}
     verdicts = causal.moving_first(result)
     return Grid(
-        headers=("feature", "unit", "certificate", "in this run", "reason"),
+        headers=("feature", "unit", "class", "in this run", "reason"),
         rows=tuple(
             (
                 shown(verdict.name),
                 shown(units.get(verdict.name) or "-"),
-                STATUS_WORDS[causal.badge(verdict.status, contradicted=causal.is_contradicted(result))],
+                CLASS_WORDS[causal.badge(verdict.status, contradicted=causal.is_contradicted(result))],
                 movements[verdict.name],
-                _reason(verdict),
+                reason,
             )
-            for verdict in verdicts[:MOST_ROWS]
+            for verdict, reason in zip(verdicts[:MOST_ROWS], _reasons(verdicts), strict=False)
         ),
         toned=2,
         tones=tuple(
-            "good" if verdict.perturbable else "bad" if verdict.status == "blocked" else "soft"
+            "bad" if verdict.status == "blocked" else "soft" if verdict.held else "good"
             for verdict in verdicts[:MOST_ROWS]
         ),
         more=_more(len(verdicts), MOST_ROWS, "certificate.json"),
     )
 
 
+def _reasons(verdicts: Iterable[FeatureVerdict]) -> Iterator[str]:
+    """The reason of each; one that is the same but for the feature's name is told once."""
+    told: dict[str, str] = {}
+    for verdict in verdicts:
+        name, reason = shown(verdict.name), _reason(verdict)
+        first = told.setdefault(reason.replace(name, ""), name)
+        yield reason if first == name else f"as for {shorten(first, _LONGEST_NAME)}"
+
+
 def _reason(verdict: FeatureVerdict) -> str:
     """The reason, which spells out its path, where the path was written, and a warning."""
-    parts = [shown(causal.reason_sentence(verdict.reason)).rstrip(".")]
+    parts = [shown(causal.reason_sentence(verdict.held or verdict.reason)).rstrip(".")]
     if verdict.lines:
         parts.append(f"see {listed(tuple(dict.fromkeys(shown(line.where) for line in verdict.lines)))}")
     if verdict.warning:

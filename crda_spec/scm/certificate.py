@@ -30,6 +30,7 @@ from crda_spec.scm.remedies import noise_positions, remedies
 from crda_spec.scm.separation import Tie, reached, shortest_walks, sole_descendants, unmeasured
 
 Role = Literal["feature", "target", "latent", "noise", "unused"]
+_UNDRAWN = Stated(code="undrawn")
 
 
 def noise_side(graph: CausalGraph, features: Collection[str]) -> tuple[str, ...]:
@@ -48,7 +49,7 @@ def _untied(graph: CausalGraph, measured: Collection[int]) -> frozenset[str]:
 
 
 def certify(graph: CausalGraph, features: Sequence[str]) -> tuple[FeatureVerdict, ...]:
-    """A verdict for each feature, in their order: direct_cause, irrelevant or blocked, and the reason.
+    """A verdict for each feature, in their order: its class and the reason.
 
     A blocked feature's witness is a shortest path, open given all other features, from the noise side to the feature.
     It starts at the noise (`Z -> recovery -> relapse`), or at the target when it runs over an unmeasured parent of the
@@ -76,7 +77,7 @@ def certify_named(graph: CausalGraph, features: Sequence[str]) -> tuple[FeatureV
     return tuple(
         replace(verdict, lines=lines_of(verdict.witness, places))
         if verdict.name in named or not verdict.perturbable
-        else FeatureVerdict(name=verdict.name, status="undrawn", reason=Stated(code="undrawn"))
+        else FeatureVerdict(name=verdict.name, status="blocked", reason=_UNDRAWN)
         for verdict in certify(graph, features)
     )
 
@@ -123,7 +124,7 @@ def undrawn_assumption(verdicts: Sequence[FeatureVerdict], target: str) -> tuple
     A forgotten column may be an effect of the target; holding such a one fixed would tie every cause of the target to
     its noise. It cannot be proved harmless, so it is said.
     """
-    names = tuple(verdict.name for verdict in verdicts if verdict.status == "undrawn")
+    names = tuple(verdict.name for verdict in verdicts if verdict.reason == _UNDRAWN)
     if not names or not any(verdict.perturbable for verdict in verdicts):
         return ()
     return (Assumption(code="undrawn_harmless", target=target, names=names),)
@@ -190,7 +191,7 @@ class _Inquiry:
         dag, names = self.graph.dag, (name, self.graph.target)
         node = dag.index[name]
         if dag.index[self.graph.target] in dag.children[node]:
-            return FeatureVerdict(name=name, status="direct_cause", reason=Stated(code="direct_cause", names=names))
+            return FeatureVerdict(name=name, status="cause", reason=Stated(code="direct_cause", names=names))
         named = dag.parents[node] or dag.children[node]
         reason = Stated(code="separated" if named else "isolated", names=names)
         return FeatureVerdict(name=name, status="irrelevant", reason=reason)

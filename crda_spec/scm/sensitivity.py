@@ -36,8 +36,7 @@ def sensitivity(
     feature moved on a declared graph's word. Categories have no distance to move by and are left out.
     """
     action = counterfactuals.action
-    allowed = {one.name for one in certificate.features if one.status in ("direct_cause", "irrelevant")}
-    allowed.update(certificate.propagated)
+    allowed = {*certificate.perturbed, *certificate.propagated}
     # What moved, or followed what moved, because a declared graph allows it.
     moved = [name for name in dict.fromkeys((*action.moved, *action.propagated)) if name in allowed]
     if not (gain > 0 and math.isfinite(gain)) or not moved or certificate.basis != "declared":

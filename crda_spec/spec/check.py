@@ -312,11 +312,11 @@ def _as_the_spec_asks(graph: CausalGraph, features: Sequence[str], spec: RunSpec
         if name in stuck:
             return replace(verdict, status="blocked", reason=stuck[name], lemma=None)
         if name in followers:
-            return replace(verdict, status="follows", reason=Stated(code="follows"))
+            return replace(verdict, held=Stated(code="follows"))
         if name in keep:
-            return replace(verdict, status="kept", reason=Stated(code="kept"))
+            return replace(verdict, held=Stated(code="kept"))
         if perturb is not None and name not in perturb:
-            return replace(verdict, status="kept", reason=Stated(code="not_named"))
+            return replace(verdict, held=Stated(code="not_named"))
         return verdict
 
     return tuple(map(as_asked, verdicts))

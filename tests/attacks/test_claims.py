@@ -440,8 +440,8 @@ def test_a_run_whose_graph_is_contradicted_is_green_nowhere(tmp_path, command):
     tones = [tone for block in blocks for tone in ((block.tone,) if isinstance(block, Line) else block.tones)]
     assert "good" not in [*tones, *(line.tone for line in closing(accepted, None))]
     page = (tmp_path / "run" / "report.html").read_text()
-    assert not re.search(r'class="(tag|verdict) (accepted|direct_cause|irrelevant|follows)"', page)
-    assert page.count('<span class="tag doubted">graph contradicted</span>') == 2
+    assert not re.search(r'class="(tag|verdict) (accepted|irrelevant|cause)"', page)
+    assert page.count('<span class="tag doubted cause">cause, doubted</span>') == 2
     for picture in (page, (tmp_path / "run" / "graph.svg").read_text()):
         assert not re.search(r'<g class="(green|sky)"', picture)
     assert "2 of 2 features may move, by a declared graph that the data contradict." in page

@@ -172,12 +172,26 @@ def certificate_both(run):
     record = read(run)
     certificate = record["certificate"]
     blocked = next(one for one in certificate["features"] if one["status"] == "blocked")
-    blocked["status"] = "direct_cause"
-    certificate["perturbed"] = [one["name"] for one in certificate["features"] if one["status"] == "direct_cause"]
+    blocked["status"] = "cause"
+    certificate["perturbed"] = [
+        one["name"] for one in certificate["features"] if one["status"] == "cause" and not one["held"]
+    ]
     certificate["kept"].remove(blocked["name"])
     certificate["largest"].append(blocked["name"])
     (run / "certificate.json").write_text(canonical_json(certificate))
     write(run, record)
+
+
+def verdict_both(name, **changes):
+    """What is said of a feature, changed in both copies of the certificate."""
+
+    def tamper(run):
+        record = read(run)
+        next(one for one in record["certificate"]["features"] if one["name"] == name).update(changes)
+        (run / "certificate.json").write_text(canonical_json(record["certificate"]))
+        write(run, record)
+
+    return tamper
 
 
 def arrow_removed(run):

@@ -123,6 +123,7 @@ def test_the_whole_record_of_a_declared_graph():
         "name": "dose",
         "status": "blocked",
         "reason": "the unmeasured severity drives both dose and recovery: dose <- severity -> recovery",
+        "held": "",
         "witness": ["recovery", "<-", "severity", "->", "dose"],
         "lines": [
             {"edge": "severity -> recovery", "where": "causal.graph.edges.0"},

@@ -138,8 +138,13 @@ SEALED = {
     ),
     "an alpha": (by.told("verdict", "alpha", value=0.9), "record.json, verdict.alpha: says 0.9, should be 0.05"),
     "a final model": (by.told("final_model", value="augmented"), "record.json, final_model: says 'augmented'"),
-    "a copy of the certificate": (by.text("certificate.json", "blocked", "kept"), "certificate.json.features."),
+    "a copy of the certificate": (by.text("certificate.json", "blocked", "cause"), "certificate.json.features."),
     "both copies of the certificate": (by.certificate_both, "record.json, certificate.features.2.status: says "),
+    "a class": (
+        by.verdict_both("area", status="irrelevant"),
+        "record.json, certificate.features: 'area' is called irrelevant, which certificate.irrelevant contradicts",
+    ),
+    "a hold": (by.verdict_both("area", held="It stays."), "record.json, certificate.perturbed"),
     "an arrow": (by.arrow_removed, "record.json, certificate.graph.edges"),
     "what moved": (
         by.told("counterfactuals", "moved", value=["area", "rooms", "garage", "age"]),

@@ -65,21 +65,21 @@ GOLDEN = """\
 Plan of clinical_recovery
   rows: 480 to train, 120 to test, 600 to make
   what may move: 4 of 5 features, decided by the declared graph
-    moves  age: a direct cause of recovery, and once the other features are
-           known, nothing unmeasured that drives recovery is tied to it
+    moves  age (cause): a direct cause of recovery, and once the other features
+           are known, nothing unmeasured that drives recovery is tied to it
            the same holds for: bmi, therapy_hours
-    kept   comorbidities: a direct cause of recovery, and once the other
+    kept   comorbidities (cause): a direct cause of recovery, and once the other
            features are known, nothing unmeasured that drives recovery is tied
            to it
-    fixed  dose: the unmeasured severity drives both dose and recovery: dose <-
-           severity -> recovery
+    fixed  dose (blocked): the unmeasured severity drives both dose and
+           recovery: dose <- severity -> recovery
            written: severity -> recovery (clinical_recovery.yaml:32:9),
              severity -> dose (clinical_recovery.yaml:31:9)
            this path would close if one could hold fixed: severity
     at most 3 of them move (max_features): those most tied to the target
   what moves is separated from: Z (the noise of recovery), severity (not a
     feature)
-  lemma of the paper: holds (direct causes of recovery: 4; irrelevant to it: 0)
+  lemma of the paper: holds (causes of recovery: 4; irrelevant to it: 0)
   what would free more:
     - measure severity and add it to the features: then dose may move
   this holds only if:
@@ -209,8 +209,8 @@ def test_a_graph_file_is_named_with_its_line(command, tmp_path):
     spec = own_spec(tmp_path, 1, "    kind: dot\n    path: model.dot\n")
     text = command("crda-spec", "plan", spec).out
     assert text.splitlines()[3:9] == [
-        "    fixed  measurement_00: measurement_00 and outcome share an unmeasured cause:",
-        "           measurement_00 <-> outcome",
+        "    fixed  measurement_00 (blocked): measurement_00 and outcome share an",
+        "           unmeasured cause: measurement_00 <-> outcome",
         "           written: measurement_00 <-> outcome (model.dot:2:3)",
         "           this path would close if one could hold fixed: the hidden cause of",
         "             measurement_00 and outcome",
@@ -285,7 +285,7 @@ def test_without_noise_a_tied_feature_moves_and_the_plan_says_on_what(command):
     assert (dose["certified"], dose["may_move"], dose["basis"]) == (False, True, "support")
     text = " ".join(command("crda-spec", "plan", spec, *none).out.split())
     assert "the new rows carry no noise (retention 0), so any feature may move, and only the data's support" in text
-    assert "moves dose: not certified, but without noise it may: the unmeasured severity drives both" in text
+    assert "moves dose (blocked): not certified, but without noise it may: the unmeasured severity drives both" in text
     assert "what is certified is separated from: Z" in text
     assert "fixed dose" not in text
 

@@ -13,23 +13,29 @@ from crda_spec.counterfactual.act import Propagation
 from crda_spec.counterfactual.basis import basis_of, movable_features, movements, restated
 from crda_spec.counterfactual.partition import Partition
 from crda_spec.records import Action, Certificate, DrawnGraph, FeatureVerdict, Followed, Outranked, Stated
-from crda_spec.report.words.causal import movement_sentence, reason_sentence
+from crda_spec.report.words.causal import held_sentence, movement_sentence
 from crda_spec.scm.formats.edges import from_edges
 
-STATUSES = ("direct_cause", "irrelevant", "screened", "blocked", "kept")
+CLASSES = ("irrelevant", "cause", "blocked", "held")
 
 
 def certificate(**features):
-    """name -> (status, rank)."""
+    """name -> (class, rank); `held`: a cause that the ranking left out."""
     verdicts = tuple(
-        FeatureVerdict(name=name, status=status, reason=Stated(code="undrawn"), evidence={"rank_score": rank})
+        FeatureVerdict(
+            name=name,
+            status="cause" if status == "held" else status,
+            reason=Stated(code="separated", names=(name, "y")),
+            held=Outranked(place=3, of=3, limit=2) if status == "held" else None,
+            evidence={"rank_score": rank},
+        )
         for name, (status, rank) in features.items()
     )
     return Certificate(basis="declared", graph=DrawnGraph(nodes=(), edges=()), features=verdicts, assumes=())
 
 
 CERTIFICATE = certificate(
-    a=("direct_cause", 0.2), b=("blocked", 0.9), c=("kept", 0.5), d=("irrelevant", 0.0), e=("blocked", 0.5)
+    a=("cause", 0.2), b=("blocked", 0.9), c=("held", 0.5), d=("irrelevant", 0.0), e=("blocked", 0.5)
 )
 
 
@@ -69,7 +75,7 @@ def test_a_row_without_noise_moves_what_the_user_wants(choice, names, uncertifie
 
 
 @given(
-    statuses=st.lists(st.sampled_from(STATUSES), min_size=1, max_size=6),
+    statuses=st.lists(st.sampled_from(CLASSES), min_size=1, max_size=6),
     ranks=st.lists(st.floats(-1, 1), min_size=6, max_size=6),
     most=st.none() | st.integers(1, 6),
     retention=st.sampled_from([0.0, 0.5, 1.0]),
@@ -124,10 +130,6 @@ def test_with_noise_every_feature_says_on_what_it_moves_or_why_it_stays():
     assert movement_sentence(found["b"]) == "stays: it is not certified, and new rows keep to the certificate"
 
 
-def ranked_low(verdict):
-    return replace(verdict, status="kept", reason=Outranked(place=3, of=3, limit=2))
-
-
 def test_without_noise_what_is_not_certified_moves_and_says_so():
     choice = supported(max_features=2, keep=("a",))
     movable = movable_features(CERTIFICATE, choice, retention=0.0)
@@ -136,12 +138,19 @@ def test_without_noise_what_is_not_certified_moves_and_says_so():
     assert movement_sentence(found["b"]) == "moves: carries no noise, so only the data's support is claimed"
     assert movement_sentence(found["a"]) == "stays: partition.keep holds it fixed"
     assert movement_sentence(found["d"]) == "stays: ranks 4 of 4 and partition.max_features is 2"
-    (kept,) = [one for one in restated(CERTIFICATE, movable).features if one.name == "c"]
-    assert reason_sentence(kept.reason) == "it could carry its noise, too"
+    (moved,) = [one for one in restated(CERTIFICATE, movable).features if one.name == "c"]
+    assert (moved.status, moved.held) == ("cause", None), "it moves, so nothing holds it"
     low = replace(
-        CERTIFICATE, features=tuple(one if one.name != "d" else ranked_low(one) for one in CERTIFICATE.features)
+        CERTIFICATE,
+        features=tuple(
+            replace(one, held=Outranked(place=3, of=3, limit=2)) if one.name == "d" else one
+            for one in CERTIFICATE.features
+        ),
     )
-    (said,) = [reason_sentence(one.reason) for one in restated(low, movable).features if one.name == "d"]
+    ((status, said),) = [
+        (one.status, held_sentence(one.held)) for one in restated(low, movable).features if one.name == "d"
+    ]
+    assert status == "irrelevant", "what is held keeps its class"
     assert said == "it may move, but ranks 4 of 4 and partition.max_features is 2", "one ranking, the one that chose"
     assert restated(CERTIFICATE, movable_features(CERTIFICATE, choice, retention=0.5)) is CERTIFICATE
 

@@ -15,7 +15,7 @@ from crda_spec.discovery.skeleton import neighbours
 from crda_spec.independence import correlation_matrix
 from crda_spec.records import Column, DrawnGraph
 from crda_spec.regressors import Fitter, Linear
-from crda_spec.report.words.causal import assumption_sentence, reason_sentence, warning_sentence
+from crda_spec.report.words.causal import assumption_sentence, held_sentence, reason_sentence, warning_sentence
 from crda_spec.scm.formats.edges import from_edges
 
 
@@ -42,7 +42,7 @@ def test_a_declared_graph_decides(four):
     train, z = four
     certificate = declared(["{a b} -> y", "u -> {c y}"], NAMES, latent=["u"]).partition(train, z, seed=0, index=INDEX)
     assert certificate.basis == "declared"
-    assert statuses(certificate) == {"a": "direct_cause", "b": "direct_cause", "c": "blocked", "d": "undrawn"}
+    assert statuses(certificate) == {"a": "cause", "b": "cause", "c": "blocked", "d": "blocked"}
     assert certificate.perturbed == ("a", "b")
     assert certificate.kept == ("c", "d")
     assert reason_sentence(certificate.features[3].reason) == (
@@ -73,7 +73,7 @@ def test_the_screen_only_warns_where_a_graph_is_declared(four):
     train, z = four
     tied = noise(z + 0.5 * train.x[:, 0] + 0.5 * train.x[:, 2])
     certificate = declared(["{a b d} -> y", "c <-> y"], NAMES).partition(train, tied, seed=0, index=INDEX)
-    assert statuses(certificate) == {"a": "direct_cause", "b": "direct_cause", "c": "blocked", "d": "direct_cause"}
+    assert statuses(certificate) == {"a": "cause", "b": "cause", "c": "blocked", "d": "cause"}
     warned = {verdict.name: warning_sentence(verdict.warning) for verdict in certificate.features}
     assert warned["a"].startswith("graph and data disagree (r = +0.4")
     assert warned["a"].endswith(
@@ -93,21 +93,19 @@ def test_what_the_user_chooses_among_what_may_move(four):
     edges = ["{a b c} -> y", "d <-> y"]
     chosen = declared(edges, NAMES, keep=("a",), perturb=("a", "b")).partition(train, z, seed=0, index=INDEX)
     assert [
-        (verdict.name, verdict.status, reason_sentence(verdict.reason))
-        for verdict in chosen.features
-        if verdict.status == "kept"
+        (verdict.name, verdict.status, held_sentence(verdict.held)) for verdict in chosen.features if verdict.held
     ] == [
-        ("a", "kept", "it may move, but partition.keep holds it fixed"),
-        ("c", "kept", "it may move, but partition.perturb does not name it"),
+        ("a", "cause", "it may move, but partition.keep holds it fixed"),
+        ("c", "cause", "it may move, but partition.perturb does not name it"),
     ]
     assert chosen.perturbed == ("b",)
     ranked = declared(edges, NAMES, max_features=2).partition(train, z, seed=0, index=INDEX)
     assert ranked.perturbed == ("a", "b")
-    assert reason_sentence(ranked.features[2].reason) == "it may move, but ranks 3 of 3 and partition.max_features is 2"
-    assert ranked.features[3].status == "blocked"
+    assert held_sentence(ranked.features[2].held) == "it may move, but ranks 3 of 3 and partition.max_features is 2"
+    assert (ranked.features[3].status, ranked.features[3].held) == ("blocked", None)
     alone = declared(edges, NAMES, max_features=1, keep=("a",)).partition(train, z, seed=0, index=INDEX)
     assert alone.perturbed == ("b",)
-    assert reason_sentence(alone.features[2].reason) == "it may move, but ranks 2 of 2 and partition.max_features is 1"
+    assert held_sentence(alone.features[2].held) == "it may move, but ranks 2 of 2 and partition.max_features is 1"
 
 
 def test_equal_ranks_go_by_the_order_of_the_table():
@@ -135,7 +133,7 @@ def test_without_a_graph_the_two_filters_decide(four):
     follows = numbers(x, train.y)
     certificate = discovered().partition(follows, noise(z + x[:, 1]), seed=0, index=INDEX)
     assert certificate.basis == "discovered"
-    assert statuses(certificate) == {"a": "screened", "b": "blocked", "c": "blocked", "d": "screened"}
+    assert statuses(certificate) == {"a": "cause", "b": "blocked", "c": "blocked", "d": "cause"}
     words = [
         f"(r = {verdict.evidence['residual_statistic']:+.2f}, p = {verdict.evidence['residual_p_value']:.2g})"
         for verdict in certificate.features
@@ -180,7 +178,7 @@ def test_a_category_counts_by_its_strongest_label():
     x = np.column_stack([code, rng.permutation(code), rng.integers(0, 2, 500)])
     certificate = discovered().partition(table(x, z, columns), noise(z), seed=0, index=INDEX)
     assert abs(np.corrcoef(code, z)[0, 1]) < 0.1
-    assert statuses(certificate) == {"ward": "blocked", "other": "screened", "pair": "screened"}
+    assert statuses(certificate) == {"ward": "blocked", "other": "cause", "pair": "cause"}
     r = np.corrcoef(code == 2, z)[0, 1]
     assert certificate.features[0].evidence["residual_statistic"] == pytest.approx(r)
 

@@ -1,5 +1,7 @@
 """Effects follow: against worlds whose truth is known, as rows grow, for every type of mediator."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.special import expit, ndtr
@@ -243,7 +245,7 @@ def test_the_confounded_mediator_is_refused_with_its_reason():
     assert restricted["x"] == next(verdict for verdict in certified if verdict.name == "x")  # m moves by its own policy
     alone = [each for each in certified if each.name != "m"]
     kept = next(each for each in certified if each.name == "m")
-    blocked = propagation.restrict([*alone, type(kept)(name="m", status="kept", reason=Stated(code="kept"))])
+    blocked = propagation.restrict([*alone, replace(kept, held=Stated(code="kept"))])
     verdict = next(each for each in blocked if each.name == "x")
     assert verdict.status == "blocked"
     assert reason_sentence(verdict.reason) == (

@@ -43,7 +43,7 @@ def test_a_p_value_exactly_at_alpha_keeps_the_feature_fixed(faint):
     r, p = float(seen.statistic[0]), float(seen.p_value[0])
     words = f"(r = {r:+.2f}, p = {p:.2g})"
     assert screened(train, z, alpha=p) == ("blocked", f"its correlation with the residual is significant {words}")
-    assert screened(train, z, alpha=below(p)) == ("screened", f"no tie to the residual was found {words}")
+    assert screened(train, z, alpha=below(p)) == ("cause", f"no tie to the residual was found {words}")
 
 
 def test_a_correlation_exactly_at_the_threshold_keeps_the_feature_fixed(faint):
@@ -55,7 +55,7 @@ def test_a_correlation_exactly_at_the_threshold_keeps_the_feature_fixed(faint):
     at_it = f"its correlation with the residual is at least {-r:g} {words}"
     assert screened(train, z, threshold=-r) == ("blocked", at_it)
     assert screened(train, z, threshold=float(np.nextafter(-r, 1.0))) == (
-        "screened",
+        "cause",
         f"no tie to the residual was found {words}",
     )
 
@@ -68,12 +68,12 @@ def test_the_p_value_of_a_category_is_corrected_for_its_number_of_labels():
     alone = Pearson()((code[:, None] == np.arange(5.0)).astype(float), z).p_value
     corrected = float(5 * alone.min())
     assert screened(train, noise(z), alpha=corrected)[0] == "blocked"
-    assert screened(train, noise(z), alpha=below(corrected))[0] == "screened"
+    assert screened(train, noise(z), alpha=below(corrected))[0] == "cause"
     assert alone.min() < below(corrected)  # uncorrected, the label would be significant
     pair = table((code[:, None] == 3), z, [Column(name="ward", type="category", labels=("other", "y"))])
     p = float(Pearson()(pair.x, z).p_value[0])
     assert screened(pair, noise(z), alpha=p)[0] == "blocked"  # two labels are one column: nothing to correct for
-    assert screened(pair, noise(z), alpha=below(p))[0] == "screened"
+    assert screened(pair, noise(z), alpha=below(p))[0] == "cause"
 
 
 def test_a_corrected_p_value_is_never_above_one():

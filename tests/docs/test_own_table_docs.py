@@ -7,7 +7,7 @@ import shutil
 import pytest
 from docs_builder import PAGE, builder
 
-from crda_spec.report.words.numbers import STATUS_WORDS
+from crda_spec.report.words.numbers import CLASS_WORDS
 from crda_spec.spec.recipes import preset_of
 
 OWN_TABLE = PAGE.partition("\n## Your own table\n")[2].partition("\n## ")[0]
@@ -76,13 +76,13 @@ def words(column):
 
 
 def test_every_verdict_of_a_run_is_explained():
-    assert words(1) == set(STATUS_WORDS.values())
+    assert words(1) == set(CLASS_WORDS.values())
 
 
 def test_every_word_of_a_plan_is_explained():
     follows = "docs/traps/mediator.yaml --set perturbation.propagate=true --set partition.perturb=[dose]"
     plans = [builder.printed(f"crda-spec plan {spec}") for spec in (follows, "docs/traps/not_drawn.yaml")]
-    said = {word for plan in plans for word in re.findall(r"^    (\w+) +\w+: ", plan, re.MULTILINE)}
+    said = {word for plan in plans for word in re.findall(r"^    (\w+) +\w+ \(\w+\): ", plan, re.MULTILINE)}
     assert said == {"moves", "kept", "joins", "fixed"}
     assert words(0) == said | {"-"}
 

@@ -66,7 +66,7 @@ def test_the_book_lets_only_the_quitting_move(example):
     features = example("nhefs").features()
     assert set(features) == {"quit_smoking", *NINE}
     assert [name for name, one in features.items() if one["may_move"]] == ["quit_smoking"]
-    assert features["quit_smoking"]["status"] == "direct_cause"
+    assert features["quit_smoking"]["status"] == "cause"
     assert {features[name]["status"] for name in NINE} == {"blocked"}
     for name in NINE:
         assert "metabolism" in features[name]["reason"]

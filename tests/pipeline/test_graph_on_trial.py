@@ -5,7 +5,7 @@ import pytest
 from pipeline_parts import run_spec
 
 from crda_spec.records import Followed
-from crda_spec.report.words.causal import assumption_sentence, reason_sentence
+from crda_spec.report.words.causal import assumption_sentence, held_sentence, reason_sentence
 from crda_spec.report.words.gate import verdict_sentence
 
 CHAIN = """
@@ -85,10 +85,10 @@ def test_with_propagation_effects_follow_and_labels_hit_the_total_effect(tmp_pat
     result = run_spec(tmp_path, RIGHT, "perturbation.propagate=true")
     certificate, action, train = result.certificate, result.counterfactuals.action, result.split.train
     assert (certificate.perturbed, certificate.propagated, certificate.kept) == (("dose",), ("blood",), ("age",))
-    assert {one.name: one.status for one in certificate.features} == {
-        "age": "kept",
-        "dose": "direct_cause",
-        "blood": "follows",
+    assert {one.name: (one.status, held_sentence(one.held)) for one in certificate.features} == {
+        "age": ("cause", "it may move, but partition.perturb does not name it"),
+        "dose": ("cause", ""),
+        "blood": ("cause", "a moved feature causes it, and it follows by its fitted equation"),
     }
     assert action.propagated == {"blood": Followed(kind="additive", parents=("age", "dose"))}
     before = train.x[action.source]

@@ -117,19 +117,20 @@ VERDICTS = (
     ),
     feature_verdict(
         name="age",
-        status="kept",
-        reason="The spec allows at most 3 features to move.",
+        status="cause",
+        reason="A direct cause of recovery, separated from its noise by the rest.",
+        held="The spec allows at most 3 features to move.",
         evidence={"pearson_r": 0.0213, "p_value": 0.61},
     ),
     feature_verdict(
         name="ward",
-        status="direct_cause",
+        status="cause",
         reason="A direct cause of recovery, separated from its noise by the rest.",
         lemma="ward is a parent of recovery.",
     ),
     feature_verdict(
         name="exercise",
-        status="direct_cause",
+        status="cause",
         reason="A direct cause of recovery, separated from its noise by the rest.",
         evidence={"pearson_r": 0.1312, "p_value": 0.0041},
         warning="The residual is correlated with it (r = 0.1312, p = 0.0041): the model may be misspecified.",
@@ -529,13 +530,12 @@ def build_discovered(features: int = 26) -> RunResult:
     verdicts = tuple(
         feature_verdict(
             name=column.name,
-            status="blocked"
-            if column.name in neighbours
-            else ("screened" if column.name in ("band_01", "band_02") else "kept"),
+            status="blocked" if column.name in neighbours else "cause",
             reason="PC links it to the noise."
             if column.name in neighbours
-            else "No dependence on the residual was found."
-            if column.name in ("band_01", "band_02")
+            else "No dependence on the residual was found.",
+            held=""
+            if column.name in (*neighbours, "band_01", "band_02")
             else "Other features are more tied to the target.",
             evidence={"pearson_r": 0.01, "p_value": 0.8},
         )
@@ -618,8 +618,8 @@ def build_hostile() -> RunResult:
             features=tuple(
                 feature_verdict(
                     name=name,
-                    status="direct_cause",
-                    reason=f"{name} is a <direct> cause.",
+                    status="cause",
+                    reason=f"{name} is a <direct> cause ({len(name)} letters).",
                     witness=(name, "->", target.name),
                     warning="<warn>",
                     lines=(SourceLine(edge=f"{name} -> y", where="<where>"),),

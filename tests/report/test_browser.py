@@ -120,7 +120,7 @@ def test_a_box_tells_its_verdict_reason_and_path_when_pointed_at(browser, opened
     for said in (
         "dose",
         "(mg/day)",
-        "tied to noise",
+        "blocked",
         "An unmeasured cause of recovery also drives it.",
         "Open path: recovery <- severity -> dose",
     ):

@@ -61,7 +61,7 @@ def test_equal_graphs_give_equal_bytes(build):
 def test_each_box_has_the_colour_of_its_verdict(build):
     certificate = build("accepted").certificate
     image = pixels(graph_png(certificate.graph, certificate.features))
-    tints = {"dose": "orange", "ward": "green", "smoker": "sky", "age": "grey", "recovery": "gold", "Z": "purple"}
+    tints = {"dose": "orange", "ward": "green", "smoker": "sky", "age": "green", "recovery": "gold", "Z": "purple"}
     boxes = {box.name: box for box in scene(certificate.graph, certificate.features).boxes}
     for name, tint in tints.items():
         box = boxes[name]
@@ -79,7 +79,7 @@ def test_the_witness_path_is_orange_and_without_it_less_is(build):
     assert amount(thick, "purple") < amount(plain, "purple")
 
 
-@pytest.mark.parametrize("mark", ["direct_cause", "irrelevant", "blocked", "kept"])
+@pytest.mark.parametrize("mark", ["irrelevant", "cause", "blocked"])
 def test_each_verdict_has_a_sign_of_its_own_in_ink(mark):
     graph = DrawnGraph(nodes=(("x", "feature"), ("y", "target")), edges=(("x", "y", "->"),))
     verdict = FeatureVerdict(name="x", status=mark, reason=Stated(code="undrawn"))
@@ -87,7 +87,7 @@ def test_each_verdict_has_a_sign_of_its_own_in_ink(mark):
     image = pixels(graph_png(graph, [verdict]))
     left, top = round(SCALE * (box.left + 8)), round(SCALE * (box.y - 8))
     sign = image[top : top + 32, left : left + 32]
-    ink = {"direct_cause": "green", "irrelevant": "sky", "blocked": "orange", "kept": "grey"}[mark]
+    ink = {"irrelevant": "sky", "cause": "green", "blocked": "orange"}[mark]
     assert amount(sign, ink) > 10
 
 

@@ -34,7 +34,7 @@ def test_the_page_says_what_each_run_found(build):
         "verdict accepted abstained",
         "change on the test rows -10.6 % (95 % interval -18.1 to -2.9) -",
         "counterfactual.factor 2 3",
-        "dose tied to noise",
+        "ward cause moves blocked stays",
     ):
         assert said in text, said
     assert "counterfactual.retention" not in text, "what is the same is not listed"

@@ -47,17 +47,16 @@ def test_the_description_says_what_the_colours_say(build):
     certificate = build("accepted").certificate
     root = parsed(graph_svg(certificate.graph, certificate.features))
     assert root.find(f"{SVG}desc").text == (
-        "8 nodes and 9 edges; the target is recovery; may move with noise: ward, exercise and smoker; "
-        "tied to the noise: dose"
+        "8 nodes and 9 edges; the target is recovery; may move with noise: ward, exercise and smoker; blocked: dose"
     )
 
 
 def test_tooltips_carry_reason_and_warning(build):
     certificate = build("accepted").certificate
     told = tooltips(parsed(graph_svg(certificate.graph, certificate.features)))
-    assert "dose: tied to noise. An unmeasured cause of recovery also drives it." in told
+    assert "dose: blocked. An unmeasured cause of recovery also drives it." in told
     assert (
-        "exercise: certified: direct cause. A direct cause of recovery, separated from its noise by the rest. Warning: "
+        "exercise: cause. A direct cause of recovery, separated from its noise by the rest. Warning: "
         "The residual is correlated with it (r = 0.1312, p = 0.0041): the model may be misspecified." in told
     )
     assert "severity: not measured" in told
@@ -143,7 +142,7 @@ def test_the_legend_names_only_what_occurs(build):
     root = parsed(graph_svg(certificate.graph, certificate.features))
     notes = [text.text for text in root.iter(f"{SVG}text") if text.get("class") == "note"]
     assert notes == [
-        "tied to noise",
+        "blocked",
         "path that ties it to the noise",
         "target",
         "noise of the target",
@@ -177,7 +176,7 @@ def test_witness_edges_are_read_from_the_path():
     assert witness_edges([witness("blocked", "y", "<->", "x")]) == {("x", "y", "<->")}
     # Nodes and arrows alternate, so that even a node called like an arrow is a node.
     assert witness_edges([witness("blocked", "->", "<-", "<->")]) == {("<->", "->", "->")}
-    assert witness_edges([witness("blocked"), witness("kept", "Z", "->", "y")]) == frozenset()
+    assert witness_edges([witness("blocked"), witness("cause", "Z", "->", "y")]) == frozenset()
 
 
 def test_the_noise_belongs_to_the_witness_and_a_tie_is_not_its_arrow():
@@ -251,7 +250,7 @@ def drawn_graphs(draw):
     nodes = tuple((name, draw(st.sampled_from(ROLES))) for name in chosen)
     end = st.sampled_from(chosen)
     edges = draw(st.lists(st.tuples(end, end, st.sampled_from(["->", "<->", "--", "o->", "o-o", "o--"])), max_size=14))
-    statuses = st.sampled_from(["direct_cause", "irrelevant", "screened", "blocked", "kept"])
+    statuses = st.sampled_from(["irrelevant", "cause", "blocked"])
     verdicts = [
         FeatureVerdict(name=name, status=draw(statuses), reason=Quoted(text=draw(names)))
         for name, role in nodes

@@ -13,7 +13,7 @@ from rich.console import Console
 from crda_spec.records import FoldResult
 from crda_spec.report.terminal import print_summary
 from crda_spec.report.words.causal import assumption_sentence, badge, is_contradicted
-from crda_spec.report.words.numbers import STATUS_WORDS, wrapped
+from crda_spec.report.words.numbers import CLASS_WORDS, wrapped
 
 GOLDEN = Path(__file__).parent / "golden"
 FILES = "runs/clinic/1f2e3d4c"
@@ -76,7 +76,7 @@ def test_a_terminal_gets_colours_and_the_same_facts(any_run):
     assert FILES in text
     assert any_run.verdict.decision.capitalize() + ":" in text
     doubt = is_contradicted(any_run)
-    words = {STATUS_WORDS[badge(verdict.status, contradicted=doubt)] for verdict in any_run.certificate.features}
+    words = {CLASS_WORDS[badge(verdict.status, contradicted=doubt)] for verdict in any_run.certificate.features}
     assert [word for word in words if word not in text] == []
 
 

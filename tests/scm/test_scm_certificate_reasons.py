@@ -12,7 +12,7 @@ CASES = {
     "direct-cause": (
         ["dose -> recovery"],
         {},
-        "direct_cause",
+        "cause",
         (
             "dose is a direct cause of recovery, and once the other features are known, "
             "nothing unmeasured that drives recovery is tied to it"

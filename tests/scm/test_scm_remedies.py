@@ -225,7 +225,7 @@ def test_a_parent_of_the_noise_stays_a_feature():
 def test_a_feature_that_no_edge_names_has_no_remedy_but_an_edge():
     graph = from_edges(["dose -> recovery"], columns=["dose", "age", "recovery"], target="recovery")
     certificate = graph_certificate(graph, ["dose", "age"])
-    assert [one.status for one in certificate.features] == ["direct_cause", "undrawn"]
+    assert [one.status for one in certificate.features] == ["cause", "blocked"]
     assert (certificate.remedies, certificate.largest) == ((), ("dose",))
 
 

@@ -40,8 +40,9 @@ def moves(train, deltas, *, retention=1.0, propagated=None):
     return Counterfactuals(action=action, prediction=zero, noise=zero, retention=retention, y=zero, weight=1.0)
 
 
-def certificate(train, *, status="direct_cause", basis="declared", propagated=()):
-    verdicts = tuple(FeatureVerdict(name=name, status=status, reason=Stated(code="undrawn")) for name in train.names)
+def certificate(train, *, status="cause", held=None, basis="declared", propagated=()):
+    reason = Stated(code="undrawn")
+    verdicts = tuple(FeatureVerdict(name=name, status=status, reason=reason, held=held) for name in train.names)
     graph = DrawnGraph(nodes=(), edges=())
     return Certificate(basis=basis, graph=graph, features=verdicts, assumes=(), propagated=propagated)
 
@@ -272,8 +273,9 @@ def test_what_no_graph_certified_has_no_promise_to_break():
     w, x, y, delta = small_world()
     train = made_table(np.column_stack([x, w]), y, numbers("x", "w"))
     made = moves(train, {"x": delta})
-    assert sensitivity(train, made, certificate(train, status="screened", basis="discovered"), gain=1.0) is None
-    assert sensitivity(train, made, certificate(train, status="kept"), gain=1.0) is None
+    assert sensitivity(train, made, certificate(train, basis="discovered"), gain=1.0) is None
+    assert sensitivity(train, made, certificate(train, status="blocked"), gain=1.0) is None
+    assert sensitivity(train, made, certificate(train, held=Stated(code="kept")), gain=1.0) is None
 
 
 def test_what_follows_through_its_equation_is_measured_too():

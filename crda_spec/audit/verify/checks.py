@@ -144,7 +144,6 @@ def check_files(folder: Path, record: Mapping[str, Any]) -> Iterator[Finding]:
         yield Finding(CRATE, "does not tell what the record and the files do")
 
 
-_MOVES = ("direct_cause", "irrelevant", "screened")
 PROVEN = (
     "graph",
     "noise_side",
@@ -180,15 +179,18 @@ def check_certificate(
 def _moved(record: Mapping[str, Any]) -> Iterator[Finding]:
     """Nothing carries noise but what the certificate frees."""
     certificate, made = record["certificate"], record["counterfactuals"]
-    free = [one["name"] for one in certificate["features"] if one["status"] in _MOVES]
+    allowed = [one["name"] for one in certificate["features"] if one["status"] != "blocked"]
+    free = [one["name"] for one in certificate["features"] if one["name"] in allowed and not one["held"]]
     yield from compared("record.json, certificate.perturbed", certificate["perturbed"], free)
-    allowed = [one["name"] for one in certificate["features"] if one["status"] not in ("blocked", "undrawn")]
     yield from compared("record.json, certificate.may_move", certificate["may_move"], allowed)
-    if certificate["basis"] == "declared":
-        for name in free:
-            if name not in certificate["largest"]:
-                what = f"{show(name)} may move, but is not among the features that the graph frees"
-                yield Finding("record.json, certificate.features", what)
+    classes = {one["name"]: one["status"] for one in certificate["features"]}
+    for name in allowed:
+        if certificate["basis"] == "declared" and name not in certificate["largest"]:
+            what = f"{show(name)} may move, but is not among the features that the graph frees"
+            yield Finding("record.json, certificate.features", what)
+        if (classes[name] == "irrelevant") != (name in certificate["irrelevant"]):
+            what = f"{show(name)} is called {classes[name]}, which certificate.irrelevant contradicts"
+            yield Finding("record.json, certificate.features", what)
     if made is not None and made["basis"] == "certificate":
         for name in made["moved"]:
             if name not in free:

@@ -32,7 +32,6 @@ _STATED = {
     "follows": "a moved feature causes it, and it follows",
     "follows_equation": "a moved feature causes it, and it follows by its fitted equation",
     "follows_its_cause": "it follows what causes it",
-    "could_carry_noise": "it could carry its noise, too",
     "blind_screen": (
         "a linear fit leaves residuals uncorrelated with every feature by construction: there is nothing to screen"
     ),
@@ -54,15 +53,20 @@ def is_contradicted(result: RunResult) -> bool:
 
 
 def badge(status: str, *, contradicted: bool) -> str:
-    """The status as it is shown; what a contradicted graph certifies is `doubted`."""
-    return "doubted" if contradicted and status in ("direct_cause", "irrelevant", "follows") else status
+    """The class as it is shown; one that a contradicted graph lets move is `doubted`."""
+    return f"doubted {status}" if contradicted and status in ("irrelevant", "cause") else status
 
 
 def reason_sentence(reason: records.Reason, *, subject: bool = True) -> str:
-    """Why a feature may, or may not, be perturbed. subject: False where the feature's name stands before it."""
+    """Why a feature has its class, or why it is held. subject: False where the feature's name stands before it."""
     left = isinstance(reason, records.Outranked) or (isinstance(reason, Stated) and reason.code in _LEFT)
     why = why_sentence(reason, subject=subject)
     return f"it may move, but {why}" if left else why
+
+
+def held_sentence(held: records.Reason | None) -> str:
+    """Why a feature does not move by itself although its class lets it; empty when nothing holds it."""
+    return reason_sentence(held) if held else ""
 
 
 def why_sentence(reason: records.Reason, *, subject: bool = True) -> str:

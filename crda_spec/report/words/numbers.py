@@ -17,16 +17,13 @@ _JOINERS = "\u200c\u200d"
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Cn", "Co", "Zl", "Zp"})
 _ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
-# By `FeatureStatus`: what the certificate says. Whether a feature moves in a run depends on the basis as well.
-STATUS_WORDS: Mapping[str, str] = {
-    "direct_cause": "certified: direct cause",
-    "irrelevant": "certified: irrelevant",
-    "screened": "screened: no tie found",
-    "follows": "follows a moved one",
-    "blocked": "tied to noise",
-    "undrawn": "not drawn",
-    "kept": "left alone",
-    "doubted": "graph contradicted",  # no status: how a certified one is shown, see `causal.badge`
+# By `causal.badge`: the class of a feature, and whether the data contradict the graph that gives it.
+CLASS_WORDS: Mapping[str, str] = {
+    "irrelevant": "irrelevant",
+    "cause": "cause",
+    "blocked": "blocked",
+    "doubted irrelevant": "irrelevant, doubted",
+    "doubted cause": "cause, doubted",
 }
 
 

@@ -85,7 +85,8 @@ def _feature(feature: dict[str, Any], reasons: Mapping[str, str], hidden: Mappin
     if feature["may_move"] and not feature["certified"]:
         reason = f"not certified, but without noise it may: {reason}"
     free = "joins" if feature["follows"] else "kept " if feature["held_by_spec"] else "moves"
-    yield from _wrapped(f"{free if feature['may_move'] else 'fixed'}  {name}: {reason}", first=4, margin=11)
+    does = free if feature["may_move"] else "fixed"
+    yield from _wrapped(f"{does}  {name} ({feature['status']}): {reason}", first=4, margin=11)
     if feature["lines"]:
         written = (f"{line['edge']} ({line['place']})".replace(" ", _HARD) for line in feature["lines"])
         yield from _wrapped(f"written: {', '.join(written)}", first=11)
@@ -100,8 +101,7 @@ def _proof(content: dict[str, Any], hidden: Mapping[str, str]) -> Iterator[str]:
     """The lemma's check, what would free more, and what all this rests on."""
     certificate, target = content["certificate"], content["target"]
     moving = [one["status"] for one in content["features"] if one["certified"]]
-    causes, silent = moving.count("direct_cause"), moving.count("irrelevant")
-    parts = (f"direct causes of {target}: {causes}", f"irrelevant to it: {silent}")
+    parts = (f"causes of {target}: {moving.count('cause')}", f"irrelevant to it: {moving.count('irrelevant')}")
     holds = "holds" if certificate["lemma_holds"] else "FAILS, which is an error of ours: please report it"
     noise, *others = certificate["noise_side"]
     side = ", ".join(
