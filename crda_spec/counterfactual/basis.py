@@ -23,7 +23,7 @@ from crda_spec.independence.gcm import Gcm
 from crda_spec.records import Action, Basis, Certificate, FeatureVerdict, MovableFeatures, Movement, Reason, Stated
 from crda_spec.scm.propagation import propagable
 
-_BARRED = ("blocked", "undrawn")  # what only a row without noise may move
+BARRED = ("blocked", "undrawn")  # what only a row without noise may move
 
 
 Invariance = Literal["off", "trusted", "declared"]
@@ -87,7 +87,7 @@ def movable_features(
         taken = [name for name in ranked if name not in stuck][: choice.max_features]
     moved = tuple(verdict.name for verdict in certificate.features if verdict.name in taken)
     # What the choice or the ranking left out is not uncertified: its status is `kept`.
-    barred = {verdict.name for verdict in certificate.features if verdict.status in _BARRED}
+    barred = {verdict.name for verdict in certificate.features if verdict.status in BARRED}
     for place, name in enumerate(ranked, start=1):
         if name not in taken and name not in stuck:
             left[name] = records.Outranked(place=place, of=len(ranked), limit=choice.max_features)
@@ -125,7 +125,7 @@ def movements(certificate: Certificate, movable: MovableFeatures, action: Action
     stays: dict[str, Reason] = {**movable.stuck, **movable.left}
 
     def movement(verdict: FeatureVerdict) -> Movement:
-        name, certified = verdict.name, verdict.status not in _BARRED
+        name, certified = verdict.name, verdict.status not in BARRED
         if name in moved:
             basis: records.RowBasis = "invariance" if name in movable.irrelevant else movable.basis
             return Movement(name=name, certified=certified, moves="moves", basis=basis)

@@ -21,6 +21,10 @@ _BASES = {
 }
 _NOISE = {"certificate": "", "support": " with noise", "searched": " with noise"}
 _IF_REFUTED = {
+    "recertify": (
+        "features are certified again with the arrows that the data suggest; nothing is augmented only if new rows "
+        "carry noise and a cause that moves is then blocked, or the arrows do not explain the contradiction"
+    ),
     "abstain": "nothing is augmented",
     "warn": "the run goes on and says so",
     "ignore": "the run goes on, and only the record says so",
