@@ -346,9 +346,9 @@ class Remedy:
 class ClassChange:
     """A feature whose class is another once the suggested edges are in the graph; never a freer one."""
 
-    name: str
+    name: str  # the feature's column
     before: FeatureStatus  # by the declared graph
-    after: FeatureStatus
+    after: FeatureStatus  # with the suggested edges
     by: tuple[str, ...]  # the edges that do it, each alone; all of them where no single one does
 
 

@@ -170,7 +170,7 @@ def gate_crossfits(
     def member(position: int, learner: Learner, part: Block, unseen: IntArray) -> FittedModel:
         if learner.is_students and not part:
             return plain
-        # These rows may suggest other columns for the boundary than all rows did, on which the shared member was fitted.
+        # These rows may name another boundary than all rows did, on whose columns the shared member was fitted.
         if (position, part) in context.ready and context.learners[position] == learner:
             fitter.reused += 1
             return context.ready[position, part]
