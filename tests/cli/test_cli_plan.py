@@ -177,7 +177,7 @@ def test_an_effect_of_the_target_that_blocks_every_cause_is_named_before_anythin
     lines = command("crda-spec", "plan", spec).out.splitlines()
     assert lines[2:4] == [
         "  what may move: 1 of 3 features, decided by the declared graph",
-        "    no cause of outcome may move: leave measurement_01 out, and 1 feature may",
+        "    no cause of outcome may move: leave measurement_01 out, and 1 may",
     ]
 
 

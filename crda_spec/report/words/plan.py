@@ -87,7 +87,7 @@ def _first_remedy(content: dict[str, Any]) -> Iterator[str]:
         yield from _wrapped(_BASES[basis] + beside, first=4)
     left_out = [one for one in content["certificate"]["remedies"] if one["kind"] == "leave_out"]
     if left_out and not any(one["certified"] and one["status"] != "irrelevant" for one in content["features"]):
-        names, freed = left_out[0]["names"], count(len(left_out[0]["frees"]), "feature")
+        names, freed = left_out[0]["names"], len(left_out[0]["frees"])
         out = named(names) if len(names) < _MANY else f"{len(names)} features (below)"
         yield from _wrapped(f"no cause of {content['target']} may move: leave {out} out, and {freed} may", first=4)
 
