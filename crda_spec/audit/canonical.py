@@ -58,6 +58,7 @@ _SENTENCES: Mapping[type, Callable[[Any], dict[str, Any]]] = {
         "notes": list(map(note_sentence, one.notes)),
         "method": inquiry_sentence(one.method),
     },
+    records.Repair: lambda one: {"sentence": causal.repair_sentence(one)},
     records.Remedy: lambda one: {"sentence": causal.remedy_sentence(one)},
     records.JointEvidence: lambda one: {"sentence": causal.joint_sentence(one)},
     records.Falsification: lambda one: {

@@ -21,7 +21,8 @@ _PROVEN = ("noise_side", "largest", "lemma_holds", "remedies", "assumes", "indep
 def plan(spec: SpecFile, overrides: Overrides = None, as_json: AsJson = False) -> None:
     """Show the certificate, the tests, the rows and the number of fits, before anything is fitted.
 
-    Reads and checks the data. The count of fits is an upper bound: a fold in which nothing may move fits one less.
+    Reads and checks the data. The count of fits is an upper bound, as long as the data do not contradict the graph: a
+    fold in which nothing may move fits one less.
     """
     from crda_spec.api import estimate
     from crda_spec.report.words.causal import reason_sentence

@@ -7,8 +7,8 @@ the chosen ones are checked together; everything is computed from training rows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
@@ -19,8 +19,10 @@ from crda_spec.discovery import Discovery, ResidualNeighbours
 from crda_spec.discovery._protocol import noise_name
 from crda_spec.independence import JointCheck, Pearson, Screen, adjust, grouped, numbers
 from crda_spec.records import Array, Assumption, Certificate, DrawnGraph, FeatureVerdict, JointEvidence, Stated, Table
-from crda_spec.scm.certificate import certify_named, graph_certificate, lemma_holds
+from crda_spec.scm.certificate import certify_named, class_changes, graph_certificate, lemma_holds
+from crda_spec.scm.falsify import Correction, Falsify
 from crda_spec.scm.graph import CausalGraph
+from crda_spec.scm.implied import as_written, with_edges
 from crda_spec.seeds import integer_seed, stream
 from crda_spec.strict import ColumnName, Strict
 
@@ -38,6 +40,12 @@ class Partitioner(Protocol):
 
         residuals: (n,) what is screened, which need not be the noise that rows carry.  index: names the set of rows,
         (0,) for all training rows and (k,) for those of gate fold k, so that its random streams are its own.
+        """
+
+    def on(self, train: Table, known: Partitioner | None = None) -> Partitioner:
+        """The same, once these rows have had their say about the graph.
+
+        known: a partitioner of the same graph that may have asked them already.
         """
 
     def boundary(self, features: Sequence[str]) -> tuple[str, ...]:
@@ -213,15 +221,38 @@ def blind(evidence: Sequence[Evidence]) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclaredPartitioner:
-    """The expert's graph decides; the screen and the joint check say where the data disagree."""
+    """The expert's graph decides; the screen and the joint check say where the data disagree.
 
-    graph: CausalGraph
+    With `falsify`, rows that contradict the graph add the edges that they suggest (`on`), and the graph with them
+    decides: an edge more frees nothing, so no feature moves that the expert's graph would not let move.
+    """
+
+    graph: CausalGraph  # as the expert drew it
     choice: Partition
     propagation: Propagation | None = None  # None: what a moved feature causes is held fixed
+    falsify: Falsify | None = None  # None: the graph decides whatever the rows say of it
+    seed: int = 0  # the run's
+    rows: Table | None = field(default=None, compare=False, repr=False)  # that were asked
+    correction: Correction | None = None  # what they suggest; None: nothing
+
+    def on(self, train: Table, known: Partitioner | None = None) -> DeclaredPartitioner:
+        """Asks these rows alone, so that inside a gate fold no held-out row has a say in what is added."""
+        if self.falsify is None:
+            return self
+        for one in (self, known):
+            if isinstance(one, DeclaredPartitioner) and one.rows is train:
+                return replace(self, rows=train, correction=one.correction)
+        found = self.falsify.correct(self.graph, train, rng=stream(self.seed, "falsify"))
+        return replace(self, rows=train, correction=found if found.edges else None)
+
+    @property
+    def deciding(self) -> CausalGraph:
+        """The graph, with the edges that the rows suggest."""
+        return self.graph if self.correction is None else with_edges(self.graph, self.correction.edges)
 
     def boundary(self, features: Sequence[str]) -> tuple[str, ...]:
         """By the graph; a feature that it does not draw may be one that was forgotten, and belongs to it."""
-        return tuple(one.name for one in certify_named(self.graph, features) if one.status != "irrelevant")
+        return tuple(one.name for one in certify_named(self.deciding, features) if one.status != "irrelevant")
 
     def known_before_fitting(self, features: Sequence[str]) -> tuple[FeatureVerdict, ...]:
         """The graph's verdicts; the choice among features that may move waits for the ranking."""
@@ -230,18 +261,25 @@ class DeclaredPartitioner:
 
     def partition(self, train: Table, residuals: Array, *, seed: int, index: tuple[int, ...]) -> Certificate:
         """Certifies each feature, warns where the residual disagrees, then chooses."""
-        proved = graph_certificate(self.graph, train.names)
+        graph = self.deciding
+        proved = graph_certificate(graph, train.names)
         evidence = screened(train, residuals, self.choice.screen, seed=seed, index=index)
         alpha = self.choice.screen.alpha
-        verdicts = [
-            replace(
-                verdict,
-                evidence=found.numbers,
-                # Size alone is no disagreement: with few rows chance reaches any threshold.
-                warning=records.Doubt(seen=found.seen) if verdict.perturbable and found.seen.p_value <= alpha else None,
-            )
-            for verdict, found in zip(proved.features, evidence, strict=True)
-        ]
+
+        def seen(verdicts: Sequence[FeatureVerdict]) -> list[FeatureVerdict]:
+            return [
+                replace(
+                    one,
+                    evidence=found.numbers,
+                    # Size alone is no disagreement: with few rows chance reaches any threshold.
+                    warning=records.Doubt(seen=found.seen) if one.perturbable and found.seen.p_value <= alpha else None,
+                )
+                for one, found in zip(verdicts, evidence, strict=True)
+            ]
+
+        verdicts = seen(proved.features)
+        if self.correction is not None and self.propagation is not None:
+            verdicts = list(replace(self.propagation, graph=graph).restrict(verdicts))
         chosen = self._chosen(verdicts)
         together = None
         if self.choice.joint is not None and index == (0,):  # nobody is told of a fold's warning
@@ -250,7 +288,7 @@ class DeclaredPartitioner:
         moved = tuple(verdict.name for verdict in chosen if verdict.perturbable)
         followers = () if self.propagation is None else self.propagation.followers(train.names, moved)
         # The lemma speaks of one partition: it is checked on the largest X_P and on the one that will move.
-        holds = proved.lemma_holds and lemma_holds(self.graph, train.names, (*moved, *followers))
+        holds = proved.lemma_holds and lemma_holds(graph, train.names, (*moved, *followers))
         return replace(
             proved,
             features=tuple(
@@ -262,8 +300,28 @@ class DeclaredPartitioner:
             lemma_holds=holds,
             propagated=followers,
             joint=together,
+            repair=None if self.correction is None else self._repair(self.correction, seen, verdicts),
             method=records.Inquiry(searches=(), screen=self.choice.screen_used),
             assumes=proved.assumes if self.propagation is None else (*proved.assumes, Assumption(code="followers_add")),
+        )
+
+    def _repair(
+        self,
+        correction: Correction,
+        seen: Callable[[Sequence[FeatureVerdict]], list[FeatureVerdict]],
+        verdicts: Sequence[FeatureVerdict],
+    ) -> records.Repair:
+        """What the suggested edges change. verdicts: with them."""
+        names = [one.name for one in verdicts]
+        by_expert = self._chosen(seen(certify_named(self.graph, names)))
+        pairs = zip(by_expert, verdicts, strict=True)
+        return records.Repair(
+            edges=tuple(map(as_written, correction.edges)),
+            explained=correction.explained,
+            changed=class_changes(self.graph, names, correction.edges),
+            lost=tuple(
+                was.name for was, now in pairs if was.status == "cause" and was.perturbable and not now.perturbable
+            ),
         )
 
     def _chosen(self, verdicts: Sequence[FeatureVerdict]) -> tuple[FeatureVerdict, ...]:
@@ -324,6 +382,10 @@ class DiscoveredPartitioner:
 
     discovery: Discovery
     choice: Partition
+
+    def on(self, train: Table, known: Partitioner | None = None) -> DiscoveredPartitioner:
+        """There is no graph to be asked about."""
+        return self
 
     def boundary(self, features: Sequence[str]) -> tuple[str, ...]:
         """All of them: not to find a tie is no proof that there is none."""

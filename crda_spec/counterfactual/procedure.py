@@ -118,26 +118,50 @@ class Procedure:
         return train.positions(names) if 0 < len(names) < len(train.names) else None
 
     def on(self, train: Table) -> Procedure:
+        """The same, once these rows have had their say about the graph; its boundary is then known."""
+        partitioner = self.partitioner.on(train)
+        return (self if partitioner is self.partitioner else replace(self, partitioner=partitioner)).hedged(train)
+
+    def hedged(self, train: Table) -> Procedure:
         """The same, once the features are known: a hedged teacher has members that look at the boundary only."""
         teacher = self.teacher.with_boundary(self.boundary_columns(train))
         return self if teacher is self.teacher else replace(self, teacher=teacher)
 
-    def choice_with(self, *, causes: Collection[str]) -> Partition:
-        """The user's choice; where no cause may move, on the basis `support` if the spec has a policy for that."""
-        falls_back = not causes and self.perturbation.blocked is not None
-        return self.choice.model_copy(update={"basis": "support"}) if falls_back else self.choice
+    def certify(self, train: Table, residuals: records.Array, *, seed: int, index: tuple[int, ...]) -> Certificate:
+        """The partitioner's certificate, and whether what these rows say of the graph lets noise be carried."""
+        certificate = self.partitioner.partition(train, residuals, seed=seed, index=index)
+        repair = certificate.repair
+        if repair is None:
+            return certificate
+        stops = self.carried > 0 and (bool(repair.lost) or not repair.explained)
+        return replace(certificate, repair=replace(repair, stops=stops))
+
+    def choice_with(self, *, causes: Collection[str], barred: tuple[str, ...] = ()) -> Partition:
+        """The user's choice; where no cause may move, on the basis `support` if the spec has a policy for that.
+
+        barred: what stays fixed even then.
+        """
+        if causes or self.perturbation.blocked is None:
+            return self.choice
+        return self.choice.model_copy(update={"basis": "support", "keep": (*self.choice.keep, *barred)})
 
     def movable(self, certificate: Certificate, trust: records.Trust | None = None) -> MovableFeatures:
         """What moves, and on which basis; features that move together all do, or none does."""
         irrelevant = basis.trusted_irrelevant(certificate, trust, self.invariance)
-        choice = self.choice_with(causes=set(certificate.perturbed).difference(certificate.irrelevant))
+        # A cause that a suggested edge blocks frees no other feature: what the expert's graph holds fixed stays.
+        lost = () if certificate.repair is None else certificate.repair.lost
+        fixed = [one.name for one in certificate.features if one.status == "blocked" and one.name not in lost]
+        barred = {name: records.Stated(code="not_certified") for name in fixed if lost and name not in self.choice.keep}
+        choice = self.choice_with(
+            causes=set(certificate.perturbed).difference(certificate.irrelevant), barred=tuple(barred)
+        )
         movable = basis.movable_features(
             certificate, choice, retention=self.carried, propagation=self.propagation, irrelevant=irrelevant
         )
         held = self.perturbation.held(movable.names)
         names = tuple(name for name in movable.names if name not in held)
         uncertified = tuple(name for name in movable.uncertified if name not in held)
-        return replace(movable, names=names, uncertified=uncertified, left={**movable.left, **held})
+        return replace(movable, names=names, uncertified=uncertified, left={**movable.left, **barred, **held})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -216,12 +240,14 @@ def augment(
     teacher = procedure.teacher.teach(train, fitter, plain, context)
     abduction = abduct(train, teacher, residuals=procedure.residuals, noise=procedure.noise)
     screened = procedure.residuals_to_screen(train, teacher, fitter, plain, context)
-    certificate = procedure.partitioner.partition(train, screened, seed=context.seed, index=context.index)
+    certificate = procedure.certify(train, screened, seed=context.seed, index=context.index)
     movable = procedure.movable(certificate, teacher.trust)
     if teacher.trust is not None and not teacher.trust.passed and context.index == (0,):  # nobody is told of a fold's
         against = basis.contradicted_features(train, certificate.irrelevant)
         teacher = replace(teacher, trust=replace(teacher.trust, contradicted=against))
-    made = act_and_predict(procedure, train, teacher, abduction, movable, context) if make_rows else None
+    made = None
+    if make_rows and not certificate.stops:
+        made = act_and_predict(procedure, train, teacher, abduction, movable, context)
     return Augmentation(
         procedure=procedure,
         context=context,

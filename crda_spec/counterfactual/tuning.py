@@ -174,6 +174,10 @@ class _Remembering:
             self.memo[key] = self.partitioner.partition(train, residuals, seed=seed, index=index)
         return self.memo[key]
 
+    def on(self, train: Table, known: Partitioner | None = None) -> _Remembering:
+        """The partitioner has asked the rows of its fold."""
+        return self
+
     def boundary(self, features: Sequence[str]) -> tuple[str, ...]:
         """The partitioner's own."""
         return self.partitioner.boundary(features)
@@ -195,6 +199,7 @@ class InnerFold:
     gate_folds: int
     _fitter: Fitter | None = field(default=None, init=False)
     _certificates: dict[tuple[Partition, bytes], Certificate] = field(default_factory=dict, init=False)
+    _partitioner: Partitioner | None = field(default=None, init=False)  # of an earlier trial, which has asked the rows
 
     @property
     def fitter(self) -> Fitter:
@@ -209,7 +214,8 @@ class InnerFold:
         context = self.context
         if context.numbers:
             context = laid_out(context, self.gate_folds, in_blocks=candidate.in_blocks)
-        remembering = _Remembering(candidate.partitioner, candidate.choice, self._certificates)
+        self._partitioner = candidate.partitioner.on(self.train, known=self._partitioner)
+        remembering = _Remembering(self._partitioner, candidate.choice, self._certificates)
         whole = replace(candidate, search=None, tuner=None, partitioner=remembering)
         made = augment(whole, self.train, context, fitter=self.fitter)
         augmented = fit_augmented(made, self.train)

@@ -134,7 +134,7 @@ class CostEstimate:
 def estimate_cost(split: Split, procedure: Procedure, gate: Gate, *, seed: int, models: int = 1) -> CostEstimate:
     """Asks the graph and counts the fits. models: how many the run hands over."""
     train, to_tune = split.train, 0
-    procedure = procedure.on(train)
+    procedure = procedure.hedged(train)
     if split.tuning is not None:
         tuned = replace(procedure, search=None, tuner=None)
         to_tune, procedure = procedure.fits(gate.folds) - tuned.fits(gate.folds), tuned

@@ -239,7 +239,7 @@ def why_no_test(augmented: Augmentation, falsification: records.Falsification | 
     """Why there was nothing to test, or why nobody asked."""
     if augmented.counterfactuals is not None:
         return "gate_disabled"
-    if falsification is not None and falsification.forbids:
+    if augmented.certificate.stops or (falsification is not None and falsification.forbids):
         return "graph_falsified"
     return "off_support" if augmented.movable.names else "no_perturbable_features"
 

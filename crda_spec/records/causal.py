@@ -344,6 +344,28 @@ class Remedy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ClassChange:
+    """A feature whose class is another once the suggested edges are in the graph; never a freer one."""
+
+    name: str  # the feature's column
+    before: FeatureClass  # by the declared graph
+    after: FeatureClass  # with the suggested edges
+    by: tuple[str, ...]  # the edges that do it, each alone; all of them where no single one does
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repair:
+    """The training rows contradict the declared graph, so the certificate stands on the graph with more edges."""
+
+    edges: tuple[str, ...]  # that the rows suggest, `a -> b` or `a <-> b`
+    explained: bool  # with them, the rows no longer contradict the graph
+    changed: tuple[ClassChange, ...]  # in the table's order
+    lost: tuple[str, ...]  # of these, causes that would have moved by the declared graph and are now blocked
+    stops: bool = False  # nothing is augmented: rows carry noise, and a cause is lost or the edges explain too little
+    sentence: str = ""  # the same in a sentence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Certificate:
     """Which features may be perturbed while the noise is carried over, and on what ground."""
 
@@ -360,6 +382,12 @@ class Certificate:
     joint: JointEvidence | None = None  # None when the spec asks for no such check, or nothing moves
     notes: tuple[SpokenNote, ...] = ()  # what a reader must know of the search: a budget that was hit, conflicts
     method: SpokenInquiry = None  # how the data were asked: the search, the screen, and whose residuals
+    repair: Repair | None = None  # None when the graph is the declared one, or discovered
+
+    @property
+    def stops(self) -> bool:
+        """Whether nothing may be augmented because of what the rows say of the graph."""
+        return self.repair is not None and self.repair.stops
 
     @property
     def perturbed(self) -> tuple[str, ...]:
@@ -419,7 +447,7 @@ class TestedStatement:
 
 
 FalsificationOutcome = Literal["not_falsified", "falsified", "not_informative"]
-OnFalsified = Literal["abstain", "warn", "ignore"]
+OnFalsified = Literal["recertify", "abstain", "warn", "ignore"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -444,7 +472,7 @@ class Falsification:
 
     @property
     def forbids(self) -> bool:
-        """Whether nothing may be augmented because of it."""
+        """Whether nothing may be augmented, whatever a certificate of a corrected graph would say."""
         return self.outcome == "falsified" and self.on_falsified == "abstain"
 
 

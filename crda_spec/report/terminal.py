@@ -201,7 +201,7 @@ def _falsification(result: RunResult) -> Iterator[Line | Grid]:
     falsification = result.falsification
     if falsification is None:
         return
-    first, *others = causal.falsification_sentences(falsification)
+    first, *others = causal.falsification_sentences(falsification, result.certificate.repair)
     outcome = falsification.outcome.replace("_", " ").capitalize()
     yield Line(f"{outcome}. {first}", "bad" if falsification.outcome == "falsified" else "strong")
     yield from _lines(others)

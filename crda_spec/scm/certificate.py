@@ -24,8 +24,20 @@ from functools import partial
 from typing import Literal
 
 from crda_spec import records
-from crda_spec.records import Assumption, Certificate, DrawnGraph, FeatureVerdict, Lemma, OpenPath, Relief, Stated
-from crda_spec.scm.graph import CausalGraph, edge_names
+from crda_spec.records import (
+    Assumption,
+    Certificate,
+    ClassChange,
+    DrawnGraph,
+    FeatureClass,
+    FeatureVerdict,
+    Lemma,
+    OpenPath,
+    Relief,
+    Stated,
+)
+from crda_spec.scm.graph import CausalGraph, Edge, edge_names
+from crda_spec.scm.implied import as_written, with_edges
 from crda_spec.scm.remedies import noise_positions, remedies
 from crda_spec.scm.separation import Tie, reached, shortest_walks, sole_descendants, unmeasured
 
@@ -96,6 +108,30 @@ def graph_certificate(graph: CausalGraph, features: Sequence[str]) -> Certificat
         irrelevant=tuple(verdict.name for verdict in verdicts if verdict.status == "irrelevant"),
         lemma_holds=lemma_holds(graph, features, free),
         remedies=remedies(graph, verdicts),
+    )
+
+
+def class_changes(graph: CausalGraph, features: Sequence[str], edges: Sequence[Edge]) -> tuple[ClassChange, ...]:
+    """The features that these edges, added to the graph, put into another class.
+
+    An edge more opens paths and closes none. So no feature becomes freer: what is separated from the noise, or from the
+    target, with the edges is so without them.
+    """
+
+    def classes(*added: Edge) -> dict[str, FeatureClass]:
+        return {one.name: one.status for one in certify_named(with_edges(graph, added), features)}
+
+    before, after = classes(), classes(*edges)
+    alone = {as_written(edge): classes(edge) if len(edges) > 1 else after for edge in edges}
+    return tuple(
+        ClassChange(
+            name=name,
+            before=before[name],
+            after=after[name],
+            by=tuple(edge for edge, found in alone.items() if found[name] != before[name]) or tuple(alone),
+        )
+        for name in features
+        if after[name] != before[name]
     )
 
 

@@ -200,14 +200,24 @@ _ASKED_OF_A_CORRECTION = MOST_SUGGESTED  # and on those of the graph with sugges
 _ROUNDS = 3  # of suggesting edges and testing the graph with them
 
 
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """The edges that the rows suggest, and whether the graph with them is no longer contradicted."""
+
+    edges: tuple[Edge, ...]
+    explained: bool
+
+
 class Falsify(Strict):
     """The test of a declared graph: the conditional independencies that it implies, on the training rows."""
 
     on_falsified: OnFalsified = Field(
-        "abstain",
+        "recertify",
         description=(
-            "What a refuted graph leads to. abstain: nothing is augmented. warn: the run goes on and says so. "
-            "ignore: the run goes on, and only the record says so."
+            "What a refuted graph leads to. recertify: features are certified by the graph with the suggested edges, "
+            "and nothing is augmented only if a cause would carry noise that it may then not, or rows carry noise and "
+            "the edges do not explain what is refuted. abstain: nothing is augmented. warn: the run goes on and says "
+            "so. ignore: the run goes on, and only the record says so."
         ),
     )
     alpha: Fraction = Field(
@@ -225,15 +235,13 @@ class Falsify(Strict):
         At most MAX_ROWS rows are used, drawn by `rng`. Of more than `budget` statements the rest goes untested, and
         `implied` tells how many there are. The answer does not depend on the order of columns or edges.
         """
-        rows = train
-        if len(train) > MAX_ROWS:
-            rows = train.take(np.sort(rng.choice(len(train), size=MAX_ROWS, replace=False)))
+        rows = _drawn(train, rng)
         claims = implications(graph, train.names)
         chosen = tuple(claims.to_test(budget))
         answers = Answers(Gcm.of_table(rows))
         judgement = judged(chosen, answers, alpha=self.alpha, most_asked=MOST_ASKED)
         count, as_good, equivalent, others = self._baseline(claims, chosen, judgement, answers, rng)
-        suggested, explained = _correction(graph, train.names, judgement, answers, alpha=self.alpha, budget=budget)
+        correction = _correction(graph, train.names, judgement, answers, alpha=self.alpha, budget=budget)
         beaten = others is not None and others <= self.alpha
         uninformative = not judgement.tested or (count and not beaten)
         passed: FalsificationOutcome = "not_informative" if uninformative else "not_falsified"
@@ -244,14 +252,23 @@ class Falsify(Strict):
             rows=len(rows),
             implied=len(claims),
             statements=judgement.tested,
-            suggested=suggested,
+            suggested=tuple(map(implied.as_written, correction.edges)),
             permutations=count,
             as_good=as_good,
             equivalent=equivalent,
             others_as_good=others,
-            explained=explained,
+            explained=correction.explained,
             unasked=judgement.suspects - judgement.asked,
         )
+
+    def correct(
+        self, graph: CausalGraph, train: Table, *, rng: np.random.Generator, budget: int = BUDGET
+    ) -> Correction:
+        """What `test` suggests on these rows, without the comparison with permuted graphs; no edge if none is due."""
+        chosen = tuple(implications(graph, train.names).to_test(budget))
+        answers = Answers(Gcm.of_table(_drawn(train, rng)))
+        judgement = judged(chosen, answers, alpha=self.alpha, most_asked=MOST_ASKED)
+        return _correction(graph, train.names, judgement, answers, alpha=self.alpha, budget=budget)
 
     def _baseline(
         self,
@@ -286,10 +303,17 @@ class Falsify(Strict):
         return count, as_good / count, equal / count, others
 
 
+def _drawn(train: Table, rng: np.random.Generator) -> Table:
+    """The rows that are asked."""
+    if len(train) <= MAX_ROWS:
+        return train
+    return train.take(np.sort(rng.choice(len(train), size=MAX_ROWS, replace=False)))
+
+
 def _correction(
     graph: CausalGraph, features: Sequence[str], judgement: Judgement, answers: Answers, *, alpha: float, budget: int
-) -> tuple[tuple[str, ...], bool]:
-    """The suggested edges, and whether the graph with them is no longer contradicted."""
+) -> Correction:
+    """Edges for what is violated, and for what the graph with them still violates."""
     edges: list[Edge] = []
     grown = graph
     for _ in range(_ROUNDS):
@@ -299,4 +323,4 @@ def _correction(
         grown = implied.with_edges(graph, edges)
         statements = tuple(implications(grown, features).to_test(budget))
         judgement = judged(statements, answers, alpha=alpha, most_asked=_ASKED_OF_A_CORRECTION)
-    return tuple(implied.as_written(edge) for edge in edges), not judgement.violated
+    return Correction(tuple(edges), explained=not judgement.violated)

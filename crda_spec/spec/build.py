@@ -258,7 +258,13 @@ def build_procedure(spec: RunSpec, draft: Draft, graph: CausalGraph | None) -> P
         propagation = Propagation(graph=graph, keep=spec.partition.keep)
     partitioner: Partitioner = DiscoveredPartitioner(discovery=spec.causal.discovery or Pc(), choice=spec.partition)
     if graph is not None:
-        partitioner = DeclaredPartitioner(graph=graph, choice=spec.partition, propagation=propagation)
+        partitioner = DeclaredPartitioner(
+            graph=graph,
+            choice=spec.partition,
+            propagation=propagation,
+            falsify=spec.falsify if spec.falsify.on_falsified == "recertify" else None,
+            seed=spec.seed,
+        )
     return Procedure(
         regressor=spec.regressor.with_signs(spec.causal.signs).load(),
         fill=dataset.missing.numbers if isinstance(dataset.missing, MissingImpute) else "median",

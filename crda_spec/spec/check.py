@@ -322,6 +322,14 @@ def _as_the_spec_asks(graph: CausalGraph, features: Sequence[str], spec: RunSpec
     return tuple(map(as_asked, verdicts))
 
 
+def _nothing_informs(target: str, verdicts: Mapping[str, FeatureVerdict]) -> Iterator[Complaint]:
+    """A graph in which no feature tells anything of the target."""
+    if verdicts and all(one.status == "irrelevant" for one in verdicts.values()):
+        what = f"the graph ties no feature to {target}: read literally, no model could predict it from these columns"
+        hint = f"draw what acts on {target}, or remove causal.graph"
+        yield Complaint(code="nothing-informs", path="causal.graph", what=what, hint=hint)
+
+
 def _graph_complaints(
     draft: Draft, dataset: Dataset, parts: Mapping[str, Any], header: Sequence[str]
 ) -> Iterator[Complaint]:
@@ -349,9 +357,10 @@ def _graph_complaints(
     if "perturbation" in parts:
         wanted += [(f"perturbation.features.{name}", name) for name in parts["perturbation"].features]
     features, signs = dataset.feature_names(header), parts["causal"].monotone
-    if graph is None or not (wanted or signs) or any(name not in header for name in features):
+    if graph is None or any(name not in header for name in features):
         return
     verdicts = {verdict.name: verdict for verdict in certify_named(graph, features)}
+    yield from _nothing_informs(dataset.target, verdicts)
     yield from _signs_against_graph(signs, verdicts, dataset.target)
     carries_noise = "counterfactual" not in parts or parts["counterfactual"].retention > 0
     bound = carries_noise or "partition" not in parts or parts["partition"].basis == "certificate"
@@ -361,7 +370,9 @@ def _graph_complaints(
             what = f"the graph does not let {show(name)} move: {reason_sentence(verdicts[name].reason)}"
             hint = "leave it fixed, or correct the graph if it is wrong"
             if not propagate:
-                hint = "leave it fixed, let any feature move on the data's support (recipe: distilled), or correct the graph"
+                hint = (
+                    "leave it fixed, let any feature move on the data's support (recipe: distilled), or mend the graph"
+                )
             yield Complaint(code="not-certified", path=path, what=what, hint=hint)
     if propagate:
         free = [name for name in perturb if name in verdicts and verdicts[name].perturbable]

@@ -1,4 +1,4 @@
-"""Takes the cells of Sachs et al. out of the package `cdt` and writes `cells.csv` and `more_cells.csv` beside this file.
+"""Takes the cells of Sachs et al. out of the package `cdt`; writes `cells.csv` and `more_cells.csv` beside this file.
 
 python examples/sachs/get_data.py        (needs: pip install --no-deps cdt)
 

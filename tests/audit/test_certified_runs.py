@@ -29,7 +29,7 @@ dataset:
     equations: EQUATIONS
   target: y
 causal: {graph: {kind: edges, edges: EDGES}}
-falsify: {on_falsified: warn, permutations: 20}
+falsify: {on_falsified: RULE, permutations: 20}
 regressor: {kind: REGRESSOR}
 counterfactual:
   teacher: {kind: committee, folds: blocks, hedge: true, members: [{kind: ridge, alpha: 2}, {kind: linear}]}
@@ -44,10 +44,11 @@ RIGHT = "[cause -> {y echo}, other -> {y shadow}]"
 OPPOSITE = "[echo -> {y cause}, shadow -> {y other}]"
 
 
-def run_of(folder, *, edges=RIGHT, retention=1, regressor="ridge"):
+def run_of(folder, *, edges=RIGHT, retention=1, regressor="ridge", rule="warn"):
     folder.mkdir(exist_ok=True)
     text = SPEC.replace("EQUATIONS", EQUATIONS).replace("EDGES", json.dumps(edges.strip("[]").split(", ")))
-    return ran(folder, text.replace("RETENTION", str(retention)).replace("REGRESSOR", regressor))
+    text = text.replace("RETENTION", str(retention)).replace("REGRESSOR", regressor).replace("RULE", rule)
+    return ran(folder, text)
 
 
 @pytest.fixture(scope="module")
@@ -164,3 +165,23 @@ def test_the_terminal_says_whether_the_rows_bear_the_graph_out(kept, tmp_path):
     assert set(opposite.result.teacher.trust.contradicted) == {"cause", "other"}
     assert "So none is treated as such. They tie " in trust_sentences(opposite.result)[0]
     assert trust_sentences(opposite.result)[0].endswith(" to the target: draw an arrow, or a hidden cause.")
+
+
+# Two arrows are missing; with cause -> echo, the hidden cause that it draws for echo and y reaches cause.
+TRIED = "[cause -> {y shadow}, other -> y, echo <-> y]"
+
+
+@pytest.mark.parametrize(("retention", "stops"), [(1, True), (0, False)])
+def test_a_graph_that_is_certified_again_is_verified_and_its_word_cannot_be_changed(tmp_path, verify, retention, stops):
+    finished = run_of(tmp_path / "first", edges=TRIED, retention=retention, rule="recertify")
+    repair = record_of(finished)["certificate"]["repair"]
+    assert (repair["lost"], repair["stops"]) == (["cause"], stops)
+    assert repair["edges"] == ["other -> shadow", "cause -> echo"]
+    assert (record_of(finished)["verdict"]["reason"] == "graph_falsified") == stops
+    code, said = verify(finished.folder)
+    assert code == 0, said
+    copy = by.copy_of(finished.folder, tmp_path)
+    by.told("certificate", "repair", "stops", value=not stops)(copy)
+    code, said = verify(copy)
+    assert code == 4
+    assert "certificate.repair.stops" in said

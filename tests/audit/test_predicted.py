@@ -186,7 +186,8 @@ def test_no_pickle_in_a_data_source_is_ever_read(finished, start, tmp_path):
         spec = tmp_path / "spec.yaml"
         kind = "parquet" if name.endswith("parquet") else "csv"
         spec.write_text(
-            f"version: 1\nrecipe: paper\nname: bomb\ndataset:\n  source: {{kind: {kind}, path: {name}}}\n  target: price\n"
+            "version: 1\nrecipe: paper\nname: bomb\ndataset:\n"
+            f"  source: {{kind: {kind}, path: {name}}}\n  target: price\n"
         )
         assert start("run", spec, "--out", tmp_path / "run")[0] == 2
     table = pa.Table.from_pandas(houses(20)).replace_schema_metadata({b"pandas": bomb, b"pickle": bomb})

@@ -169,9 +169,7 @@ def test_the_training_rows_of_a_spec_are_searched_and_all_rows_of_a_table(comman
     file = tmp_path / "five.csv"
     pd.read_csv(TABLE)[[*FEATURES, "recovery"]].to_csv(file, index=False)
     spec = json.loads(command("crda-spec", "discover", clinic(), "--resamples", "0", "--json").out)
-    table = json.loads(
-        command("crda-spec", "discover", file, "--target", "recovery", "--resamples", "0", "--json").out
-    )
+    table = json.loads(command("crda-spec", "discover", file, "--target", "recovery", "--resamples", "0", "--json").out)
     assert (spec["rows"], table["rows"]) == (240, 300)
     assert spec["columns"] == table["columns"] == [*FEATURES, "recovery"]
 

@@ -30,7 +30,11 @@ def test_what_was_exported_certifies_the_same_features(kind, inline, command, tm
     assert (done.code, done.err) == (0, f"{file}\n{note}")
     spec = yaml.safe_load((CLINIC / "spec.yaml").read_text())
     spec["dataset"]["source"]["path"] = str(CLINIC / "patients.csv")
-    spec["causal"]["graph"] = {"kind": kind, **({"text": file.read_text()} if inline else {"path": file.name}), "unrelated": unsaid}
+    spec["causal"]["graph"] = {
+        "kind": kind,
+        **({"text": file.read_text()} if inline else {"path": file.name}),
+        "unrelated": unsaid,
+    }
     copy = tmp_path / "spec.yaml"
     copy.write_text(yaml.safe_dump(spec))
     assert verdicts(command, copy) == verdicts(command, CLINIC / "spec.yaml")

@@ -94,7 +94,7 @@ Plan of clinical_recovery
       the noise
   test of the graph: the 9 independencies that the graph implies, alpha 0.05
     over all of them together; compared with 100 permuted graphs; if refuted:
-    abstain (nothing is augmented)
+    recertify (add the suggested arrows; noise is carried if no cause is lost)
   screen: pearson, alpha 0.05, adjust none, threshold 0.1
   gate: wilcoxon, folds 10, alpha 0.05, alternative less, metric mse
   fits: at most 22 (2 in each of 10 folds and on all rows), and 1 for the report
@@ -138,7 +138,7 @@ def test_the_plan_holds_the_certificate_for_machines(command):
     ]
     assert len(found["assumes"]) == 6
     implied = planned["falsify"].pop("implied")
-    assert planned["falsify"] == {"on_falsified": "abstain", "alpha": 0.05, "permutations": 100}
+    assert planned["falsify"] == {"on_falsified": "recertify", "alpha": 0.05, "permutations": 100}
     assert (len(implied), implied[0]) == (9, "age _||_ bmi")
     lemmas = {one["name"]: one["lemma"] for one in planned["features"]}
     assert lemmas["age"] == "age is a parent of recovery"
@@ -155,12 +155,39 @@ def test_without_a_graph_the_plan_says_what_will_decide(command):
     assert "  search: pc, alpha 0.05, max depth 2, dependence linear, colliders plain" in lines
 
 
+NO_GRAPH = "version: 1\nname: own\ndataset: {source: {kind: synthetic, world: bidding_war, rows: 80}, target: price}\n"
+
+
+@pytest.mark.parametrize("recipe", ["distilled", "certified"])
+def test_without_a_graph_the_plan_says_what_one_would_add(recipe, command, tmp_path):
+    (tmp_path / "own.yaml").write_text(NO_GRAPH + f"recipe: {recipe}\n")
+    text = " ".join(command("crda-spec", "plan", tmp_path / "own.yaml").out.split())
+    assert (
+        "a graph that you draw (causal.graph) would add: which features are causes of price, which are irrelevant to "
+        "it and move freely, and which must stay"
+    ) in text
+    counts = "no graph: what the search and the screen let through counts as a cause, and no feature as irrelevant"
+    assert (counts in text) == (recipe == "certified")
+    assert "what the graph says" not in text
+
+
+def test_an_effect_of_the_target_that_blocks_every_cause_is_named_before_anything_else(command, tmp_path):
+    edges = "[measurement_00 -> outcome -> measurement_01, measurement_00 -> measurement_02]"
+    spec = own_spec(tmp_path, 3, f"    kind: edges\n    edges: {edges}\n")
+    lines = command("crda-spec", "plan", spec).out.splitlines()
+    assert lines[2:4] == [
+        "  what may move: 1 of 3 features, decided by the declared graph",
+        "    no cause of outcome may move: leave measurement_01 out, and 1 may",
+    ]
+
+
 def own_spec(folder: Path, features: int, graph: str) -> Path:
     """A spec of our own, with rows of its own."""
     names = [f"measurement_{number:02}" for number in range(features)]
     rows = [",".join(str((row * (at + 3)) % 17 + row / 10) for at in range(features + 2)) for row in range(40)]
     (folder / "rows.csv").write_text("\n".join([",".join([*names, "outcome", "spare"]), *rows]) + "\n")
-    head = "version: 1\nrecipe: paper\nname: own\nregressor: {kind: ridge}\ndataset:\n  source: {kind: csv, path: rows.csv}\n"
+    head = "version: 1\nrecipe: paper\nname: own\nregressor: {kind: ridge}\n"
+    head += "dataset:\n  source: {kind: csv, path: rows.csv}\n"
     listed = f"  target: outcome\n  features: [{', '.join(names)}]\n"
     (folder / "own.yaml").write_text(head + listed + "causal:\n  graph:\n" + graph)
     return folder / "own.yaml"

@@ -29,8 +29,8 @@ def test_the_plan_says_how_many_of_the_independencies_are_tested(wide, command):
     assert text[start : text.index("  screen:")] == (
         "  test of the graph: of the 2414 independencies that the graph implies, the 2000\n"
         "    nearest the target (the others are not tested), alpha 0.05 over all of them\n"
-        "    together; compared with 100 permuted graphs; if refuted: abstain (nothing is\n"
-        "    augmented)\n"
+        "    together; compared with 100 permuted graphs; if refuted: recertify (add the\n"
+        "    suggested arrows; noise is carried if no cause is lost)\n"
     )
 
 

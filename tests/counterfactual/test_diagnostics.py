@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from counterfactual_parts import mixed, numbers
 
-from crda_spec.counterfactual.abduct import LocationScale, abduct
+from crda_spec.counterfactual.abduct import abduct
 from crda_spec.counterfactual.act import act
 from crda_spec.counterfactual.diagnostics import comparison, diagnose
 from crda_spec.counterfactual.perturbation import Perturbation

@@ -148,7 +148,13 @@ def test_an_additive_worlds_effects_do_not_depend_on_the_noise(world: World) -> 
 def test_the_noise_kept_aside_is_the_targets_own_draw(world: World) -> None:
     sample = world.draw(4000, seed=8)
     (u,) = sample.exogenous[world.target]
-    scale = {"bidding_war": 12, "house_listing": 12, "clinical_recovery": 2.5, "crop_yield": 0.25, "paper_synthetic": 0.5}
+    scale = {
+        "bidding_war": 12,
+        "house_listing": 12,
+        "clinical_recovery": 2.5,
+        "crop_yield": 0.25,
+        "paper_synthetic": 0.5,
+    }
     if world.name == "home_energy":
         sd = 1 + 1.5 * np.exp(-sample.values["outside_temperature"] / 8)
     else:

@@ -216,6 +216,9 @@ class Remembering:
     real: Partitioner
     asked: list[Table] = field(default_factory=list)
 
+    def on(self, train, known=None):
+        return self
+
     def partition(self, train, residuals, *, seed, index):
         self.asked.append(train)
         return self.real.partition(train, residuals, seed=seed, index=index)

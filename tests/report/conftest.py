@@ -717,13 +717,15 @@ execution: {jobs: 1}
 output: {plots: false, diagnostics: false}
 """
 _LINEAR = "{kind: committee, members: [{kind: ridge}, {kind: linear}], folds: gate}"
+_WRONG = "causal.graph={kind: edges, edges: ['{dose, ward, exercise, smoker, age} -> recovery']}"
 _RESAMPLED = ("partition.max_features=null", "perturbation.default={kind: resample}")
 _NO_NOISE = (f"counterfactual={{teacher: {_LINEAR}, retention: 0, factor: 2}}", "partition.basis=support")
 RUNS = {
     "accepted": (f"counterfactual={{teacher: {_LINEAR}, retention: 0.2, factor: 4}}", *_RESAMPLED),
     "rejected": ("regressor={kind: ridge}",),
     "abstained": ("partition.keep=[ward, exercise, smoker, age, dose]",),
-    "falsified": ("causal.graph={kind: edges, edges: ['{dose, ward, exercise, smoker, age} -> recovery']}",),
+    "falsified": (_WRONG, "falsify.on_falsified=abstain"),
+    "recertified": (_WRONG,),
     "propagated": ("perturbation.propagate=true", "partition.max_features=null"),
     "supported": (*_NO_NOISE, *_RESAMPLED),
     "discovered": ("causal={discovery: {kind: fci}}", "regressor={kind: random_forest, n_estimators: 10}"),

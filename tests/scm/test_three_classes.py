@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from scm_worlds import random_worlds
 
-from crda_spec.scm.certificate import graph_certificate
+from crda_spec.scm.certificate import class_changes, graph_certificate
 from crda_spec.scm.formats import from_edges
 from crda_spec.scm.graph import CausalGraph, Edge
+from crda_spec.scm.implied import implications, repairing_edges, with_edges
 
 
 def with_selection(seed, count):
@@ -78,3 +79,24 @@ def test_a_column_that_the_graph_does_not_draw_is_not_irrelevant():
     found = graph_certificate(graph, columns[:-1])
     assert found.irrelevant == ("effect_of_cause",)
     assert found.largest == ("cause", "effect_of_cause")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_suggested_edges_never_free_a_feature(seed):
+    """Whatever of a graph's statements the rows contradict: with the edges no class is freer, and changes are told."""
+    rng = np.random.default_rng(seed)
+    freedom = {"irrelevant": 2, "direct_cause": 1, "blocked": 0, "undrawn": 0}
+    changed = 0
+    for world, graph, _ in with_selection(900 + seed, 400):
+        statements = implications(graph, world.features).statements()
+        violated = [one for one in statements if rng.random() < 0.4]
+        edges = repairing_edges(graph, violated)
+        before, after = (graph_certificate(one, world.features) for one in (graph, with_edges(graph, edges)))
+        assert set(after.largest) <= set(before.largest)
+        assert set(after.irrelevant) <= set(before.irrelevant)
+        told = {one.name: (one.before, one.after) for one in class_changes(graph, world.features, edges)}
+        pairs = {one.name: (one.status, now.status) for one, now in zip(before.features, after.features, strict=True)}
+        assert told == {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+        assert all(freedom[one] > freedom[now] for one, now in told.values())
+        changed += len(told)
+    assert changed > 50

@@ -141,7 +141,7 @@ def test_a_feature_that_the_graph_ties_to_the_noise_is_refused_with_the_open_pat
     assert refused(folder, text) == (
         "spec.yaml:13:23: partition.perturb.0: the graph does not let 'area' move: the unmeasured care drives both "
         "area and price: area <- care -> price; leave it fixed, let any feature move on the data's support "
-        "(recipe: distilled), or correct the graph\n"
+        "(recipe: distilled), or mend the graph\n"
         "    13 | partition: {perturb: [area, rooms]}\n"
         "       |                       ^"
     )

@@ -152,7 +152,8 @@ def _without_fits(
 ) -> records.RunResult:
     """The run's result, with all made anew that needs no fit; the rest is as the record tells it."""
     said, (teacher, scale) = run.result, taught
-    procedure, train, seed = plan.procedure, split.train, plan.seed
+    train, seed = split.train, plan.seed
+    procedure = plan.procedure.on(train)
     tested = bool(said.verdict.folds)
     parts = divisions(plan.gate, train, seed=seed) if tested else ()
     division = parts[0] if parts else None
@@ -180,10 +181,10 @@ def _without_fits(
     result = replace(result, settings=recorded_settings(procedure.regressor))
     if procedure.screened != procedure.residuals:
         return result  # the screen looked at other residuals than those in the ledger
-    partition = procedure.partitioner.partition(train, abduction.noise, seed=seed, index=(0,))
+    partition = procedure.certify(train, abduction.noise, seed=seed, index=(0,))
     movable = procedure.movable(partition, said.teacher.trust)
     certificate = restated(partition, movable)
-    falsified = result.falsification is not None and result.falsification.forbids
+    falsified = partition.stops or (result.falsification is not None and result.falsification.forbids)
     made = None
     if teacher is not None and not falsified:
         made = act_and_predict(procedure, train, teacher, abduction, movable, FoldContext(seed=seed))

@@ -205,8 +205,8 @@ def certificate_again(plan: Plan, train: Table, noise: Array) -> dict[str, Any] 
 
     train: the training rows as the data have them, with their groups.
     """
-    procedure = plan.procedure
+    procedure = plan.procedure.on(train)
     if procedure.screened != procedure.residuals or procedure.tuner is not None:
         return None
-    certificate = procedure.partitioner.partition(train, noise, seed=plan.seed, index=(0,))
+    certificate = procedure.certify(train, noise, seed=plan.seed, index=(0,))
     return certificate_record(restated(certificate, procedure.movable(certificate)))

@@ -329,6 +329,8 @@ def _rejudged(
         )
     falsified = record["falsification"]
     forbidden = falsified is not None and (falsified["outcome"], falsified["on_falsified"]) == ("falsified", "abstain")
+    repair = record["certificate"]["repair"]
+    forbidden = forbidden or (repair is not None and repair["stops"])
     reason: records.VerdictReason = record["verdict"]["reason"]
     if forbidden or reason == "graph_falsified":
         return abstain(gate, "graph_falsified" if forbidden else "no_perturbable_features")

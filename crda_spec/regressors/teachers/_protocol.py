@@ -60,6 +60,7 @@ class FoldContext:
     # an empty one beside them: a member that sees all of these rows, since those of the blocks see so few.
     parts: tuple[Block, ...] = ()
     ready: Mapping[tuple[int, Block], FittedModel] = field(default_factory=dict)  # (learner, part) -> its member
+    learners: tuple[Learner, ...] = ()  # whose members `ready` holds, by position
     plain: FittedModel | None = None  # the student's model on all of these rows
     # The gate's folds run forward in time. `held` is then empty: a member that leaves out a part of the rows at hand
     # leaves out a block of time of its own, and only how many there are is taken from `parts`.

@@ -20,6 +20,10 @@ the groups and the seed, never on a value of x or y. Hence no value in Fj can ch
 partition, a synthetic row or a weight inside outer fold j. What the teacher on all rows does with M({j}) happens
 outside the gate.
 
+One thing about a shared model may depend on all rows: which columns a member of the boundary looks at, where the rows
+suggest edges that the declared graph lacks. Inside outer fold j the rows outside Fj are asked anew, and M(S) is used
+only if they name the same columns (`gate_crossfits`): it is then the very model that fold j alone would have fitted.
+
 Settings that are tuned are tuned anew inside every fold; then M({j, k}) has other settings in j than in k, and nothing
 is shared. Nor is it where folds run forward in time: M({j, k}) has seen rows that are later than Fj (`time_context`).
 """
@@ -174,7 +178,8 @@ def gate_crossfits(
     def member(position: int, learner: Learner, part: Block, unseen: IntArray) -> FittedModel:
         if learner.is_students and not part:
             return plain
-        if (position, part) in context.ready:
+        # These rows may name another boundary than all rows did, on whose columns the shared member was fitted.
+        if (position, part) in context.ready and context.learners[position] == learner:
             fitter.reused += 1
             return context.ready[position, part]
         member_seed = fold_model_seed(context.seed, learner, position, context.left_out(part))
@@ -421,7 +426,7 @@ class FoldModelCache:
             if (model := self.models.get(ModelKey(learner, context.left_out(part)))) is not None
         }
         plain = ModelKey(self.layout.student, () if outer is None else (outer,))
-        return replace(context, ready=ready, plain=self.models.get(plain))
+        return replace(context, ready=ready, learners=self.layout.learners, plain=self.models.get(plain))
 
     def release(self, ahead: Iterable[int]) -> None:
         """Forgets what no outer fold that is still ahead will ask for."""

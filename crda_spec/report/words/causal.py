@@ -8,13 +8,14 @@ from typing import Any
 
 from crda_spec import records
 from crda_spec.errors import show
-from crda_spec.records import Certificate, Falsification, FeatureVerdict, Quoted, RunResult, Stated, movable
+from crda_spec.records import Certificate, Falsification, FeatureVerdict, Quoted, Repair, RunResult, Stated, movable
 from crda_spec.report.words.discovery import inquiry_sentence, note_sentence, screen_numbers, screened_words
 from crda_spec.report.words.numbers import count, listed, named, number, setting, share, shorten, shown
 from crda_spec.scm.sensitivity import uses_up_the_gain
 
 _MOST_NAMED = 12  # of features to leave out: a longer list is no longer read, and the remedies have it whole
 _CONSEQUENCES = {
+    "recertify": "Under on_falsified: recertify, features are certified by the graph with the suggested edges.",
     "abstain": "Under on_falsified: abstain, nothing is augmented on the word of a falsified graph.",
     "warn": "Under on_falsified: warn, the run went on: read its numbers with care.",
     "ignore": "Under on_falsified: ignore, the run went on: read its numbers with care.",
@@ -455,7 +456,7 @@ def _contradiction(found: Falsification) -> str:
 
 
 def _advice(found: Falsification) -> str:
-    edges = named([f"`{edge}`" for edge in found.suggested], most=len(found.suggested))
+    edges = _edges(found.suggested)
     next_step = "correct the graph before you trust what it certifies"
     if found.on_falsified == "abstain":
         next_step = "correct the graph, or set falsify.on_falsified to warn"
@@ -465,11 +466,30 @@ def _advice(found: Falsification) -> str:
     return f"Even with {edges} added, the data contradict it, so more than {these} is wrong: {next_step}."
 
 
-def falsification_sentences(found: Falsification) -> Iterator[str]:
-    """The outcome, what the spec wants done about it, what was tested, and how graphs with shuffled names did."""
+def repair_sentence(repair: Repair) -> str:
+    """What the certificate of the graph with the suggested edges changes, and whether the run goes on."""
+    if repair.sentence:
+        return repair.sentence
+    classes = [f"{one.name} is {one.after} instead of {one.before} (by {_edges(one.by)})" for one in repair.changed]
+    changes = named(classes, most=_MOST_NAMED) if classes else "no feature changes its class"
+    then = "The run went on by these classes: read its numbers with care, and correct the graph."
+    if repair.stops:
+        why = "these edges do not explain all that the data contradict"
+        if repair.lost:
+            why = f"{named(repair.lost)} would have moved with the noise, which the graph no longer allows"
+        then = f"New rows were to carry noise and {why}: nothing was augmented."
+    return f"Certified again with {_edges(repair.edges)} added: {changes}. {then}"
+
+
+def _edges(edges: Sequence[str]) -> str:
+    return named([f"`{edge}`" for edge in edges], most=len(edges))
+
+
+def falsification_sentences(found: Falsification, repair: Repair | None = None) -> Iterator[str]:
+    """The outcome, what is done about it, what was tested, and how graphs with shuffled names did."""
     yield shown(falsification_sentence(found))
     if found.outcome == "falsified":
-        yield _CONSEQUENCES[found.on_falsified]
+        yield _CONSEQUENCES[found.on_falsified] if repair is None else shown(repair_sentence(repair))
     if found.statements:
         violated, tested = sum(statement.violated for statement in found.statements), len(found.statements)
         amount = "1 implied independence" if found.implied == 1 else f"{found.implied} implied independencies"

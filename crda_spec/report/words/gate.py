@@ -131,6 +131,8 @@ def turning_sentences(result: RunResult) -> tuple[str, ...]:
 def _obstacles(result: RunResult) -> Iterator[str]:
     if result.verdict.reason == "graph_falsified":
         yield "A graph that the data do not contradict: see which statements were violated, and correct the graph."
+        if result.certificate.stops:
+            yield "Or rows that carry no noise (counterfactual.retention: 0), which the contradiction does not stop."
     elif result.certificate.remedies:
         smallest = remedy_sentence(result.certificate.remedies[0]).rstrip(".")
         yield f"A feature that may move. The smallest change: {smallest}."

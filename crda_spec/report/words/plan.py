@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from crda_spec.report.words.numbers import count, wrapped
+from crda_spec.report.words.numbers import count, named, wrapped
 
+_MANY = 3  # names that only the list of remedies tells
 _WIDTH = 80  # of any terminal; a name or place that does not fit stays whole, so that it can be copied
 _HARD = "\N{NO-BREAK SPACE}"  # keeps an edge and its place on one line
 _BASES = {
     "support": (
-        "the new rows carry no noise (retention 0), so any feature may move, and only the data's support is claimed; "
-        "what the graph says of it stands beside"
+        "the new rows carry no noise (retention 0), so any feature may move, and only the data's support is claimed"
     ),
     "searched": (
         "how much noise the new rows carry (retention) is searched inside the folds: with noise only certified "
@@ -21,6 +21,7 @@ _BASES = {
 }
 _NOISE = {"certificate": "", "support": " with noise", "searched": " with noise"}
 _IF_REFUTED = {
+    "recertify": "add the suggested arrows; noise is carried if no cause is lost",
     "abstain": "nothing is augmented",
     "warn": "the run goes on and says so",
     "ignore": "the run goes on, and only the record says so",
@@ -40,8 +41,7 @@ def plan_lines(content: dict[str, Any], reasons: Mapping[str, str], hidden: Mapp
     free, all_of_them = len(content["may_move"]), len(content["features"])
     known = f"{free} of {count(all_of_them, 'feature')}, " if all_of_them else ""
     yield f"  what may move{_NOISE[content['basis']]}: {known}decided by {content['decided_by']}"
-    if content["basis"] in _BASES:
-        yield from _wrapped(_BASES[content["basis"]], first=4)
+    yield from _without_graph(content) if content["certificate"] is None else _first_remedy(content)
     for alike in _alike(content["features"], reasons, hidden):
         yield from _feature(alike[0], reasons, hidden)
         if alike[1:]:
@@ -65,6 +65,31 @@ def plan_lines(content: dict[str, Any], reasons: Mapping[str, str], hidden: Mapp
     yield f"  fits: at most {_fits_line(fits, content['gate']['folds'])}{report}"
     if fits["refits"]:
         yield f"    {fits['refits']} of these at most are repeated on all their rows, once early stopping has ended"
+
+
+def _without_graph(content: dict[str, Any]) -> Iterator[str]:
+    """What takes the place of a graph, and what one would add."""
+    target, basis = content["target"], content["basis"]
+    if basis in _BASES:
+        yield from _wrapped(_BASES[basis], first=4)
+    if basis != "support":
+        counts = "what the search and the screen let through counts as a cause, and no feature as irrelevant"
+        yield from _wrapped(f"no graph: {counts}", first=4)
+    adds = f"which features are causes of {target}, which are irrelevant to it and move freely, and which must stay"
+    yield from _wrapped(f"a graph that you draw (causal.graph) would add: {adds}", first=4)
+
+
+def _first_remedy(content: dict[str, Any]) -> Iterator[str]:
+    """The basis; and where no cause may move because of features that could be left out, what to do."""
+    basis = content["basis"]
+    if basis in _BASES:
+        beside = "; what the graph says of it stands beside" if basis == "support" else ""
+        yield from _wrapped(_BASES[basis] + beside, first=4)
+    left_out = [one for one in content["certificate"]["remedies"] if one["kind"] == "leave_out"]
+    if left_out and not any(one["certified"] and one["status"] != "irrelevant" for one in content["features"]):
+        names, freed = left_out[0]["names"], len(left_out[0]["frees"])
+        out = named(names) if len(names) < _MANY else f"{len(names)} features (below)"
+        yield from _wrapped(f"no cause of {content['target']} may move: leave {out} out, and {freed} may", first=4)
 
 
 def _alike(

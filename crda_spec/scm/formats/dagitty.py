@@ -101,7 +101,7 @@ class _Walker(Walker):
 
 
 class Dagitty(Format):
-    """Reads and writes DAGitty's text. It has no word for noise that depends on features, for additive or unrelated nodes."""
+    """Reads and writes DAGitty's text. It has no word for parents of the noise, additive or unrelated nodes."""
 
     name = "dagitty"
     title = "DAGitty"
