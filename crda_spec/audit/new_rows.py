@@ -29,7 +29,7 @@ from crda_spec.audit.models import load_model, load_models
 from crda_spec.audit.open_run import OpenedRun, SavedRun, readable
 from crda_spec.audit.runfolder import half_written, writing
 from crda_spec.audit.tables import ONE_VALUE, synthetic_table
-from crda_spec.counterfactual.act import guarded_columns
+from crda_spec.counterfactual.act import count_new_rows, guarded_columns
 from crda_spec.counterfactual.generation import BLOCK, Generation, Quota, cannot_stream, generate_block
 from crda_spec.counterfactual.predict import LabelRule
 from crda_spec.data.assemble import weight_column
@@ -159,7 +159,7 @@ def prepare(saved: SavedRun, spec: RunSpec, data: Path, *, rows: int | None = No
         seed=seed,
         region=perturbation.support.learn(
             train if guarded is None else train.select(guarded),
-            rows=round(spec.counterfactual.factor * len(train)),
+            rows=count_new_rows(len(train), spec.counterfactual.factor, spec.counterfactual.max_rows),
             seed=seed,
             index=(0,),
         ),

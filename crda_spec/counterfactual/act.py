@@ -212,6 +212,12 @@ class Block:
     guarded: tuple[int, ...] | None = None  # the columns that the guard looks at; None: all
 
 
+def count_new_rows(rows: int, factor: float, most: int | None) -> int:
+    """So many for each of these rows, and at most so many in all; None: no limit."""
+    made = round(factor * rows)
+    return made if most is None else min(made, most)
+
+
 def act(
     train: Table,
     moved: Sequence[str],

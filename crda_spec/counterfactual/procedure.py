@@ -12,7 +12,7 @@ from typing import Protocol
 from crda_spec import records
 from crda_spec.counterfactual import basis
 from crda_spec.counterfactual.abduct import Additive, NoiseModel, abduct
-from crda_spec.counterfactual.act import Propagation, act
+from crda_spec.counterfactual.act import Propagation, act, count_new_rows
 from crda_spec.counterfactual.partition import Partition, Partitioner
 from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.predict import LabelRule, predict_outcome
@@ -55,6 +55,7 @@ class Procedure:
     partitioner: Partitioner
     perturbation: Perturbation
     factor: float  # new rows per training row
+    max_rows: int | None = None  # new rows at most; None: no limit
     retention: float
     weight: float
     screened: Residuals = "in_sample"  # whose dependence on features is screened; not always the noise that rows carry
@@ -71,6 +72,10 @@ class Procedure:
     def carried(self) -> float:
         """How much noise a new row carries."""
         return 0.0 if self.draw == "none" else self.retention
+
+    def new_rows(self, rows: int) -> int:
+        """How many are made from so many training rows."""
+        return count_new_rows(rows, self.factor, self.max_rows)
 
     def fits(self, parts: int) -> int:
         """Models needed for one set of rows, shared or not: tuning, the plain one, the teacher's, the augmented one.
@@ -280,7 +285,7 @@ def act_and_predict(
         train,
         movable.names,
         perturbation,
-        factor=procedure.factor,
+        factor=procedure.new_rows(len(train)) / len(train),
         seed=seed,
         index=index,
         mechanisms=mechanisms,

@@ -148,7 +148,7 @@ def estimate_cost(split: Split, procedure: Procedure, gate: Gate, *, seed: int, 
     return CostEstimate(
         train_rows=len(train),
         test_rows=len(split.test),
-        synthetic_rows=round(procedure.factor * len(train)),
+        synthetic_rows=procedure.new_rows(len(train)),
         folds=gate.all_folds if gate.enabled else 0,
         features=known,
         basis=basis_of(procedure.carried, choice),

@@ -276,6 +276,7 @@ def build_procedure(spec: RunSpec, draft: Draft, graph: CausalGraph | None) -> P
         propagation=propagation,
         perturbation=spec.perturbation,
         factor=spec.counterfactual.factor,
+        max_rows=spec.counterfactual.max_rows,
         retention=spec.counterfactual.retention,
         weight=spec.counterfactual.weight,
         watch=spec.counterfactual.watch,

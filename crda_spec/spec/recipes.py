@@ -48,9 +48,10 @@ _DISTILLED: Preset = {
     "gate": {"kind": "wilcoxon"},
 }
 
-# Trees need many rows to draw a smooth teacher, and light ones, so that the real rows still place the cuts.
+# Trees need many rows to draw a smooth teacher, and light ones, so that the real rows still place the cuts. The more
+# real rows there are, the fewer new ones each of them needs.
 _FOR_TREES: Preset = {
-    "counterfactual": {"factor": 10.0, "weight": 0.5},
+    "counterfactual": {"factor": 10.0, "max_rows": 8000, "weight": 0.5},
     "perturbation": {"default": {"kind": "interpolate", "partner": "any", "reach": 0.5}},
 }
 
@@ -95,7 +96,7 @@ _CERTIFIED_NETWORKS: Preset = {"counterfactual": {"factor": 25.0}}
 # The defaults of what some recipe sets and another does not.
 _UNSET: Preset = {
     "partition": {"max_features": None, "basis": "certificate"},
-    "counterfactual": {"watch": "real", "invariance": "off"},
+    "counterfactual": {"watch": "real", "invariance": "off", "max_rows": None},
     "perturbation": {"features_per_row": "all", "copy_fraction": 0.0, "support": {"kind": "none"}, "blocked": None},
     "gate": {"restarts": 1},
 }

@@ -179,6 +179,9 @@ class Counterfactual(Strict):
         ),
     )
     factor: float = Field(1.25, gt=0, le=1000, description="New rows per training row.")
+    max_rows: int | None = Field(
+        None, ge=1, description="New rows at most, however many training rows there are; null: no limit."
+    )
     weight: Positive = Field(1.0, le=1000, description="The weight of a new row in training; a real row weighs 1.")
     invariance: Invariance = Field(
         "off",
