@@ -138,9 +138,13 @@ def get_example_data() -> None:
     """
     for script in sorted((ROOT / "examples").glob("*/get_data.py")):
         if not any(script.parent.glob("*.csv")):
+            example = runpy.run_path(str(script))
+            if find_spec(example.get("PACKAGE", "causaldata")) is None:
+                continue
             with tempfile.TemporaryDirectory(dir=script.parent) as folder:
-                written: Path = runpy.run_path(str(script))["write"](Path(folder))
-                written.replace(script.parent / written.name)
+                example["write"](Path(folder))
+                for written in Path(folder).glob("*.csv"):
+                    written.replace(script.parent / written.name)
 
 
 def stale(page: str, *, runs: bool = True) -> list[str]:

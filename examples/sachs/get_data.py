@@ -28,11 +28,12 @@ NAMES = {
     "pjnk": "jnk",
 }
 ROWS, MORE = 200, 2000
+PACKAGE = "cdt"
 
 
 def table() -> pd.DataFrame:
     """Fluorescence of eleven proteins in 7466 cells, as logarithms: the raw numbers are skewed by a factor of 1000."""
-    package = find_spec("cdt")
+    package = find_spec(PACKAGE)
     if package is None or package.origin is None:
         raise SystemExit("the package cdt is not installed: pip install --no-deps cdt")
     raw = pd.read_csv(Path(package.origin).parent / "data" / "resources" / "cyto_full_data.csv")
