@@ -202,7 +202,7 @@ def _data_checks(
     from crda_spec.api import graph_of
     from crda_spec.audit.verify import rows, verdict
     from crda_spec.audit.verify.again import check_again
-    from crda_spec.audit.verify.checks import certificate_again, checked, loaded, named, skipped
+    from crda_spec.audit.verify.checks import certificate_again, checked, loaded, named, proven_again, skipped
     from crda_spec.spec.build import build_plan
 
     def load() -> tuple[Any, ...]:
@@ -219,7 +219,7 @@ def _data_checks(
     plan, split, report = found
     what = f"{report.source}: its hash, {len(split.train)} training rows cell by cell"
     yield checked("data", what, named(rows.check_source(run, ledger, record, split, report)))
-    whole, proven = certificate_again(plan, split.train, ledger.real["noise"]), _proven(kept)
+    whole, proven = certificate_again(plan, split.train, ledger.real["noise"]), proven_again(plan, split.train)
     source = "graph and residuals" if whole is not None else "the graph" if proven is not None else "what moved"
     yield _certificate_check(run, record, source, proven=proven, whole=whole, tolerance=tolerance)
     if taught is not None:
@@ -233,17 +233,6 @@ def _data_checks(
             what = f"the saved models of the ensemble on {len(split.test)} test rows"
             findings = verdict.check_ensemble_models(run, record, split, tolerance=tolerance)
             yield checked("ensemble's models", what, findings)
-
-
-def _proven(kept: KeptSpec) -> dict[str, Any] | None:
-    """What the declared graph proves by itself; None when there is none."""
-    from crda_spec.audit.record import known_record
-    from crda_spec.spec.check import known_graph
-
-    if kept.spec.causal.graph is None:
-        return None
-    known = known_graph(kept.spec, kept.draft)
-    return known_record(known.graph, [verdict.name for verdict in known.verdicts])
 
 
 def _again(run: Path, record: dict[str, Any], kept: KeptSpec, tolerance: Tolerance) -> Check:

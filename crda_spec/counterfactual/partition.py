@@ -300,29 +300,33 @@ class DeclaredPartitioner:
             lemma_holds=holds,
             propagated=followers,
             joint=together,
-            repair=None if self.correction is None else self._repair(self.correction, seen, verdicts),
+            repair=self._repair(seen, verdicts),
             method=records.Inquiry(searches=(), screen=self.choice.screen_used),
             assumes=proved.assumes if self.propagation is None else (*proved.assumes, Assumption(code="followers_add")),
         )
 
-    def _repair(
-        self,
-        correction: Correction,
-        seen: Callable[[Sequence[FeatureVerdict]], list[FeatureVerdict]],
-        verdicts: Sequence[FeatureVerdict],
-    ) -> records.Repair:
-        """What the suggested edges change. verdicts: with them."""
-        names = [one.name for one in verdicts]
-        by_expert = self._chosen(seen(certify_named(self.graph, names)))
-        pairs = zip(by_expert, verdicts, strict=True)
+    def suggested(self, features: Sequence[str]) -> records.Repair | None:
+        """What the rows suggest and what that changes, as far as the graph alone tells: no cause is known to move."""
+        if self.correction is None:
+            return None
         return records.Repair(
-            edges=tuple(map(as_written, correction.edges)),
-            explained=correction.explained,
-            changed=class_changes(self.graph, names, correction.edges),
-            lost=tuple(
-                was.name for was, now in pairs if was.status == "cause" and was.perturbable and not now.perturbable
-            ),
+            edges=tuple(map(as_written, self.correction.edges)),
+            explained=self.correction.explained,
+            changed=class_changes(self.graph, features, self.correction.edges),
+            lost=(),
         )
+
+    def _repair(
+        self, seen: Callable[[Sequence[FeatureVerdict]], list[FeatureVerdict]], verdicts: Sequence[FeatureVerdict]
+    ) -> records.Repair | None:
+        """The same, with the causes that would have moved by the expert's graph. verdicts: with the edges."""
+        names = [one.name for one in verdicts]
+        repair = self.suggested(names)
+        if repair is None:
+            return None
+        pairs = zip(self._chosen(seen(certify_named(self.graph, names))), verdicts, strict=True)
+        causes = [(was, now) for was, now in pairs if was.status == "cause" and was.perturbable]
+        return replace(repair, lost=tuple(was.name for was, now in causes if not now.perturbable))
 
     def _chosen(self, verdicts: Sequence[FeatureVerdict]) -> tuple[FeatureVerdict, ...]:
         """The choice; with propagation, what it drops may hold its cause back, so that the choice is made again."""

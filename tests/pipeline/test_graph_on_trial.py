@@ -110,7 +110,7 @@ execution: {jobs: 1}
 def test_a_cause_that_would_carry_noise_and_loses_its_class_ends_the_run(tmp_path):
     result = run_spec(tmp_path, COLLIDER)
     assert (result.verdict.reason, result.verdict.folds, result.counterfactuals) == ("graph_falsified", (), None)
-    lost = ClassChange(name="dose", before="direct_cause", after="blocked", by=("dose -> w",))
+    lost = ClassChange(name="dose", before="cause", after="blocked", by=("dose -> w",))
     repair = result.certificate.repair
     assert repair == Repair(edges=("dose -> w",), explained=True, changed=(lost,), lost=("dose",), stops=True)
     assert repair_sentence(repair) == (
@@ -177,7 +177,7 @@ execution: {jobs: 1}
 def test_an_irrelevant_feature_that_the_rows_tie_to_the_target_joins_the_boundary(tmp_path):
     result = run_spec(tmp_path, HEDGED)
     assert result.certificate.irrelevant == ("f",)
-    assert [(one.name, one.after) for one in result.certificate.repair.changed] == [("e", "direct_cause")]
+    assert [(one.name, one.after) for one in result.certificate.repair.changed] == [("e", "cause")]
     assert {member.columns for member in result.teacher.members} <= {None, (0, 1)}
     assert result.teacher.trust.passed
     assert result.counterfactuals.action.moved == ("c", "e", "f")
@@ -302,6 +302,6 @@ def test_certified_without_a_graph_takes_what_the_filters_let_through_for_causes
     result = run_spec(tmp_path, HEDGED[:start] + HEDGED[end:])
     certificate = result.certificate
     assert (certificate.basis, certificate.irrelevant, certificate.repair) == ("discovered", (), None)
-    assert {one.status for one in certificate.features if one.perturbable} == {"screened"}
+    assert {one.status for one in certificate.features if one.perturbable} == {"cause"}
     assert (result.teacher.trust, result.counterfactuals.action.moved) == (None, certificate.perturbed)
     assert {one.basis for one in result.movements if one.moves == "moves"} == {"certificate"}

@@ -16,6 +16,7 @@ from crda_spec.records import (
     Abduction,
     Action,
     Certificate,
+    ClassChange,
     Column,
     Cost,
     Counterfactuals,
@@ -32,6 +33,7 @@ from crda_spec.records import (
     MovableFeatures,
     Quoted,
     Remedy,
+    Repair,
     RunResult,
     Sensitivity,
     SourceLine,
@@ -465,6 +467,15 @@ def build_falsified() -> RunResult:
 
 
 @moving
+def build_recertified() -> RunResult:
+    run = build_accepted()
+    change = ClassChange(name="dose", before="cause", after="blocked", by=("smoker -> dose",))
+    repair = Repair(edges=("smoker -> dose",), explained=True, changed=(change,), lost=("dose",))
+    certificate = replace(run.certificate, repair=repair)
+    return replace(run, certificate=certificate, falsification=replace(FALSIFIED, on_falsified="recertify"))
+
+
+@moving
 def build_propagated() -> RunResult:
     """Exercise moves, and what it causes follows."""
     run = build_accepted()
@@ -773,6 +784,7 @@ BUILDERS = {
     "rejected": build_rejected,
     "abstained": build_abstained,
     "falsified": build_falsified,
+    "recertified": build_recertified,
     "propagated": build_propagated,
     "supported": build_supported,
     "discovered": build_discovered,

@@ -179,6 +179,13 @@ def test_hostile_text_is_shown_not_obeyed(build):
             ],
         ),
         (
+            "recertified",
+            [
+                "Certified again with `smoker -> dose` added: dose is blocked instead of cause (by `smoker -> dose`).",
+                "The run went on by these classes: read its numbers with care, and correct the graph.",
+            ],
+        ),
+        (
             "propagated",
             [
                 "What the moved features cause moves with them: ward.",

@@ -85,7 +85,7 @@ def test_a_column_that_the_graph_does_not_draw_is_not_irrelevant():
 def test_suggested_edges_never_free_a_feature(seed):
     """Whatever of a graph's statements the rows contradict: with the edges no class is freer, and changes are told."""
     rng = np.random.default_rng(seed)
-    freedom = {"irrelevant": 2, "direct_cause": 1, "blocked": 0, "undrawn": 0}
+    freedom = {"irrelevant": 2, "cause": 1, "blocked": 0}
     changed = 0
     for world, graph, _ in with_selection(900 + seed, 400):
         statements = implications(graph, world.features).statements()

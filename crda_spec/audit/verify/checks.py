@@ -15,8 +15,9 @@ from crda_spec.audit.canonical import canonical_json, plain
 from crda_spec.audit.compare import ABSENT, changes
 from crda_spec.audit.export import CRATE, crate_json
 from crda_spec.audit.open_run import UNREADABLE, Finding, file_findings, present_files, seal_findings
-from crda_spec.audit.record import certificate_record
+from crda_spec.audit.record import certificate_record, known_record
 from crda_spec.counterfactual.basis import restated
+from crda_spec.counterfactual.partition import DeclaredPartitioner
 from crda_spec.errors import CrdaError, show
 from crda_spec.pipeline import Plan
 from crda_spec.records import Array, Table
@@ -173,6 +174,12 @@ def check_certificate(
     elif proven is not None:
         for key in PROVEN:
             yield from compared(f"record.json, certificate.{key}", recorded[key], plain(proven)[key])
+        # Which causes would have moved, and so were lost, only the residuals tell.
+        said, repair = recorded["repair"], plain(proven["repair"])
+        keys = ("edges", "explained", "changed") if said is not None and repair is not None else ()
+        yield from compared("record.json, certificate.repair", said is None, repair is None)
+        for key in keys:
+            yield from compared(f"record.json, certificate.repair.{key}", said[key], repair[key])
     yield from _moved(record)
 
 
@@ -196,6 +203,14 @@ def _moved(record: Mapping[str, Any]) -> Iterator[Finding]:
             if name not in free:
                 what = f"{show(name)} moved and carries noise, but the certificate does not free it"
                 yield Finding("record.json, counterfactuals.moved", what)
+
+
+def proven_again(plan: Plan, train: Table) -> dict[str, Any] | None:
+    """What the declared graph proves by itself, with the edges that the rows suggest; None when there is none."""
+    partitioner = plan.procedure.partitioner.on(train)
+    if not isinstance(partitioner, DeclaredPartitioner):
+        return None
+    return {**known_record(partitioner.deciding, train.names), "repair": partitioner.suggested(train.names)}
 
 
 def certificate_again(plan: Plan, train: Table, noise: Array) -> dict[str, Any] | None:
