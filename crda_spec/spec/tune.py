@@ -180,7 +180,7 @@ _DISTILLED = Knobs(
 # Jitter is left out on purpose: where columns depend on each other it makes rows that never occur.
 _FOR_TREES = Knobs(
     factor=(2.0, 5.0, 10.0, 20.0),
-    weight=(0.1, 0.3, 0.6, 1.0),
+    weight=(0.1, 0.3, 0.5, 1.0),
     policy=(Interpolate(), Interpolate(reach=0.25), Interpolate(partner="near")),
 )
 _FOR_OTHERS = Knobs(
@@ -204,4 +204,10 @@ def usual_knobs(recipe: str, regressor: str) -> Knobs:
     if recipe == "paper":
         return _PAPER
     own = _FOR_TREES if regressor in TREES else _FOR_OTHERS
-    return _DISTILLED.model_copy(update={"factor": own.factor, "weight": own.weight, "policy": own.policy})
+    knobs = _DISTILLED.model_copy(update={"factor": own.factor, "weight": own.weight, "policy": own.policy})
+    if recipe == "distilled":
+        return knobs
+    # The teacher stays: only a hedged committee tells whether the rows bear the graph out.
+    policies = (Resample(), *own.policy) if regressor in TREES else own.policy
+    factors = own.factor if regressor in TREES else (4.0, 8.0, 15.0, 25.0)
+    return knobs.model_copy(update={"teacher": None, "policy": policies, "factor": factors})

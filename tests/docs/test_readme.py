@@ -45,7 +45,9 @@ def test_the_files_of_a_run_are_listed(tmp_path):
 
 def test_what_may_move_is_told_as_the_quickstart_tells_it(tmp_path, capsys):
     """The certificate does not hang on the regressor, so a cheap one will do."""
-    cheap = {"regressor": {"kind": "linear"}, "counterfactual": {"teacher": {"kind": "crossfit"}}}
+    members = [{"kind": "linear"}, {"kind": "ridge"}]
+    teacher = {"kind": "committee", "hedge": True, "members": members}
+    cheap = {"regressor": {"kind": "linear"}, "counterfactual": {"teacher": teacher}}
     spec = tmp_path / "spec.yaml"
     whole = yaml.safe_load((ROOT / "specs" / "quickstart.yaml").read_text()) | cheap | {"gate": {"enabled": False}}
     spec.write_text(yaml.safe_dump(whole))

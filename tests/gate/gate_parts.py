@@ -122,10 +122,10 @@ class LeakyTeacher:
         return Teacher(kind=self.kind, members=(model,), in_sample=model.predict(train.x), out_of_fold=None)
 
 
-def committee(*members, folds="gate"):
+def committee(*members, folds="gate", hedge=False):
     """A committee of any regressors, also such as no spec names; None stands for the student."""
     learners = tuple(Student() if member is None else member for member in members)
-    return CommitteeTeacher(folds=folds).model_copy(update={"members": learners})
+    return CommitteeTeacher(folds=folds, hedge=hedge).model_copy(update={"members": learners})
 
 
 def procedure(train, *, regressor=None, declared=True, keep=(), **changes):

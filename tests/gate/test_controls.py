@@ -202,8 +202,8 @@ class TestWhoseKnobs:
     def test_the_recipes_own_become_distilleds(self, tmp_path):
         plan = planned(tmp_path, WORLD.replace("kernel_ridge, alpha: 0.1", "xgboost") + GRAPH)
         free, whole = plan.without_graph, plan.procedure
-        assert (whole.factor, whole.weight, whole.perturbation.default.kind) == (20.0, 0.1, "resample")
-        assert (free.factor, free.weight, free.perturbation.default.kind) == (10.0, 0.3, "interpolate")
+        assert (whole.factor, whole.weight, whole.perturbation.default.kind) == (20.0, 0.3, "resample")
+        assert (free.factor, free.weight, free.perturbation.default.kind) == (10.0, 0.5, "interpolate")
         assert (free.choice.basis, free.invariance, free.perturbation.blocked) == ("support", "off", None)
 
     def test_the_users_stay(self, tmp_path):
@@ -211,7 +211,7 @@ class TestWhoseKnobs:
             "counterfactual: {factor: 3}\nperturbation: {default: {kind: jitter, sd: 0.2}}\npartition: {keep: [c1]}\n"
         )
         free = planned(tmp_path, WORLD.replace("kernel_ridge, alpha: 0.1", "xgboost") + GRAPH + mine).without_graph
-        assert (free.factor, free.weight) == (3.0, 0.3)
+        assert (free.factor, free.weight) == (3.0, 0.5)
         assert free.perturbation.default == Jitter(sd=0.2)
         assert free.choice.keep == ("c1",)
 

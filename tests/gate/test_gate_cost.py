@@ -21,7 +21,10 @@ name: cost
 recipe: {recipe}
 dataset: {{source: {{kind: synthetic, world: home_energy, rows: 80}}, target: energy}}
 causal:
-  graph: {{kind: edges, edges: ["outside_temperature -> energy", "floor_area -> energy", "setpoint -> energy"]}}
+  graph:
+    kind: edges
+    edges: ["outside_temperature -> energy", "floor_area -> energy", "setpoint -> energy"]
+    unrelated: [occupants]
 regressor: {{kind: {regressor}}}
 """
 
