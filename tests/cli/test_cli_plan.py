@@ -63,7 +63,7 @@ def test_the_plan_as_text(command):
 
 GOLDEN = """\
 Plan of clinical_recovery
-  rows: 480 to train, 120 to test, 600 to make
+  rows: 480 to train, 120 to test, 1920 to make
   what may move: 4 of 5 features, decided by the declared graph
     moves  age (cause): a direct cause of recovery, and once the other features
            are known, nothing unmeasured that drives recovery is tied to it
@@ -96,8 +96,9 @@ Plan of clinical_recovery
     over all of them together; compared with 100 permuted graphs; if refuted:
     recertify (add the suggested arrows; noise is carried if no cause is lost)
   screen: pearson, alpha 0.05, adjust none, threshold 0.1
-  gate: wilcoxon, folds 10, alpha 0.05, alternative less, metric mse
-  fits: at most 22 (2 in each of 10 folds and on all rows), and 1 for the report
+  gate: wilcoxon, folds 10, restarts 2, alpha 0.05, alternative less, metric mse
+  fits: at most 102 instead of 222, because teacher and gate share fold models, and 2 for the report
+    40 of these at most are repeated on all their rows, once early stopping has ended
 """
 
 

@@ -15,9 +15,9 @@ ARROWS = {("severity", "dose"), ("severity", "recovery"), ("dose", "recovery")}
 
 
 def moving(command):
-    """The features that the plan of a spec lets move."""
+    """The features that the certificate of a spec lets move."""
     features = json.loads(builder.printed(f"{command} --json"))["features"]
-    return {one["name"] for one in features if one["may_move"]}
+    return {one["name"] for one in features if one["certified"]}
 
 
 def needs_data(thing, needed):

@@ -41,7 +41,8 @@ class Example:
         return {one["name"]: one for one in self.plan()["features"]}
 
     def moving(self):
-        return [name for name, one in self.features().items() if one["may_move"]]
+        """What the certificate lets move."""
+        return [name for name, one in self.features().items() if one["certified"]]
 
 
 @pytest.fixture
