@@ -37,7 +37,9 @@ def plain(value: Any) -> Any:  # noqa: ANN401 - turns anything a record holds in
     if isinstance(value, tuple | list):
         return [plain(inner) for inner in value]
     if isinstance(value, np.ndarray):
-        return plain(value.tolist())
+        # Of a teacher's million numbers none need be looked at one by one.
+        settled = value.dtype.kind in "biu" or (value.dtype.kind == "f" and bool(np.isfinite(value).all()))
+        return value.tolist() if settled else plain(value.tolist())
     if isinstance(value, np.generic):
         return plain(value.item())
     if isinstance(value, float) and not math.isfinite(value):

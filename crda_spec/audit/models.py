@@ -39,10 +39,10 @@ def model_files(model: FittedModel) -> dict[str, bytes]:
         head["columns"] = list(model.columns)
     estimator = model.estimator
     if isinstance(estimator, Network):
-        numbers = {"network": plain({"weights": estimator.weights, "biases": estimator.biases})}
+        numbers = {"network": {"weights": estimator.weights, "biases": estimator.biases}}
         return {"model.json": canonical_json(head | numbers).encode()}
     if isinstance(estimator, Process):
-        return {"model.json": canonical_json(head | {"process": plain(estimator)}).encode()}
+        return {"model.json": canonical_json(head | {"process": estimator}).encode()}
     if isinstance(estimator, Booster):
         name, data = "estimator.json", bytes(estimator.trees.save_raw("json"))
     elif model.kind == "catboost":
