@@ -208,6 +208,5 @@ def usual_knobs(recipe: str, regressor: str) -> Knobs:
     if recipe == "distilled":
         return knobs
     # The teacher stays: only a hedged committee tells whether the rows bear the graph out.
-    policies = (Resample(), *own.policy) if regressor in TREES else own.policy
-    factors = own.factor if regressor in TREES else (4.0, 8.0, 15.0, 25.0)
-    return knobs.model_copy(update={"teacher": None, "policy": policies, "factor": factors})
+    more = {"policy": (Resample(), *(own.policy or ()))} if regressor in TREES else {"factor": (4.0, 8.0, 15.0, 25.0)}
+    return knobs.model_copy(update={"teacher": None, **more})
