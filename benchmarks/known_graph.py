@@ -25,7 +25,7 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -230,15 +230,14 @@ def summary(done: Mapping[Cell, Mapping[str, float]]) -> dict[str, Any]:
     return figures
 
 
-def counts(cells: Iterable[Cell]) -> dict[str, int]:
+def counts(cells: Collection[Cell]) -> dict[str, int]:
     """How many seeds each size has, and how many of them with wrong graphs."""
-    seeds = {(cell.rows, cell.seed, wrong) for cell in cells for wrong in (False, True) if cell.wrong or not wrong}
-    tails = {False: "seeds", True: "wrong_seeds"}
-    return {
-        f"{tails[wrong]}_{size}": sum((size, wrong) == (one[0], one[2]) for one in seeds)
-        for size in SIZES
-        for wrong in tails
-    }
+    found = {}
+    for size in SIZES:
+        mine = [cell for cell in cells if cell.rows == size]
+        found[f"seeds_{size}"] = len({cell.seed for cell in mine})
+        found[f"wrong_seeds_{size}"] = len({cell.seed for cell in mine if cell.wrong})
+    return found
 
 
 def _mean(key: str, values: list[float], *, error: bool = False) -> dict[str, float]:
@@ -294,9 +293,8 @@ def main() -> None:
                 file.write(json.dumps({"cell": vars(cell), "figures": found}) + "\n")
         told = ", ".join(f"{key} {found[key]:+.1f}" for key in ("plain_boundary", "distilled", "certified"))
         say(f"[{number}/{len(todo)}] {cell.kind} {cell.world}, {cell.rows} rows, seed {cell.seed}: {told}")
-    figures = counts(done if asked.finished else cells) | summary(
-        done if asked.finished else {c: done[c] for c in cells}
-    )
+    done = done if asked.finished else {cell: done[cell] for cell in cells}
+    figures = counts(done) | summary(done)
     say(table(figures))
     publish("known_graph", figures, quick=not keep)
 
