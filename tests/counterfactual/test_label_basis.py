@@ -126,7 +126,7 @@ def test_with_noise_every_feature_says_on_what_it_moves_or_why_it_stays():
         ("moves", "certificate", True),
         ("stays", None, False),
     ]
-    assert movement_sentence(found["a"]) == "moves: the certificate lets a row carry its noise to the new place"
+    assert movement_sentence(found["a"]) == "moves: the certificate allows it"
     assert movement_sentence(found["b"]) == "stays: it is not certified, and new rows keep to the certificate"
 
 

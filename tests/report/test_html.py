@@ -107,7 +107,7 @@ def test_hostile_text_is_shown_not_obeyed(build):
                 "Accepted: the augmented model is the one to use. The augmented model erred less in 10 of 10 folds;",
                 "One model vs one model on 80 test rows: MSE 9.876 -> 8.829, -10.6 % (95 % interval -18.1 to -2.9).",
                 "4 of 5 features may move, certified by the declared graph.",
-                "In this run it moves : the certificate lets a row carry its noise to the new place",
+                "In this run it moves : the certificate allows it",
                 "In this run it stays : it is not certified, and new rows keep to the certificate",
                 "features move 3 of 5",
                 "Arrows run from cause to effect. A dashed arc with two heads is a hidden common cause. What to see:",

@@ -289,7 +289,7 @@ def joint_sentence(joint: records.JointEvidence) -> str:
 
 _MOVES = {
     "invariance": "moves freely: no label depends on it",
-    "certificate": "moves: the certificate lets a row carry its noise to the new place",
+    "certificate": "moves: the certificate allows it",
     "support": "moves: carries no noise, so only the data's support is claimed",
 }
 
