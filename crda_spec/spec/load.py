@@ -222,6 +222,8 @@ def _fill_recipe(draft: Draft) -> None:
     preset = preset_of(str(value["recipe"]), str(kind or _USUAL_REGRESSOR))
     if preset is None:
         return  # the models will complain about the name
+    if not _hedges(value.get("counterfactual")):  # nothing then tells whether the rows bear the graph out
+        preset["counterfactual"].pop("invariance", None)
     if "regressor" not in value:
         value["regressor"] = {"kind": _USUAL_REGRESSOR}
     elif kind is None:
@@ -243,6 +245,12 @@ def _fill_recipe(draft: Draft) -> None:
         return merged
 
     draft.tree.value = fill(draft.tree.value, preset, ())
+
+
+def _hedges(section: object) -> bool:
+    """Whether the teacher may be the recipe's hedged committee. section: `counterfactual` as it was written."""
+    teacher = section.get("teacher") if isinstance(section, dict) else None
+    return not isinstance(teacher, dict) or teacher.get("kind", "committee") == "committee"
 
 
 def _fill_discovery(tree: Tree) -> None:

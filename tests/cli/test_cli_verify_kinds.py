@@ -13,6 +13,7 @@ dataset:
   target: price
 gate: {kind: wilcoxon, folds: 5}
 """
+DISTILLED = SPEC.replace("recipe: paper", "recipe: distilled")
 GRAPH = "causal: {graph: {kind: edges, edges: ['{area rooms age} -> price']}}\n"
 RIDGE = "regressor: {kind: ridge}\n"
 SORTS = {
@@ -24,7 +25,7 @@ SORTS = {
     + "perturbation: {default: {kind: interpolate}}\ncounterfactual: {retention: 0}\n",
     "ranked": SPEC + GRAPH + RIDGE + "partition: {max_features: 1}\ncounterfactual: {retention: 0}\n",
     "matched": SPEC + GRAPH + RIDGE + "counterfactual: {residual_draw: matched}\n",
-    "network": SPEC + GRAPH + "recipe: distilled\nregressor: {kind: mlp, max_iter: 3, hidden_layer_sizes: [4]}\n",
+    "network": DISTILLED + GRAPH + "regressor: {kind: mlp, max_iter: 3, hidden_layer_sizes: [4]}\n",
     "repeated": SPEC.replace("{kind: wilcoxon, folds: 5}", "{kind: five_by_two}") + GRAPH + RIDGE,
     "resampled": SPEC.replace("wilcoxon", "bootstrap") + GRAPH + RIDGE,
     "grouped": SPEC.replace("price\n", "price\n  groups: neighbourhood\n").replace(
@@ -36,10 +37,10 @@ SORTS = {
     "ungated": SPEC.replace("folds: 5", "folds: 5, enabled: false") + GRAPH + RIDGE,
     # Sections whose kind only the recipe names.
     "recipes": SPEC.replace("kind: wilcoxon, ", "") + GRAPH + RIDGE + "perturbation: {default: {reach: 0.5}}\n",
-    "recipes_teacher": SPEC.replace("kind: wilcoxon, folds", "folds")
+    "recipes_teacher": DISTILLED.replace("kind: wilcoxon, folds", "folds")
     + GRAPH
     + RIDGE
-    + "recipe: distilled\ncounterfactual: {teacher: {folds: 2}}\nperturbation: {default: {weights: uniform}}\n",
+    + "counterfactual: {teacher: {folds: 2}}\nperturbation: {default: {weights: uniform}}\n",
     "candidates": SPEC
     + "tune: {kind: none, augmentation: {kind: candidates, candidates: {one: {partition: {max_features: 1}}}}}\n"
     + GRAPH

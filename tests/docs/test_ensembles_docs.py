@@ -46,7 +46,7 @@ def test_its_arithmetic(found):
     factors = [f"{1 + part / 100:.3f}" for part in (plain.change_percent, both.augmentation_percent)]
     assert f"{factors[0]} * {factors[1]} = {product:.3f}" in PAGE
     assert f"that is {both.change_percent:.1f} %" in PAGE
-    assert min(plain.singles) == plain.singles[0], "model 1 happens to be the best of five plain ones"
+    assert min(plain.singles) < plain.singles[0] < max(plain.singles), "model 1 is neither the best nor the worst"
 
 
 def test_the_regressors_that_are_refused_are_all_named():

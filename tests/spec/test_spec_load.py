@@ -327,3 +327,10 @@ def test_a_value_that_came_through_an_alias_is_shown_where_it_is_written(complai
 def test_a_wrong_value_is_explained_in_our_words(complaint, text, message):
     first, *_ = complaint(text + "\n").splitlines()
     assert first.split(": ", 1)[1] == message
+
+
+def test_a_teacher_that_nothing_hedges_leaves_irrelevant_features_like_any_other(load):
+    spec, _ = load(GRAPH)
+    assert (spec.recipe, spec.counterfactual.invariance) == ("certified", "trusted")
+    spec, _ = load(GRAPH + "counterfactual: {teacher: {kind: crossfit}}\n")
+    assert (spec.recipe, spec.counterfactual.invariance) == ("certified", "off")
