@@ -97,20 +97,16 @@ def world(rows: int, features: int, recipe: str) -> str:
     return json.dumps(spec)
 
 
-def cpu_ratios(folder: Path, rows: int, features: int, *, seeds: int) -> dict[str, float]:
-    """By recipe: CPU seconds of a run, divided by those of `paper`; the median over seeds."""
-    ratios: dict[str, list[float]] = {recipe: [] for recipe in RECIPES}
-    for seed in range(seeds):
-        seconds = {}
-        for recipe in ("paper", *RECIPES):
-            started = time.process_time()
-            timed_run(folder, world(rows, features, recipe), seed)
-            seconds[recipe] = time.process_time() - started
-        told = ", ".join(f"{recipe} {spent:.1f} s" for recipe, spent in seconds.items())
-        say(f"{rows} rows, {features} features, seed {seed}: {told}")
-        for recipe in RECIPES:
-            ratios[recipe].append(seconds[recipe] / seconds["paper"])
-    return {recipe: round(statistics.median(found), 2) for recipe, found in ratios.items()}
+def cpu_ratios(folder: Path, rows: int, features: int) -> dict[str, float]:
+    """By recipe: CPU seconds of a run, divided by those of `paper`."""
+    seconds = {}
+    for recipe in ("paper", *RECIPES):
+        started = time.process_time()
+        timed_run(folder, world(rows, features, recipe), 0)
+        seconds[recipe] = time.process_time() - started
+    told = ", ".join(f"{recipe} {spent:.1f} s" for recipe, spent in seconds.items())
+    say(f"{rows} rows, {features} features: {told}")
+    return {recipe: round(seconds[recipe] / seconds["paper"], 2) for recipe in RECIPES}
 
 
 def crda_seconds(folder: Path, seed: int) -> float:
@@ -175,7 +171,7 @@ def main() -> None:
             figures["speedup_vs_crda"] = round(statistics.median(pairs), 1)
         tables = {"": (200, 8)} if quick else {"": (1000, 20), "_4000": (4000, 20), "_40_features": (1000, 40)}
         for tail, (rows, features) in tables.items():
-            found = cpu_ratios(folder, rows, features, seeds=1 if quick or tail else 3)
+            found = cpu_ratios(folder, rows, features)
             figures |= {f"cpu_{recipe}_vs_paper{tail}": ratio for recipe, ratio in found.items()}
     publish("overhead", figures, quick=quick)
 
