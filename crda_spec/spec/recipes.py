@@ -57,9 +57,10 @@ _FOR_TREES: Preset = {
 
 # Smooth students learn most from rows that differ from a real one in a single value, which occurs in its column. Their
 # gate trains both models of a fold twice: they differ by luck, and beside their teachers a second pair costs little.
+# Kernels cost the square or the cube of their rows, so few real rows get many new ones, and many get few.
 _FOR_OTHERS: Preset = {
     "gate": {"restarts": 2},
-    "counterfactual": {"factor": 4.0, "weight": 1.0},
+    "counterfactual": {"factor": 10.0, "max_rows": 3000, "weight": 1.0},
     "perturbation": {"default": {"kind": "resample", "weights": "empirical"}, "features_per_row": 1},
 }
 
@@ -92,6 +93,7 @@ _CERTIFIED_TREES: Preset = {
     "perturbation": {"default": {"kind": "resample", "weights": "empirical"}, "features_per_row": "all"},
 }
 _CERTIFIED_NETWORKS: Preset = {"counterfactual": {"factor": 25.0}}
+_CERTIFIED_OTHERS: Preset = {"counterfactual": {"factor": 20.0}}
 
 # The defaults of what some recipe sets and another does not.
 _UNSET: Preset = {
@@ -124,7 +126,7 @@ def preset_of(recipe: str, regressor: str) -> Preset | None:
     students_own = _FOR_TREES if trees else _FOR_NETWORKS if networks else _FOR_OTHERS
     if recipe == "distilled":
         return _joined(_joined(_DISTILLED, students_own), stopping)
-    more = _CERTIFIED_TREES if trees else _CERTIFIED_NETWORKS if networks else {}
+    more = _CERTIFIED_TREES if trees else _CERTIFIED_NETWORKS if networks else _CERTIFIED_OTHERS
     # Where no cause may move, copies of the real places teach trees nothing: they move as in `distilled`.
     fallback: Preset = {"perturbation": {"blocked": students_own["perturbation"]["default"]}}
     return _joined(_joined(_CERTIFIED, _joined(_joined(students_own, more), fallback)), stopping)

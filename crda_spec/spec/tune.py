@@ -184,7 +184,7 @@ _FOR_TREES = Knobs(
     policy=(Interpolate(), Interpolate(reach=0.25), Interpolate(partner="near")),
 )
 _FOR_OTHERS = Knobs(
-    factor=(2.0, 4.0, 8.0, 15.0),
+    factor=(2.0, 5.0, 10.0, 15.0),
     weight=(0.25, 0.5, 0.75, 1.0),
     policy=(Resample(), Resample(weights="neighbour"), Quantile(), Interpolate()),
 )
@@ -208,5 +208,5 @@ def usual_knobs(recipe: str, regressor: str) -> Knobs:
     if recipe == "distilled":
         return knobs
     # The teacher stays: only a hedged committee tells whether the rows bear the graph out.
-    more = {"policy": (Resample(), *(own.policy or ()))} if regressor in TREES else {"factor": (4.0, 8.0, 15.0, 25.0)}
+    more = {"policy": (Resample(), *(own.policy or ()))} if regressor in TREES else {"factor": (5.0, 10.0, 20.0, 25.0)}
     return knobs.model_copy(update={"teacher": None, **more})

@@ -63,7 +63,7 @@ def test_the_plan_as_text(command):
 
 GOLDEN = """\
 Plan of clinical_recovery
-  rows: 480 to train, 120 to test, 1920 to make
+  rows: 480 to train, 120 to test, 3000 to make
   what may move: 4 of 5 features, decided by the declared graph
     moves  age (cause): a direct cause of recovery, and once the other features
            are known, nothing unmeasured that drives recovery is tied to it

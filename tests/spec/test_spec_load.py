@@ -157,7 +157,7 @@ def test_the_paper_recipe_is_algorithm_1_whatever_the_regressor(load):
         ("xgboost", "interpolate", "all", 10.0, 0.5),
         ("random_forest", "interpolate", "all", 10.0, 0.5),
         ("mlp", "resample", 1, 15.0, 1.0),
-        ("ridge", "resample", 1, 4.0, 1.0),
+        ("ridge", "resample", 1, 10.0, 1.0),
     ],
 )
 def test_the_distilled_recipe_suits_the_regressor(load, regressor, policy, per_row, factor, weight):
