@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -42,14 +42,24 @@ from crda_spec.discovery import Consensus, Discovery, Fci, Ges, Knowledge, Pc, S
 from crda_spec.discovery.findings import OFTEN, Findings, compare
 from crda_spec.discovery.knowledge import Constraints
 from crda_spec.errors import Complaint, CrdaError, SpecError
-from crda_spec.execution import no_collection
+from crda_spec.execution import Progress, no_collection
 from crda_spec.gate.controls import control_fits
 from crda_spec.gate.cost import CostEstimate, estimate_cost
-from crda_spec.records import DrawnGraph, FeatureVerdict, Predictor, RunResult, Table
+from crda_spec.records import (
+    Certificate,
+    DrawnGraph,
+    FeatureVerdict,
+    Predictor,
+    RunResult,
+    Table,
+    Teacher,
+    TestScore,
+    Verdict,
+)
 from crda_spec.regressors import FittedModel
 from crda_spec.report.figures import figure_files, run_figures
 from crda_spec.report.graph_draw import run_graph_svg
-from crda_spec.report.page import render_html, tuning_figure
+from crda_spec.report.page import render_html, run_glance, tuning_figure
 from crda_spec.scm.graph import CausalGraph
 from crda_spec.spec.check import known_graph, load_spec
 from crda_spec.spec.check_models import searched_paths
@@ -58,6 +68,8 @@ from crda_spec.spec.render import render, resolved, value_origins
 from crda_spec.spec.run import RunSpec
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from crda_spec.pipeline import Plan
 
 
@@ -391,9 +403,16 @@ def _saved(folder: str, model: Predictor) -> dict[str, bytes]:
     return {f"{folder}/{name}": data for name, data in model_files(model).items()}
 
 
-@no_collection()  # figures are thousands of objects
 def finish_run(result: RunResult, *, spec: RunSpec, draft: Draft, folder: Path) -> FinishedRun:
-    """Writes the run's files; all but the record's `volatile` part depend on spec, data and versions only."""
+    """Writes the run's files."""
+    files = run_files(result, spec=spec, draft=draft)
+    write_run(folder, files)
+    return FinishedRun(result=result, folder=folder, record_json=files["record.json"].decode())
+
+
+@no_collection()  # figures are thousands of objects
+def run_files(result: RunResult, *, spec: RunSpec, draft: Draft) -> dict[str, bytes]:
+    """What a run's folder holds, by name; all but the record's `volatile` part depends on spec, data and versions."""
     # How the work was spread changes no number, so it may change no byte either: it is kept in `volatile`.
     spec_yaml = render(spec, draft, without=searched_paths(draft), shared=True)
     values = resolved(spec, draft, shared=True)
@@ -444,8 +463,143 @@ def finish_run(result: RunResult, *, spec: RunSpec, draft: Draft, folder: Path) 
         "jobs": spec.execution.jobs,
     }
     whole = sealed(record, volatile)
-    record_json = canonical_json(whole)
-    files["record.json"] = record_json.encode()
+    files["record.json"] = canonical_json(whole).encode()
     files[CRATE] = crate_json(whole, files).encode()
-    write_run(folder, files)
-    return FinishedRun(result=result, folder=folder, record_json=record_json)
+    return files
+
+
+def run(
+    spec: str | Path | Mapping[str, Any] | RunSpec,
+    data: Any = None,  # noqa: ANN401 - any kind of frame
+    *,
+    overrides: Sequence[str] = (),
+    progress: bool = False,
+) -> Run:
+    """Certify, augment and gate as the spec says.
+
+    Parameters
+    ----------
+    spec : path, mapping or RunSpec
+        The spec: its file, or its values.
+    data : pandas or polars DataFrame, or Arrow table, optional
+        The rows, in place of those that the spec's source names.
+    overrides : sequence of str
+        Single values, as ``--set`` takes them: ``["gate.folds=5"]``.
+    progress : bool
+        Whether the stages of the run are shown on standard error.
+
+    Returns
+    -------
+    Run
+        What came of it, in memory; ``Run.save`` writes the folder that ``crda-run`` leaves.
+
+    Raises
+    ------
+    SpecError, DataError, GraphError
+        Everything that is wrong with spec, rows or graph, each with its place.
+
+    Examples
+    --------
+    >>> import crda_spec
+    >>> spec = {
+    ...     "version": 1,
+    ...     "name": "fields",
+    ...     "dataset": {"source": {"kind": "synthetic", "world": "crop_yield", "rows": 60}, "target": "grain_yield"},
+    ...     "regressor": {"kind": "ridge"},
+    ...     "gate": {"enabled": False},
+    ... }
+    >>> crda_spec.run(spec).verdict.decision
+    'ungated'
+
+    """
+    from rich.console import Console
+
+    from crda_spec.data.sources.frame import frame_table
+    from crda_spec.report.progress import progress_for
+
+    written = spec.model_dump(mode="json") if isinstance(spec, RunSpec) else spec
+    written = Path(written) if isinstance(written, str) else written
+    found, draft = load_spec(written, overrides=overrides, frame=None if data is None else frame_table(data))
+    return execute(found, draft, progress=progress_for(Console(stderr=True), quiet=not progress))
+
+
+def execute(spec: RunSpec, draft: Draft, *, progress: Progress, lock: Path | None = None) -> Run:
+    """Runs a checked spec; complaints name their places in it. lock: the spec whose lock must hold."""
+    from crda_spec.pipeline import run as run_plan
+    from crda_spec.spec.build import build_plan
+
+    with draft.placing():
+        plan = build_plan(spec, draft)
+        plan = plan if lock is None else locked_plan(spec, draft, plan, lock)
+        return Run(spec=spec, draft=draft, result=run_plan(plan, progress=progress))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Run:
+    """A finished run.
+
+    Attributes
+    ----------
+    spec : RunSpec
+        The spec with everything that its recipe filled in.
+    result : RunResult
+        All that the run found out; the properties below are its most asked-for parts.
+
+    """
+
+    spec: RunSpec
+    draft: Draft
+    result: RunResult
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the gate decided, and the numbers it decided on."""
+        return self.result.verdict
+
+    @property
+    def certificate(self) -> Certificate:
+        """Each feature's class: irrelevant, cause or blocked, with the reason."""
+        return self.result.certificate
+
+    @property
+    def score(self) -> TestScore:
+        """One plain against one augmented model on the test rows."""
+        return self.result.score
+
+    @property
+    def model(self) -> Predictor:
+        """The final model: augmented if the gate accepted, else plain."""
+        return self.result.model
+
+    @property
+    def teacher(self) -> Teacher:
+        """What labelled the synthetic rows."""
+        return self.result.teacher
+
+    @cached_property
+    def augmented(self) -> pd.DataFrame:
+        """The real training rows, then the synthetic ones; the columns ``_crda_...`` say where each comes from."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        frame: pd.DataFrame = pq.read_table(pa.BufferReader(augmented_parquet(self.result))).to_pandas()
+        return frame
+
+    @cached_property
+    def _files(self) -> dict[str, bytes]:
+        return run_files(self.result, spec=self.spec, draft=self.draft)
+
+    def save(self, folder: str | Path) -> Path:
+        """Writes the folder that ``crda-run`` leaves; it must be new or empty."""
+        check_destination(Path(folder))
+        write_run(Path(folder), self._files)
+        return Path(folder)
+
+    def report(self, path: str | Path) -> Path:
+        """Writes the page of the run, one HTML file."""
+        Path(path).write_bytes(self._files["report.html"])
+        return Path(path)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the verdict, the graph, the features and the scores."""
+        return run_glance(self.result)

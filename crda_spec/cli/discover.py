@@ -86,7 +86,7 @@ def _in_spec(file: Path, overrides: list[str], wish: dict[str, Any]) -> _Found:
     from crda_spec.spec.build import build_plan
 
     wanted = wanted_search(spec.causal.discovery, **wish)
-    with options.placed_in(draft):
+    with draft.placing():
         split, report = build_plan(spec, draft).load()
         findings = search(
             split.train,

@@ -8,15 +8,12 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from crda_spec import __version__
-from crda_spec.errors import Complaint, CrdaError, OutputError, SpecError, did_you_mean, printable, show
-
-if TYPE_CHECKING:
-    from crda_spec.spec.load import Draft
+from crda_spec.errors import Complaint, OutputError, SpecError, did_you_mean, printable, show
 
 
 def _show_version(wanted: bool) -> None:
@@ -60,15 +57,6 @@ def print_json(content: object, *, indent: int | None = 2) -> None:
     """One JSON object for `--json`."""
     text = json.dumps(content, indent=indent, ensure_ascii=False)
     sys.stdout.write("".join(one if one == "\n" or one.isprintable() else json.dumps(one)[1:-1] for one in text) + "\n")
-
-
-@contextmanager
-def placed_in(draft: Draft) -> Iterator[None]:
-    """Complaints from inside name their places in the spec's file."""
-    try:
-        yield
-    except CrdaError as error:
-        raise type(error)(draft.placed(complaint) for complaint in error.complaints) from error
 
 
 def check_new_file(out: Path, hint: str, *, option: str = "--out", no_folder: str | None = None) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from crda_spec.cli.options import AsJson, Overrides, SpecFile, placed_in, print_json, say
+from crda_spec.cli.options import AsJson, Overrides, SpecFile, print_json, say
 
 if TYPE_CHECKING:
     from crda_spec.gate.cost import CostEstimate
@@ -31,7 +31,7 @@ def plan(spec: SpecFile, overrides: Overrides = None, as_json: AsJson = False) -
     from crda_spec.spec.check import known_graph, load_spec
 
     found, draft = load_spec(spec, overrides=overrides or ())
-    with placed_in(draft):
+    with draft.placing():
         cost = estimate(build_plan(found, draft))
         known = None if found.causal.graph is None else known_graph(found, draft)
         content = _content(found, draft, cost, known)

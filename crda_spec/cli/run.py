@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crda_spec.cli.options import AsJson, Overrides, ShowVersion, SpecFile, placed_in, printing, say
+from crda_spec.cli.options import AsJson, Overrides, ShowVersion, SpecFile, printing, say
 from crda_spec.cli.signals import check_stopped
 
 if TYPE_CHECKING:
-    from crda_spec.api import FinishedRun
+    from crda_spec.api import Run
     from crda_spec.spec.load import Draft
     from crda_spec.spec.run import RunSpec
 
@@ -49,32 +49,28 @@ def run(
     changes += [f"seed={seed}"] if seed is not None else []
     changes += [f"execution.jobs={jobs}"] if jobs is not None else []
     found, draft = load_spec(spec, overrides=changes)
-    finished = _execute(found, draft, out, lock=spec if locked else None, quiet=quiet or as_json)
-    with printing(f"the run itself is whole: {finished.folder}"):
-        _report(finished, found, draft, as_json=as_json, quiet=quiet)
-    if require_accept and not finished.result.verdict.accepted:
+    finished, folder = _execute(found, draft, out, lock=spec if locked else None, quiet=quiet or as_json)
+    with printing(f"the run itself is whole: {folder}"):
+        _report(finished, folder, as_json=as_json, quiet=quiet)
+    if require_accept and not finished.verdict.accepted:
         raise typer.Exit(3)
 
 
-def _execute(spec: RunSpec, draft: Draft, out: Path | None, *, lock: Path | None, quiet: bool) -> FinishedRun:
+def _execute(spec: RunSpec, draft: Draft, out: Path | None, *, lock: Path | None, quiet: bool) -> tuple[Run, Path]:
     """Runs the plan and writes its folder; the heavy imports start here. lock: the spec whose lock must hold."""
     from rich.console import Console
 
-    from crda_spec.api import finish_run, locked_plan, plan_folder
-    from crda_spec.pipeline import run as run_plan
+    from crda_spec.api import execute, plan_folder
     from crda_spec.report.progress import progress_for
-    from crda_spec.spec.build import build_plan
 
-    with placed_in(draft):
+    with draft.placing():
         folder = plan_folder(out, base=Path(spec.output.dir), name=spec.name)
-        plan = build_plan(spec, draft)
-        plan = plan if lock is None else locked_plan(spec, draft, plan, lock)
-        result = run_plan(plan, progress=progress_for(Console(stderr=True), quiet=quiet))
-        check_stopped()  # else a run that was told to stop would leave a folder
-        return finish_run(result, spec=spec, draft=draft, folder=folder)
+    finished = execute(spec, draft, lock=lock, progress=progress_for(Console(stderr=True), quiet=quiet))
+    check_stopped()  # else a run that was told to stop would leave a folder
+    return finished, finished.save(folder)
 
 
-def _report(finished: FinishedRun, spec: RunSpec, draft: Draft, *, as_json: bool, quiet: bool) -> None:
+def _report(finished: Run, folder: Path, *, as_json: bool, quiet: bool) -> None:
     from rich.console import Console
 
     from crda_spec.api import with_places
@@ -87,9 +83,10 @@ def _report(finished: FinishedRun, spec: RunSpec, draft: Draft, *, as_json: bool
             raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
     if as_json:
-        sys.stdout.write(finished.record_json)
+        sys.stdout.write((folder / "record.json").read_text(encoding="utf-8"))
     elif quiet:
-        say(f"{verdict_sentence(finished.result.verdict)}\n{finished.folder}\n")
+        say(f"{verdict_sentence(finished.verdict)}\n{folder}\n")
     else:
         console = Telling(width=None if sys.stdout.isatty() else 100)
-        print_summary(with_places(finished.result, draft), name=spec.name, files=str(finished.folder), console=console)
+        result = with_places(finished.result, finished.draft)
+        print_summary(result, name=finished.spec.name, files=str(folder), console=console)

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from crda_spec.cli.options import AsJson, Overrides, SpecFile, placed_in, print_json, say
+from crda_spec.cli.options import AsJson, Overrides, SpecFile, print_json, say
 from crda_spec.errors import CrdaError
 
 
@@ -79,7 +79,7 @@ def lock(
     from crda_spec.audit.record import lock_file, write_lock
     from crda_spec.spec.build import build_plan
 
-    with placed_in(draft):
+    with draft.placing():
         made, _ = lock_now(found, draft, build_plan(found, draft))
     file = out or lock_file(spec)
     write_lock(file, made)

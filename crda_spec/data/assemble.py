@@ -40,9 +40,10 @@ class Assembled:
     clock: Clock | None = None  # what the rows' times count in; None when they have no order
 
 
-def load(dataset: Dataset, base: Path, *, seed: int) -> tuple[Split, DataReport]:
-    """Reads, checks and splits the rows. base: where relative paths start."""
-    raw = read_source(dataset.source, base, target=dataset.target, seed=integer_seed(seed, "dataset"))
+def load(dataset: Dataset, base: Path, *, seed: int, frame: RawTable | None = None) -> tuple[Split, DataReport]:
+    """Reads, checks and splits the rows. base: where relative paths start. frame: handed over in place of a file."""
+    own = integer_seed(seed, "dataset")
+    raw = read_source(dataset.source, base, target=dataset.target, seed=own, frame=frame)
     train, rule = assemble(raw, dataset, seed=seed), dataset.split
     if isinstance(rule, SourceSplit):
         report = train.report

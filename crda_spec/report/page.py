@@ -122,6 +122,11 @@ def render_html(
     return page.replace(_CONTENTS, contents, 1)
 
 
+def run_glance(result: RunResult) -> str:
+    """A run at a glance, for notebooks: a piece of a page, without scripts."""
+    return rendered("glance.html.j2", result=result, tiles=tuple(_tiles(result)), svg=run_graph_svg(result))
+
+
 def _tiles(result: RunResult) -> Iterator[tuple[str, str]]:
     """The figures that a reader in a hurry wants: (value, label)."""
     verdict, score = result.verdict, result.score

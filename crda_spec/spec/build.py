@@ -18,7 +18,7 @@ from crda_spec.counterfactual.procedure import Procedure, Tuner
 from crda_spec.data.assemble import load
 from crda_spec.data.dataset import MissingImpute
 from crda_spec.data.folds import count_pieces, time_blocks
-from crda_spec.data.raw import counted
+from crda_spec.data.raw import RawTable, counted
 from crda_spec.data.sources import header_of
 from crda_spec.data.split import set_aside
 from crda_spec.discovery import Pc
@@ -114,9 +114,9 @@ def _too_few(who: str, needed: int, part: _Part, path: str, hint: str) -> Compla
     return Complaint(code="too-few-times", path=path, what=what, hint=hint)
 
 
-def load_rows(spec: RunSpec, folder: Path) -> tuple[Split, DataReport]:
+def load_rows(spec: RunSpec, folder: Path, frame: RawTable | None = None) -> tuple[Split, DataReport]:
     """Reads, checks and splits the rows."""
-    split, report = load(spec.dataset, folder, seed=spec.seed)
+    split, report = load(spec.dataset, folder, seed=spec.seed, frame=frame)
     if spec.tune.on.kind == "split":
         split = replace(set_aside(split, spec.tune.on.fraction, seed=spec.seed), clock=split.clock)
     complaints = [
@@ -182,10 +182,11 @@ def _fold_complaints(spec: RunSpec, train: Table, tuning: Table | None) -> list[
 def build_plan(spec: RunSpec, draft: Draft) -> Plan:
     """Everything a run needs. The rows are read when the plan is run, not before."""
     dataset, folder = spec.dataset, draft.file.parent
-    graph = declared_graph(spec.causal, dataset, header_of(dataset.source, folder, target=dataset.target), folder)
+    header = header_of(dataset.source, folder, target=dataset.target, frame=draft.frame)
+    graph = declared_graph(spec.causal, dataset, header, folder)
     jobs = spec.execution.jobs
     return Plan(
-        load=partial(load_rows, spec, folder),
+        load=partial(load_rows, spec, folder, draft.frame),
         procedure=build_candidates(spec, draft, graph),
         gate=spec.gate,
         seed=spec.seed,

@@ -15,7 +15,7 @@ from typing import Any
 from crda_spec.counterfactual.partition import Partition
 from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.data.dataset import Dataset
-from crda_spec.data.raw import read_bytes
+from crda_spec.data.raw import RawTable, read_bytes
 from crda_spec.data.sources import Source, header_of
 from crda_spec.data.split import SourceSplit
 from crda_spec.discovery import Consensus, Discovery, Ges
@@ -38,15 +38,22 @@ LEDGER_PREFIX = "_crda_"  # of the columns that augmented.parquet adds; audit/ta
 
 
 def load_spec(
-    file: Path, *, overrides: Sequence[str] = (), environ: Mapping[str, str] | None = None, base: Path | None = None
+    spec: Path | Mapping[str, Any],
+    *,
+    overrides: Sequence[str] = (),
+    environ: Mapping[str, str] | None = None,
+    base: Path | None = None,
+    frame: RawTable | None = None,
 ) -> tuple[RunSpec, Draft]:
     """The spec, checked against its data's header and its graph; SpecError with all complaints otherwise.
 
-    base: where its relative paths start, when that is not the file's own folder.
+    spec: its file, or its values.  base: where its relative paths start, when that is not the file's own folder (of
+    values: the current one).  frame: a data frame's rows, in place of those that the spec names.
     """
-    draft = read_draft(file, overrides=overrides, environ=os.environ if environ is None else environ)
+    known = os.environ if environ is None else environ
+    draft = read_draft(spec, overrides=overrides, environ=known, frame=frame)
     if base is not None:
-        draft.file = base / file.name
+        draft.file = base / draft.file.name
     for complaint in _complaints(draft, draft.parts):
         draft.complain(complaint)
     return draft.sound(), draft
@@ -96,8 +103,9 @@ def _data_complaints(draft: Draft, dataset: Dataset, parts: Mapping[str, Any]) -
 
 def _header(draft: Draft, source: Source, target: str, path: str) -> tuple[tuple[str, ...] | None, list[Complaint]]:
     """The header, or None and why it cannot be read."""
+    frame = draft.frame if path == "dataset.source" else None  # test rows come from a source of their own
     try:
-        return header_of(source, draft.file.parent, target=target), []
+        return header_of(source, draft.file.parent, target=target, frame=frame), []
     except CrdaError as error:
         return None, [complaint.moved("dataset.source", path) for complaint in error.complaints]
 
@@ -275,7 +283,7 @@ class KnownGraph:
 def known_graph(spec: RunSpec, draft: Draft) -> KnownGraph:
     """The spec's graph with its verdicts; SpecError when the spec declares none."""
     folder = draft.file.parent
-    header = header_of(spec.dataset.source, folder, target=spec.dataset.target)
+    header = header_of(spec.dataset.source, folder, target=spec.dataset.target, frame=draft.frame)
     graph = declared_graph(spec.causal, spec.dataset, header, folder)
     if graph is None:
         hint = f"declare one under causal.graph, or let one be found: crda-spec discover {draft.file.name}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -20,12 +20,23 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from crda_spec import errors
 from crda_spec.counterfactual.partition import Partition
 from crda_spec.data.dataset import Dataset
-from crda_spec.errors import Complaint, Place, SpecError, did_you_mean, inconsistent, printable, repeated, show
+from crda_spec.data.raw import RawTable
+from crda_spec.errors import (
+    Complaint,
+    CrdaError,
+    Place,
+    SpecError,
+    did_you_mean,
+    inconsistent,
+    printable,
+    repeated,
+    show,
+)
 from crda_spec.gate.tests import FiveByTwo
 from crda_spec.spec.explain import explain
 from crda_spec.spec.recipes import default_recipe, preset_of
 from crda_spec.spec.run import RunSpec
-from crda_spec.spec.yaml_tree import MAX_BYTES, SpecPath, Tree, dotted, read_tree, value_at
+from crda_spec.spec.yaml_tree import MAX_BYTES, SpecPath, Tree, dotted, read_tree, tree_of, value_at
 
 TUNE = "tune"
 _RETENTIONS = [0.0, 0.25, 0.5, 0.75, 1.0]
@@ -71,6 +82,7 @@ class Draft:
     spec: RunSpec | None = None
     origins: dict[str, Origin] = field(default_factory=dict)  # dotted path of a leaf -> who wrote it
     complaints: list[Complaint] = field(default_factory=list)
+    frame: RawTable | None = None  # what Python handed over in place of a source
 
     def sound(self) -> RunSpec:
         """The spec; SpecError with all that is wrong with it."""
@@ -81,6 +93,14 @@ class Draft:
     def complain(self, complaint: Complaint) -> None:
         """Adds a complaint, at the place its path was written if it has none of its own."""
         self.complaints.append(self.placed(complaint))
+
+    @contextmanager
+    def placing(self) -> Iterator[None]:
+        """Complaints from inside name their places in the spec's file."""
+        try:
+            yield
+        except CrdaError as error:
+            raise type(error)(self.placed(complaint) for complaint in error.complaints) from error
 
     def placed(self, complaint: Complaint) -> Complaint:
         """The complaint at the place where its path was written, unless it has a place of its own.
@@ -124,11 +144,25 @@ def _hide(text: str, value: str, name: str) -> str:
     return text
 
 
-def read_draft(file: Path, *, overrides: Sequence[str] = (), environ: Mapping[str, str]) -> Draft:
-    """Reads a spec file, fills in its recipe, applies `--set` overrides and checks every section."""
-    text, trouble = _read_text(file)
-    tree = read_tree(text, file.name, environ) if trouble is None else Tree()
-    draft = Draft(file=file, tree=tree, complaints=[trouble] if trouble else list(tree.complaints))
+def read_draft(
+    spec: Path | Mapping[str, Any],
+    *,
+    overrides: Sequence[str] = (),
+    environ: Mapping[str, str],
+    frame: RawTable | None = None,
+) -> Draft:
+    """Reads a spec file, fills in its recipe, applies `--set` overrides and checks every section.
+
+    spec: its file, or its values, which mean what they say: nothing is filled in from the environment.
+    frame: a data frame's rows, in place of those that the spec names.
+    """
+    if isinstance(spec, Mapping):
+        file, trouble, tree = Path.cwd() / "spec", None, tree_of(spec, "spec")
+    else:
+        file = spec
+        text, trouble = _read_text(file)
+        tree = read_tree(text, file.name, environ) if trouble is None else Tree()
+    draft = Draft(file=file, tree=tree, complaints=[trouble] if trouble else list(tree.complaints), frame=frame)
     if trouble is not None or (tree.value is None and tree.complaints):
         return draft
     if not isinstance(tree.value, dict):
@@ -144,6 +178,8 @@ def read_draft(file: Path, *, overrides: Sequence[str] = (), environ: Mapping[st
         hint = f"use the crda-spec that it was written for, or rewrite it as version {SPEC_VERSION}"
         draft.complaints = [draft.placed(Complaint(code="unknown-version", path="version", what=what, hint=hint))]
         return draft
+    if frame is not None and isinstance(tree.value.setdefault("dataset", {}), dict):
+        tree.value["dataset"]["source"] = {"kind": "frame"}
     for override in overrides:
         draft.complaints.extend(apply_override(tree, override))
     expand_shorthands(tree)

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import Any
 
 import yaml
@@ -97,6 +98,32 @@ def read_tree(text: str, file: str, environ: Mapping[str, str]) -> Tree:
     reader = _Reader(text, file, environ)
     reader.read()
     return reader.tree
+
+
+def tree_of(values: Mapping[str, Any], name: str) -> Tree:
+    """The values that Python has already; what a spec cannot hold is in the tree's complaints. name: for messages."""
+    tree = Tree(value_places={(): Place(name)})
+
+    def plain(value: object, path: SpecPath) -> Any:  # noqa: ANN401 - any YAML value
+        if isinstance(value, Mapping):
+            return {str(key): plain(inner, (*path, str(key))) for key, inner in value.items()}
+        if isinstance(value, list | tuple):
+            return [plain(inner, (*path, at)) for at, inner in enumerate(value)]
+        if hasattr(value, "item") and getattr(value, "ndim", None) == 0:  # a number of numpy
+            value = value.item()
+        if isinstance(value, PurePath):
+            return str(value)
+        if value is None or isinstance(value, bool | int | float | str):
+            return value
+        what = f"a value of type {type(value).__name__} cannot stand in a spec"
+        hint = "use text, numbers, lists and mappings"
+        tree.complaints.append(
+            Complaint(code="unknown-value", what=what, hint=hint, path=dotted(path), place=Place(name))
+        )
+        return None
+
+    tree.value = plain(values, ())
+    return tree
 
 
 class _Reader:

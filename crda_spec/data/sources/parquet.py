@@ -53,13 +53,17 @@ class Parquet(FileSource):
         check_names(tuple(str(name) for name in table.schema.names), self.describe())
         if table.num_rows == 0:
             raise self._error("no-rows", "the file has columns but no row")
-        # The pandas metadata is ignored, so that a stored index stays a column, as the file's schema says.
-        frame: pd.DataFrame = table.to_pandas(ignore_metadata=True, types_mapper=_nullable)
-        return RawTable(frame=frame, sha256=sha256_of(data), description=self.describe())
+        return RawTable(frame=typed_frame(table), sha256=sha256_of(data), description=self.describe())
 
     def _corrupt(self, error: Exception) -> DataError:
         what = f"this is no Parquet file that can be read: {reason_of(error)}"
         return self._error("corrupt-file", what, "write it again, or choose the source kind that fits the file")
+
+
+def typed_frame(table: pa.Table) -> pd.DataFrame:
+    """The cells with Arrow's types; metadata of pandas is ignored, so that a stored index stays a column."""
+    frame: pd.DataFrame = table.to_pandas(ignore_metadata=True, types_mapper=_nullable)
+    return frame
 
 
 def _nullable(kind: pa.DataType) -> object:
