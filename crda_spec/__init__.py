@@ -11,7 +11,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from crda_spec.api import Run, run
     from crda_spec.errors import CrdaError, DataError, GraphError, OutputError, SpecError, TamperedError
-    from crda_spec.scm.graph import CausalGraph
+    from crda_spec.graphs import CausalGraph
 
 __all__ = [
     "CausalGraph",
@@ -29,7 +29,7 @@ __all__ = [
 _HOMES = {
     "crda_spec.api": ("Run", "run"),
     "crda_spec.errors": ("CrdaError", "DataError", "GraphError", "OutputError", "SpecError", "TamperedError"),
-    "crda_spec.scm.graph": ("CausalGraph",),
+    "crda_spec.graphs": ("CausalGraph",),
 }
 
 

@@ -26,6 +26,7 @@ ROOMS = (
     ("gate",),
     ("pipeline",),
     ("report",),  # above what it speaks of, below whoever needs its words: a spec's complaints, a run's record
+    ("graphs",),
     ("spec",),
     ("audit",),
     ("api",),

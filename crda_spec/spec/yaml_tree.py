@@ -18,6 +18,8 @@ from typing import Any
 import yaml
 
 from crda_spec.errors import Complaint, Place, show
+from crda_spec.scm.formats import to_edges
+from crda_spec.scm.graph import CausalGraph
 
 SpecPath = tuple[str | int, ...]
 
@@ -100,6 +102,14 @@ def read_tree(text: str, file: str, environ: Mapping[str, str]) -> Tree:
     return reader.tree
 
 
+def _as_written(graph: CausalGraph) -> dict[str, Any]:
+    """The graph as a spec writes it."""
+    latent: Any = {name: "additive" if name in graph.additive else None for name in graph.latents}
+    roles = {"selected": graph.selected, "unrelated": graph.unrelated, "noise": graph.noise_parents}
+    written = {"kind": "edges", "edges": to_edges(graph), "latent": latent if graph.additive else graph.latents}
+    return {**written, **{role: names for role, names in roles.items() if names}}
+
+
 def tree_of(values: Mapping[str, Any], name: str) -> Tree:
     """The values that Python has already; what a spec cannot hold is in the tree's complaints. name: for messages."""
     tree = Tree(value_places={(): Place(name)})
@@ -113,6 +123,8 @@ def tree_of(values: Mapping[str, Any], name: str) -> Tree:
             value = value.item()
         if isinstance(value, PurePath):
             return str(value)
+        if isinstance(value, CausalGraph):
+            return plain(_as_written(value), path)
         if value is None or isinstance(value, bool | int | float | str):
             return value
         what = f"a value of type {type(value).__name__} cannot stand in a spec"

@@ -168,7 +168,7 @@ def test_a_source_keeps_the_promises_of_the_family(write, description, tmp_path)
 
 def test_the_family_is_what_a_spec_may_name():
     kinds = {member.model_fields["kind"].default for member in get_args(get_args(sources.Source)[0])}
-    assert kinds == {"benchmark", "csv", "excel", "parquet", "sklearn", "sql", "synthetic"}
+    assert kinds == {"benchmark", "csv", "excel", "frame", "parquet", "sklearn", "sql", "synthetic"}
 
 
 def test_the_hash_is_of_the_bytes_of_the_file(tmp_path):
