@@ -144,13 +144,20 @@ def _tiles(result: RunResult) -> Iterator[tuple[str, str]]:
         yield number(score.plain), f"test {score.metric.upper()}, plain model"
 
 
-def _features(result: RunResult) -> Iterator[tuple[str, FeatureVerdict, Movement, str]]:
-    """Place in the page, verdict, movement and unit; those that move come first, as on the terminal."""
+def _features(result: RunResult) -> Iterator[tuple[str, FeatureVerdict, Movement, str, str]]:
+    """Place in the page, verdict, movement, unit, reason; those that move come first, as on the terminal.
+
+    A reason that is the same but for the feature's name is written once.
+    """
+    first: dict[str, str] = {}
     units = {column.name: column.unit or "" for column in result.split.train.features}
     places = anchors(result.certificate.features)
     movements = {movement.name: movement for movement in result.movements}
     for verdict in causal.moving_first(result):
-        yield places[verdict.name], verdict, movements[verdict.name], units.get(verdict.name, "")
+        reason = shown(causal.reason_sentence(verdict.reason))
+        same = first.setdefault(reason.replace(shown(verdict.name), ""), verdict.name)
+        reason = reason if same == verdict.name else f"as for {shown(same)}"
+        yield places[verdict.name], verdict, movements[verdict.name], units.get(verdict.name, ""), reason
 
 
 def _moves(result: RunResult, figures: Mapping[str, Picture]) -> Iterator[tuple[str, str, str]]:
