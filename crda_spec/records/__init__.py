@@ -96,6 +96,7 @@ from crda_spec.records.rows import (
 )
 from crda_spec.records.verdict import (
     Arm,
+    Band,
     Control,
     ControlKind,
     Controls,
@@ -106,6 +107,12 @@ from crda_spec.records.verdict import (
     EnsembleScore,
     FoldResult,
     FoldRows,
+    IntervalForm,
+    IntervalReport,
+    IntervalRows,
+    IntervalScore,
+    IntervalWidth,
+    RowErrors,
     RowLosses,
     RunResult,
     ShiftScore,
