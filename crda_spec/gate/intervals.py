@@ -133,7 +133,7 @@ def calibrate(
         fold=folds,
         weights=rows.weights,
         units=units,
-        columns=tuple(columns),
+        columns=() if asked.width == "constant" else tuple(columns),
         exponents=_FLAT,
     )
     if asked.width == "constant" or len(np.unique(folds)) < 2:
@@ -241,14 +241,13 @@ def report_intervals(
 ) -> IntervalReport:
     """What the record tells. weights: of the test rows.  parents: the declared ones of the noise."""
     first = bands["plain"]
-    fitted = asked.width == "fitted"
     return IntervalReport(
         form=asked.form,
         levels=asked.wanted,
         rows=len(first.scores),
         units=first.units,
         declared=bool(parents),
-        features=tuple(train.names[at] for at in first.columns) if fitted else (),
+        features=tuple(train.names[at] for at in first.columns),
         widths=tuple(
             IntervalWidth(arm=arm, features=band.exponents[0], prediction=band.exponents[1])
             for arm, band in bands.items()
