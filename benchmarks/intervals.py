@@ -43,7 +43,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from threadpoolctl import threadpool_limits
 
 from crda_spec.data.equations import read_equations
-from crda_spec.gate.intervals import bounds_at, calibrate, size_columns
+from crda_spec.gate.intervals import bounds_at, calibrate, size_sources
 from crda_spec.pipeline import Plan, run
 from crda_spec.records import Array, Predictor, RunResult, Table
 from crda_spec.regressors import Fitter
@@ -234,11 +234,11 @@ def run_cell(cell: Cell) -> dict[str, Any]:
         train, test = split.train, split.test._rows  # noqa: SLF001 - a benchmark may look
         arm = "augmented" if result.verdict.uses_augmented else "plain"
         boundary = plan.procedure.on(train).partitioner.boundary(train.names)
-        columns = size_columns(train, plan.noise_parents, boundary)
+        sources = size_sources(train, plan.noise_parents, boundary)
         plain: Predictor = result.model if arm == "plain" else OurPlain(plan, train).fit(train.x, train.y).model_
 
         def ours(arm: Any, model: Predictor, asked: Intervals) -> tuple[Array, Array]:  # noqa: ANN401
-            band = calibrate(train, errors.of(arm), result.gate_fold, columns, asked=asked)
+            band = calibrate(train, errors.of(arm), result.gate_fold, sources, asked=asked)
             assert band is not None
             return bounds_at(band, model, result.fold_models, test.x, LEVEL)
 

@@ -28,7 +28,7 @@ from crda_spec.audit.schemas import record_trouble
 from crda_spec.counterfactual.abduct import EvenScale, SmoothScale
 from crda_spec.data.cells import BlockPlace, block_numbers
 from crda_spec.errors import Complaint, CrdaError, OutputError, Place, TamperedError, show
-from crda_spec.gate.intervals import FittedBand
+from crda_spec.gate.intervals import FittedBand, SizeBy
 from crda_spec.records import NOBODY, Array, Column, IntArray, NoiseScale, Table, Teacher
 from crda_spec.scm.mechanisms import Basis, Inputs, SmoothMean
 
@@ -342,7 +342,6 @@ def load_band(folder: Path) -> FittedBand | None:
     saved = json.loads(file.read_text(encoding="utf-8"))
     scores, fold = np.array(saved["scores"], dtype=np.float64), np.array(saved["fold"], dtype=np.int64)
     weights = None if saved["weights"] is None else np.array(saved["weights"], dtype=np.float64)
-    scales = [None if saved[name] is None else read_scale(saved[name]) for name in ("by_features", "by_prediction")]
     if not scores.shape == fold.shape == (scores if weights is None else weights).shape == (len(scores),):
         raise ValueError(f"{BAND}: its scores, folds and weights are not of one length")
     return FittedBand(
@@ -351,10 +350,15 @@ def load_band(folder: Path) -> FittedBand | None:
         fold=fold,
         weights=weights,
         units=int(saved["units"]),
-        columns=tuple(int(one) for one in saved["columns"]),
-        exponents=(float(saved["exponents"][0]), float(saved["exponents"][1])),
-        by_features=scales[0],
-        by_prediction=scales[1],
+        sizes_by=tuple(
+            SizeBy(
+                source=one["source"],
+                columns=tuple(int(at) for at in one["columns"]),
+                power=float(one["power"]),
+                scale=read_scale(one["scale"]),
+            )
+            for one in saved["sizes_by"]
+        ),
     )
 
 

@@ -1,10 +1,10 @@
 """Prediction intervals from the rows that the gate held out: no model is fitted for them.
 
-The width follows the size of the noise, as far as rows held out bear that out: size(x) = s(x)^a * t(g(x))^b, where s is
-fitted to the noise's declared parents, or to the features, and t to the prediction. Both are fitted to the absolute
-errors of the held-out rows; that of a row of fold k to those of the other folds. a and b, together at most 1, have the
-least interval score on rows held out; both are 0, all intervals equally wide, unless the gain exceeds its standard
-error. What is used for new rows is fitted to all held-out rows.
+The width follows the size of the noise, as far as rows held out bear that out: size(x) is the product of up to three
+fitted sizes, each to a power: by the noise's declared parents, by the features, and by the prediction. Each is fitted
+to the absolute errors of the held-out rows; that of a row of fold k to those of the other folds. The powers, together
+at most 1, have the least interval score on rows held out; all are 0, and all intervals equally wide, unless the gain
+exceeds its standard error. What is used for new rows is fitted to all held-out rows.
 
 With repeats, the errors are those of the first division of the rows; with restarts, those of the first start.
 """
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 
@@ -33,6 +34,7 @@ from crda_spec.records import (
     NoiseScale,
     Predictor,
     RowErrors,
+    SizeSource,
     Split,
     Table,
 )
@@ -46,11 +48,21 @@ from crda_spec.regressors.intervals import (
 from crda_spec.regressors.metrics import HeldOutErrors, charged
 
 ARMS: tuple[Arm, ...] = ("plain", "augmented")
+SOURCES: tuple[SizeSource, ...] = ("parents", "features", "prediction")
 _JUDGED_AT = 0.9  # the level at which the width's exponents are chosen
-_STEPS = (0.0, 0.25, 0.5, 0.75, 1.0)
-_FLAT = (0.0, 0.0)
-_EXPONENTS = tuple((a, b) for a in _STEPS for b in _STEPS if 0.0 < a + b <= 1.0)
+_STEPS = (0.0, 0.25, 0.5, 0.75, 1.0)  # powers that are tried
+Sources = Mapping[SizeSource, tuple[int, ...]]  # what tells a size, and which columns of x that is
 _PREDICTION = Column(name="prediction", type="continuous")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SizeBy:
+    """One fitted size of the noise, and the power to which it goes into the width."""
+
+    source: SizeSource
+    columns: tuple[int, ...]  # of x; none for the prediction
+    power: float
+    scale: NoiseScale
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -62,18 +74,14 @@ class FittedBand:
     fold: IntArray  # (n,) the fold that held it out, from 0
     weights: Array | None  # (n,)
     units: int  # rows, or groups
-    columns: tuple[int, ...]  # of x, whose values tell a size
-    exponents: tuple[float, float]  # of the size by these columns, and by the prediction
-    by_features: NoiseScale | None = None  # None: takes no part
-    by_prediction: NoiseScale | None = None
+    sizes_by: tuple[SizeBy, ...] = ()  # none: all intervals are equally wide
 
     def sizes(self, x: Array, prediction: Array) -> Array:
         """(m,) of new rows. x: (m, d).  prediction: (m,)."""
         sizes = np.ones(len(x))
-        if self.by_features is not None:
-            sizes = sizes * self.by_features.at(x[:, list(self.columns)])[0] ** self.exponents[0]
-        if self.by_prediction is not None:
-            sizes = sizes * self.by_prediction.at(prediction[:, None])[0] ** self.exponents[1]
+        for one in self.sizes_by:
+            inputs = x[:, list(one.columns)] if one.columns else prediction[:, None]
+            sizes = sizes * one.scale.at(inputs)[0] ** one.power
         return sizes
 
     def bounds(self, x: Array, prediction: Array, level: float, by_fold: Array | None = None) -> tuple[Array, Array]:
@@ -110,14 +118,16 @@ def errors_by_arm(errors: RowErrors | None, weights: Array | None) -> Mapping[Ar
     return {arm: HeldOutErrors(errors=errors.of(arm)[known], weights=own) for arm in ARMS}
 
 
-def size_columns(train: Table, parents: Sequence[str], boundary: Sequence[str]) -> tuple[int, ...]:
-    """The features to which a size of the noise is fitted: its declared parents, else those that bear on the target."""
-    return train.positions(parents or boundary or train.names)
+def size_sources(train: Table, parents: Sequence[str], features: Sequence[str]) -> Sources:
+    """What may tell the size of the noise. features: those that bear on the target; none: all of them."""
+    found: dict[SizeSource, tuple[int, ...]] = {"parents": train.positions(parents)} if parents else {}
+    features = features or train.names
+    if set(features) != set(parents):
+        found["features"] = train.positions(features)
+    return {**found, "prediction": ()}
 
 
-def calibrate(
-    train: Table, error: Array, fold: IntArray, columns: Sequence[int], *, asked: Intervals
-) -> FittedBand | None:
+def calibrate(train: Table, error: Array, fold: IntArray, sources: Sources, *, asked: Intervals) -> FittedBand | None:
     """The intervals of one arm; None where no row was held out.
 
     error: (n,) of the training rows, NaN where not held out.  fold: (n,) from 1, 0 where not.
@@ -127,29 +137,26 @@ def calibrate(
         return None
     rows, errors, folds = train.take(known), error[known], fold[known] - 1
     units = len(np.unique(units_of(len(rows), rows.groups)))
-    band = FittedBand(
-        form=asked.form,
-        scores=np.abs(errors),
-        fold=folds,
-        weights=rows.weights,
-        units=units,
-        columns=() if asked.width == "constant" else tuple(columns),
-        exponents=_FLAT,
-    )
+    flat = FittedBand(form=asked.form, scores=np.abs(errors), fold=folds, weights=rows.weights, units=units)
     if asked.width == "constant" or len(np.unique(folds)) < 2:
-        return band
-    tables = (rows.select(columns), _by_prediction(rows, rows.y - errors))
-    out_of_fold = [_cross_fitted(table, errors, folds) for table in tables]
-    exponents = _chosen(errors, out_of_fold, rows, folds)
-    if exponents == _FLAT:
-        return band
-    sizes = out_of_fold[0] ** exponents[0] * out_of_fold[1] ** exponents[1]
-    final = [
-        LocationScale().fit(table, errors) if power else None for table, power in zip(tables, exponents, strict=True)
-    ]
-    return replace(
-        band, scores=np.abs(errors) / sizes, exponents=exponents, by_features=final[0], by_prediction=final[1]
+        return flat
+    tables = {
+        source: rows.select(columns) if columns else _by_prediction(rows, rows.y - errors)
+        for source, columns in sources.items()
+    }
+    unseen = np.stack([_cross_fitted(table, errors, folds) for table in tables.values()])
+    powers = _chosen(errors, unseen, rows, folds)
+    sizes_by = tuple(
+        SizeBy(source=source, columns=sources[source], power=power, scale=LocationScale().fit(table, errors))
+        for (source, table), power in zip(tables.items(), powers, strict=True)
+        if power
     )
+    return replace(flat, scores=np.abs(errors) / _product(unseen, powers), sizes_by=sizes_by) if sizes_by else flat
+
+
+def _product(sizes: Array, powers: tuple[float, ...]) -> Array:
+    """(n,) sizes: (k, n), each to its power."""
+    return np.asarray(np.prod(sizes ** np.array(powers)[:, None], axis=0))
 
 
 def _by_prediction(rows: Table, prediction: Array) -> Table:
@@ -165,21 +172,20 @@ def _cross_fitted(table: Table, errors: Array, folds: IntArray) -> Array:
     return sizes
 
 
-def _chosen(errors: Array, sizes: Sequence[Array], rows: Table, folds: IntArray) -> tuple[float, float]:
-    """The exponents with the least interval score on rows held out, or none where the gain may be chance."""
+def _chosen(errors: Array, sizes: Array, rows: Table, folds: IntArray) -> tuple[float, ...]:
+    """The powers with the least interval score on rows held out; all 0 where the gain may be chance. sizes: (k, n)."""
 
-    def losses(exponents: tuple[float, float]) -> Array:
-        both = sizes[0] ** exponents[0] * sizes[1] ** exponents[1]
-        found = cross_conformal_losses(errors, both, folds, _JUDGED_AT, weights=rows.weights)
+    def losses(powers: tuple[float, ...]) -> Array:
+        found = cross_conformal_losses(errors, _product(sizes, powers), folds, _JUDGED_AT, weights=rows.weights)
         return charged(found, rows.weights)
 
-    flat, tried = losses(_FLAT), {exponents: losses(exponents) for exponents in _EXPONENTS}
-    best = min(tried, key=lambda exponents: float(tried[exponents].mean()))
-    gain = flat - tried[best]
-    units = units_of(len(gain), rows.groups)
-    by_unit = np.bincount(units, gain - gain.mean())
+    tried = {powers: losses(powers) for powers in product(_STEPS, repeat=len(sizes)) if sum(powers) <= 1.0}
+    flat = (0.0,) * len(sizes)
+    best = min(tried, key=lambda powers: float(tried[powers].mean()))
+    gain = tried[flat] - tried[best]
+    by_unit = np.bincount(units_of(len(gain), rows.groups), gain - gain.mean())
     error = float(np.sqrt((by_unit**2).sum())) / len(gain)
-    return best if gain.mean() > error else _FLAT
+    return best if gain.mean() > error else flat
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,22 +242,28 @@ def report_intervals(
     bands: Mapping[Arm, FittedBand],
     rows: Sequence[IntervalRows],
     weights: Array | None,
-    *,
-    parents: Sequence[str],
+    sources: Sources,
 ) -> IntervalReport:
-    """What the record tells. weights: of the test rows.  parents: the declared ones of the noise."""
+    """What the record tells. weights: of the test rows."""
     first = bands["plain"]
+
+    def names(source: SizeSource) -> tuple[str, ...]:
+        fitted = asked.width == "fitted"
+        return tuple(train.names[at] for at in sources.get(source, ())) if fitted else ()
+
+    def powers(arm: Arm, band: FittedBand) -> IntervalWidth:
+        power = {one.source: one.power for one in band.sizes_by}
+        told = {source: power.get(source, 0.0) for source in SOURCES}
+        return IntervalWidth(arm=arm, **told)
+
     return IntervalReport(
         form=asked.form,
         levels=asked.wanted,
         rows=len(first.scores),
         units=first.units,
-        declared=bool(parents),
-        features=tuple(train.names[at] for at in first.columns),
-        widths=tuple(
-            IntervalWidth(arm=arm, features=band.exponents[0], prediction=band.exponents[1])
-            for arm, band in bands.items()
-        ),
+        parents=names("parents"),
+        features=names("features"),
+        widths=tuple(powers(arm, band) for arm, band in bands.items()),
         scores=tuple(interval_score(one, weights) for one in rows),
     )
 
@@ -278,8 +290,8 @@ def measure_intervals(
     boundary: Sequence[str],
 ) -> FittedIntervals | None:
     """Calibrates and scores; None where no row was held out. models: of all rows.  outcomes: of the first division."""
-    columns = size_columns(split.train, parents, boundary)
-    found = {arm: calibrate(split.train, errors.of(arm), fold, columns, asked=asked) for arm in models}
+    sources = size_sources(split.train, parents, boundary)
+    found = {arm: calibrate(split.train, errors.of(arm), fold, sources, asked=asked) for arm in models}
     bands = {arm: band for arm, band in found.items() if band is not None}
     if len(bands) < len(models):
         return None
@@ -287,5 +299,5 @@ def measure_intervals(
         arm: tuple(one.models[at] for one in outcomes if one.models) for at, arm in enumerate(ARMS)
     }
     rows = score_intervals(split.test, bands, models, kept, asked.wanted)
-    report = report_intervals(asked, split.train, bands, rows, split.test.weights, parents=parents)
+    report = report_intervals(asked, split.train, bands, rows, split.test.weights, sources)
     return FittedIntervals(report=report, rows=rows, bands=bands, fold_models=kept)

@@ -116,6 +116,7 @@ from crda_spec.records.verdict import (
     RowLosses,
     RunResult,
     ShiftScore,
+    SizeSource,
     StoppedBy,
     Study,
     TestScore,

@@ -274,6 +274,7 @@ class RowErrors:
 
 
 IntervalForm = Literal["residuals", "cv_plus"]
+SizeSource = Literal["parents", "features", "prediction"]  # what may tell the size of the noise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -292,8 +293,9 @@ class IntervalWidth:
     """How the width of one arm's intervals follows the fitted size of the noise, chosen on rows held out."""
 
     arm: Arm
-    features: float  # exponent of the size that the features tell; 0: they take no part
-    prediction: float  # exponent of the size that the prediction tells; both 0: all intervals are equally wide
+    parents: float  # power of the size that the noise's declared parents tell; 0: they take no part
+    features: float  # the same, of the features
+    prediction: float  # the same, of the prediction; all 0: all intervals are equally wide
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -304,8 +306,8 @@ class IntervalReport:
     levels: tuple[float, ...]
     rows: int  # held-out rows that they were calibrated on
     units: int  # these rows, or their groups where rows belong together
-    declared: bool  # whether the graph says which features drive the size of the noise
-    features: tuple[str, ...]  # to which a size was fitted; none: all intervals are equally wide
+    parents: tuple[str, ...]  # that the graph declares to drive the size of the noise, to which a size was fitted
+    features: tuple[str, ...]  # to which another was fitted; none: they are the parents, or no size was fitted
     widths: tuple[IntervalWidth, ...]  # of each arm
     scores: tuple[IntervalScore, ...]  # of one model of each arm, at each level
 

@@ -96,14 +96,15 @@ def upper_quantile(values: Array, level: float, *, weights: Array | None = None,
     one unit more.  Returns () or (m,), inf where the weight does not suffice.
     """
     rows = len(values)
+    if not rows:
+        return np.full(values.shape[1:], np.inf)
     units = rows if units is None else units
     order = np.argsort(values, axis=0, kind="stable")
-    shares = np.full(rows, 1.0 / max(rows, 1)) if weights is None else weights / weights.sum()
-    below = np.cumsum(shares[order], axis=0)
-    enough = below >= level * (units + 1) / max(units, 1) * (1.0 - _ROUNDING)
-    first = np.argmax(enough, axis=0)
-    found = np.take_along_axis(np.sort(values, axis=0), np.asarray(first)[None], axis=0)[0] if rows else np.inf
-    return np.where(enough.any(axis=0), found, np.inf) if rows else np.full(values.shape[1:], np.inf)
+    shares = np.full(rows, 1.0 / rows) if weights is None else weights / weights.sum()
+    enough = np.cumsum(shares[order], axis=0) >= level * (units + 1) / units * (1.0 - _ROUNDING)
+    first = np.argmax(enough, axis=0)[None]
+    found = np.take_along_axis(values, np.take_along_axis(order, first, axis=0), axis=0)[0]
+    return np.where(enough.any(axis=0), found, np.inf)
 
 
 def fewest_units(level: float) -> int:

@@ -18,10 +18,11 @@ from crda_spec.audit.verify.verdict import ScoredRows, read_scored
 from crda_spec.gate.intervals import (
     ARMS,
     FittedBand,
+    Sources,
     calibrate,
     report_intervals,
     score_intervals,
-    size_columns,
+    size_sources,
 )
 from crda_spec.pipeline import Plan
 from crda_spec.records import Arm, Array, IntervalRows, Split, Table
@@ -55,10 +56,15 @@ def _parents(record: Mapping[str, Any]) -> tuple[str, ...]:
 def bands_again(record: Mapping[str, Any], rows: Table, known: ScoredRows, asked: Intervals) -> dict[Arm, FittedBand]:
     """Each arm's intervals, calibrated from the errors in rows.csv. rows: the training rows of augmented.parquet."""
     train = replace(rows, groups=known.groups, weights=known.weights)
-    recorded = record["intervals"]["features"]
-    columns = size_columns(train, _parents(record) or recorded, ())
-    found = {arm: calibrate(train, known.errors.of(arm), known.fold, columns, asked=asked) for arm in _arms(record)}
+    sources = _sources(record, train)
+    found = {arm: calibrate(train, known.errors.of(arm), known.fold, sources, asked=asked) for arm in _arms(record)}
     return {arm: band for arm, band in found.items() if band is not None}
+
+
+def _sources(record: Mapping[str, Any], train: Table) -> Sources:
+    """What may tell the size of the noise: the spec says the parents, the record which features bear on the target."""
+    parents, told = _parents(record), record["intervals"]["features"]
+    return size_sources(train, parents, told or parents)
 
 
 def _arms(record: Mapping[str, Any]) -> tuple[Arm, ...]:
@@ -88,7 +94,7 @@ def check_intervals(
         yield from compared(BAND, plain(saved), plain(final), tolerance=tolerance)
     test = read_scored(folder, "test")
     rows = list(_read(folder, record, test))
-    again = report_intervals(asked, ledger.train, bands, rows, test.weights, parents=_parents(record))
+    again = report_intervals(asked, ledger.train, bands, rows, test.weights, _sources(record, ledger.train))
     yield from compared(_WHERE, record["intervals"], plain(again), tolerance=tolerance)
 
 
@@ -113,11 +119,11 @@ def check_interval_rows(
     """intervals.csv from the saved model and the test rows; of the other model, from its errors."""
     asked, test, final = asked_intervals(record), split.test, record["final_model"]
     boundary = plan.procedure.on(split.train).partitioner.boundary(split.train.names)
-    columns = size_columns(split.train, plan.noise_parents, boundary)
+    sources = size_sources(split.train, plan.noise_parents, boundary)
     if asked is None:
         return
     if asked.width == "fitted":
-        names = [split.train.names[at] for at in columns]
+        names = [split.train.names[at] for at in sources.get("features", ())]
         yield from compared(f"{_WHERE}.features", record["intervals"]["features"], names)
     known = read_scored(folder, "test")
     bands = bands_again(record, ledger.train, read_scored(folder, "train"), asked)

@@ -299,12 +299,10 @@ _WIDTHS = {
 
 def _width_words(found: records.IntervalReport, arm: records.Arm) -> str:
     own = next(one for one in found.widths if one.arm == arm)
-    by = [words for words, power in ((_size_source(found), own.features), ("the prediction", own.prediction)) if power]
-    return f"Their width follows {' and '.join(by)}." if by else "All are equally wide."
-
-
-def _size_source(found: records.IntervalReport) -> str:
-    return f"the noise's declared parents ({shown(listed(found.features))})" if found.declared else "the features"
+    declared = f"the noise's declared parents ({shown(listed(found.parents))})"
+    sources = ((declared, own.parents), ("the features", own.features), ("the prediction", own.prediction))
+    by = tuple(words for words, power in sources if power)
+    return f"Their width follows {listed(by)}." if by else "All are equally wide."
 
 
 def interval_table(result: RunResult) -> tuple[tuple[str, ...], ...]:
