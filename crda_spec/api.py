@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 from crda_spec.audit.canonical import canonical_json, sealed, sha256_of
 from crda_spec.audit.export import CRATE, crate_json, croissant_json
 from crda_spec.audit.models import model_files
-from crda_spec.audit.open_run import noise_files
+from crda_spec.audit.open_run import BAND, FOLD_MODELS, band_text, noise_files
 from crda_spec.audit.record import (
     certificate_record,
     lock_complaints,
@@ -34,7 +34,7 @@ from crda_spec.audit.record import (
     tuning_files,
 )
 from crda_spec.audit.runfolder import check_destination, file_hashes, write_run
-from crda_spec.audit.tables import augmented_parquet, folds_csv, ledger_parquet, repeats_csv, rows_csv
+from crda_spec.audit.tables import augmented_parquet, folds_csv, intervals_csv, ledger_parquet, repeats_csv, rows_csv
 from crda_spec.data.assemble import assemble
 from crda_spec.data.dataset import Dataset, DuplicatesKeep, MissingImpute
 from crda_spec.data.sources import Csv, Excel, Parquet
@@ -45,6 +45,7 @@ from crda_spec.errors import Complaint, CrdaError, SpecError
 from crda_spec.execution import Progress, no_collection
 from crda_spec.gate.controls import control_fits
 from crda_spec.gate.cost import CostEstimate, estimate_cost
+from crda_spec.gate.intervals import FittedBand
 from crda_spec.records import (
     Certificate,
     DrawnGraph,
@@ -432,6 +433,9 @@ def run_files(result: RunResult, *, spec: RunSpec, draft: Draft) -> dict[str, by
     }
     if result.gate_rows:
         files["repeats.csv"] = repeats_csv(result).encode()
+    if isinstance(result.band, FittedBand):
+        files[BAND] = band_text(result.band).encode()
+        files["intervals.csv"] = intervals_csv(result).encode()
     if result.studies:
         files["tuning.svg"] = tuning_figure(result.studies).encode()
     if result.diagnostics is not None:
@@ -453,6 +457,8 @@ def run_files(result: RunResult, *, spec: RunSpec, draft: Draft) -> dict[str, by
         files |= _saved("model", result.model)
         for number, member in enumerate(result.members, start=1):
             files |= _saved(f"ensemble/{number}", member)  # what predicts, by its mean; the first is model/
+        for number, member in enumerate(result.fold_models, start=1):
+            files |= _saved(f"{FOLD_MODELS}/{number}", member)  # around which cv_plus intervals lie
         for number, member in enumerate(result.teacher.members, start=1):
             files |= _saved(f"teacher/{number}", member)  # what labelled the synthetic rows
         files |= noise_files(result.abduction)

@@ -20,10 +20,24 @@ from crda_spec.gate.cross_validate import (
 )
 from crda_spec.gate.describe import describe_rows, describe_sensitivity, describe_signs, describe_time
 from crda_spec.gate.ensemble import fit_ensemble
+from crda_spec.gate.intervals import FittedIntervals, errors_by_arm, held_out_errors, measure_intervals
 from crda_spec.gate.score import Scored, score_on_equal_footing
 from crda_spec.gate.tests import Gate
 from crda_spec.gate.verdict import abstain, judge, mean_losses, why_no_test
-from crda_spec.records import DataReport, Falsification, RunResult, Split, Table, Verdict
+from crda_spec.records import (
+    Arm,
+    DataReport,
+    Falsification,
+    IntArray,
+    Predictor,
+    RowErrors,
+    RunResult,
+    Split,
+    Table,
+    Verdict,
+)
+from crda_spec.regressors.intervals import Intervals
+from crda_spec.regressors.metrics import Metric
 from crda_spec.regressors.teachers import FoldContext, FoldModelCache
 
 
@@ -40,6 +54,8 @@ class Plan:
     inspect: bool = True  # whether the report looks at the new rows, and at controls, by some fits more
     without_graph: Procedure | None = None  # what the control without the graph makes; None: it would change nothing
     models: int = 1  # how many the run hands over
+    intervals: Intervals | None = None  # None: nobody asks how sure a prediction is
+    noise_parents: tuple[str, ...] = ()  # features that drive the size of the noise, where the graph declares them
 
 
 def run(plan: Plan, *, progress: Progress) -> RunResult:
@@ -54,10 +70,15 @@ def run(plan: Plan, *, progress: Progress) -> RunResult:
     first = tuned.cost + models.cost
     augmented = augment_rows(clock, procedure, train, models.on_all_rows(), falsification)
     verdict, folds = gate(plan, procedure, augmented, falsification, parts, models, clock)
-    scored = refit_and_score(clock, plan, split, augmented)
+    errors = held_out_errors(folds.outcomes, len(train), plan.gate.folds)
+    metric = plan.gate.loss.given(errors_by_arm(errors, train.weights))
+    scored = refit_and_score(clock, plan, split, augmented, metric)
     cost = first + augmented.fitter.cost + folds.cost
     taught = scored.augmented if verdict.uses_augmented else None
-    ensemble = fit_ensemble(split, augmented, taught, plan.models, clock, metric=plan.gate.loss, jobs=plan.jobs)
+    ensemble = fit_ensemble(split, augmented, taught, plan.models, clock, metric=metric, jobs=plan.jobs)
+    fold = fold_numbers(len(train), parts[0].held if folds.outcomes else ())
+    sure = fit_intervals(clock, plan, split, procedure, folds, scored, errors, fold, augmented.plain)
+    final: Arm = "augmented" if taught is not None else "plain"
     return RunResult(
         data=report,
         split=split,
@@ -71,12 +92,18 @@ def run(plan: Plan, *, progress: Progress) -> RunResult:
         settings=augmented.settings,
         watched=augmented.watched(train),
         watch=augmented.watches(train),
-        gate_fold=fold_numbers(len(train), parts[0].held if folds.outcomes else ()),
+        gate_fold=fold,
         verdict=verdict,
         gate_losses=mean_losses(folds.outcomes, len(train)) if folds.outcomes else None,
         gate_rows=folds.rows if verdict.repeats > 1 else (),
+        gate_errors=errors,
         score=scored.score,
         test_losses=scored.rows,
+        test_errors=scored.errors,
+        intervals=None if sure is None else sure.report,
+        interval_rows=() if sure is None else sure.rows,
+        band=None if sure is None else sure.bands[final],
+        fold_models=() if sure is None else sure.fold_models[final],
         model=augmented.plain if taught is None else taught,
         studies=(*tuned.studies, *augmented.studies, *folds.studies),
         cost=cost if ensemble is None else cost + ensemble.cost,
@@ -139,17 +166,48 @@ def gate(
     seconds = (models.cost if models.shares else augmented.fitter.cost).seconds_a_fit
     workers = workers_for(plan.jobs, asked.folds, len(parts) * counts.of_division * seconds)
     with clock.stage("gate", len(parts) * (len(models.missing(models.numbers)) + asked.folds)) as step:
-        folds = cross_validate(procedure, train, parts, models, asked, workers=workers, advance=step.advance)
+        keep = plan.intervals is not None and plan.intervals.form == "cv_plus"
+        folds = cross_validate(procedure, train, parts, models, asked, workers=workers, advance=step.advance, keep=keep)
     cost, stopped = models.plain_models + folds.cost, counts.stopped(len(folds.outcomes), folds.shared.fits)
     return judge(asked, folds.outcomes, train, seed=plan.seed, cost=cost, stopped_fits=stopped), folds
 
 
 @stage("refit and score")
-def refit_and_score(plan: Plan, split: Split, augmented: Augmentation) -> Scored:
+def refit_and_score(plan: Plan, split: Split, augmented: Augmentation, metric: Metric) -> Scored:
     """Both arms on all training rows, scored on the same test rows; then what the new rows and the gain are made of."""
     taught = None if augmented.counterfactuals is None else fit_augmented(augmented, split.train)
-    scored = score_on_equal_footing(split.test, augmented.plain, taught, metric=plan.gate.loss, seed=plan.seed)
+    scored = score_on_equal_footing(split.test, augmented.plain, taught, metric=metric, seed=plan.seed)
     if not plan.inspect:
         return scored
-    controls = score_controls(split, augmented, scored, plan.without_graph, plan.gate.loss)
+    controls = score_controls(split, augmented, scored, plan.without_graph, metric)
     return replace(scored, diagnostics=describe_rows(split, augmented, scored), controls=controls)
+
+
+@stage("calibrate intervals")
+def fit_intervals(
+    plan: Plan,
+    split: Split,
+    procedure: Procedure,
+    folds: CrossValidation,
+    scored: Scored,
+    errors: RowErrors | None,
+    fold: IntArray,
+    plain: Predictor,
+) -> FittedIntervals | None:
+    """Intervals of both arms from the rows that the gate held out, and their scores; None where there are none."""
+    if plan.intervals is None or errors is None:
+        return None
+    models: dict[Arm, Predictor] = {"plain": plain}
+    if scored.augmented is not None:
+        models["augmented"] = scored.augmented
+    boundary = procedure.partitioner.boundary(split.train.names)
+    return measure_intervals(
+        plan.intervals,
+        split,
+        models,
+        errors,
+        fold,
+        folds.outcomes[: plan.gate.folds],
+        parents=plan.noise_parents,
+        boundary=boundary,
+    )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, fields
 from functools import cache
@@ -26,7 +26,7 @@ from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from crda_spec.audit.canonical import read_as
 from crda_spec.audit.models import load_model, load_models
-from crda_spec.audit.open_run import OpenedRun, SavedRun, readable
+from crda_spec.audit.open_run import FOLD_MODELS, OpenedRun, SavedRun, load_band, readable
 from crda_spec.audit.runfolder import half_written, writing
 from crda_spec.audit.tables import ONE_VALUE, synthetic_table
 from crda_spec.counterfactual.act import count_new_rows, guarded_columns
@@ -38,8 +38,10 @@ from crda_spec.data.cells import BlockPlace, block_numbers
 from crda_spec.data.sources import Csv, Source
 from crda_spec.errors import Complaint, DataError, OutputError, Place, SpecError
 from crda_spec.execution import pool
+from crda_spec.gate.intervals import FittedBand, bounds_at
 from crda_spec.records import Array, Column, IntArray, Predictor
 from crda_spec.regressors.fit import MeanModel
+from crda_spec.regressors.intervals import unknown_level
 
 if TYPE_CHECKING:
     from crda_spec.spec.run import RunSpec
@@ -298,9 +300,13 @@ class Scoring:
     target: Column
     file: RowFile
     missing: MissingRule
+    band: FittedBand | None = None  # the calibrated intervals, where a level is asked for
+    fold_models: tuple[Predictor, ...] = ()  # around which they lie, if not around the model
+    level: float | None = None
 
-    def predictions(self) -> Array:
-        """One for each row; NaN where it has none."""
+    def predictions(self) -> dict[str, Array]:
+        """By column, one for each row; NaN where it has none. Beside `prediction`, with a level, `low` and `high`."""
+        names = ("prediction", "low", "high") if self.band is not None else ("prediction",)
         found: list[Array] = []
         for block in self.file.blocks(_SCORED, [column.name for column in self.features]):
             place = BlockPlace(file=self.file.path.name, first=sum(map(len, found)), decimal=self.file.decimal)
@@ -309,22 +315,38 @@ class Scoring:
             if self.missing == "error":
                 _refuse_missing(missing, self.features, place, why=": the run allowed no missing cell")
             usable = ~missing.any(axis=1) | (self.missing == "impute")
-            predictions = np.full(len(x), np.nan)
+            columns = np.full((len(x), len(names)), np.nan)
             with threadpool_limits(limits=1):  # the same bits on any machine
-                predictions[usable] = self.model.predict(np.ascontiguousarray(x[usable]))
-            found.append(predictions)
-        return np.concatenate(found)
+                columns[usable] = np.stack(self._asked(np.ascontiguousarray(x[usable])), axis=1)
+            found.append(columns)
+        return dict(zip(names, np.concatenate(found).T, strict=True))
+
+    def _asked(self, x: Array) -> tuple[Array, ...]:
+        prediction = self.model.predict(x)
+        if self.band is None or self.level is None:
+            return (prediction,)
+        low, high = bounds_at(self.band, self.model, self.fold_models, x, self.level)
+        return prediction, low, high
 
 
 def prepare_scoring(
-    run: OpenedRun, data: Path, *, missing: MissingRule, like: Source | None = None, single: bool = False
+    run: OpenedRun,
+    data: Path,
+    *,
+    missing: MissingRule,
+    like: Source | None = None,
+    single: bool = False,
+    level: float | None = None,
 ) -> Scoring:
     """All that is needed: the models, the file of rows and its columns.
 
     like: the run's own source: text is read as its text, and a workbook's sheet is its sheet.
     single: asks for the run's one model also where there is an ensemble.
+    level: asks for intervals too; those of an ensemble are as wide as one model's.
     """
     folder, record = run.folder, run.record
+    if level is not None:
+        _check_level(run, level)
     together = record["ensemble"] is not None and not single
     if "model/model.json" not in record["files"]:
         what, hint = "the run saved no model", "set output.model: true, and run again"
@@ -333,25 +355,53 @@ def prepare_scoring(
         features = tuple(read_as(Column, column) for column in record["data"]["features"])
         target = read_as(Column, record["data"]["target"])
         members = load_models(folder / "ensemble") if together else (load_model(folder / "model"),)
+        band = None if level is None else load_band(folder)
+        fold_models = load_models(folder / FOLD_MODELS) if band is not None and band.form == "cv_plus" else ()
     file = open_rows(data, like=like)
     complaints = missing_columns(file, [column.name for column in features])
     if complaints:
         raise DataError(complaints)
     model = MeanModel(members) if together else members[0]
-    return Scoring(model=model, models=len(members), features=features, target=target, file=file, missing=missing)
+    return Scoring(
+        model=model,
+        models=len(members),
+        features=features,
+        target=target,
+        file=file,
+        missing=missing,
+        band=band,
+        fold_models=fold_models,
+        level=level,
+    )
 
 
-def write_predictions(predictions: Array, out: Path) -> None:
-    """Writes `row, prediction` as CSV or Parquet, by the file's ending; whole or not at all."""
+def _check_level(run: OpenedRun, level: float) -> None:
+    """A level that is none, or a run without the errors that intervals are made of."""
+    wrong = unknown_level(level)
+    if wrong is not None:
+        raise SpecError(wrong)
+    if run.record.get("intervals") is None:
+        what = "the run has no intervals: its gate held out no rows, or output.intervals is null"
+        hint = "enable the gate, leave output.intervals out, and run again"
+        raise OutputError(Complaint(code="no-intervals", place=Place(file=str(run.folder)), what=what, hint=hint))
+
+
+def write_predictions(predictions: Mapping[str, Array], out: Path) -> None:
+    """Writes the row's number and these columns as CSV or Parquet, by the file's ending; whole or not at all."""
     with _whole_or_not_at_all(out) as partial:
         if out.suffix.casefold() in (".parquet", ".pq"):
-            known = pa.array(predictions, mask=np.isnan(predictions))
-            pq.write_table(pa.table({"row": np.arange(1, len(predictions) + 1), "prediction": known}), partial)
+            known = {name: pa.array(values, mask=np.isnan(values)) for name, values in predictions.items()}
+            count = len(predictions["prediction"])
+            pq.write_table(pa.table({"row": np.arange(1, count + 1), **known}), partial)
         else:
             partial.write_text(predictions_csv(predictions), encoding="utf-8")
 
 
-def predictions_csv(predictions: Array) -> str:
-    """The predictions as text, in the shortest form that reads back as the same number; rows are counted from 1."""
-    cells = ("" if np.isnan(value) else repr(value) for value in predictions.tolist())
-    return "".join(["row,prediction\n", *(f"{number},{cell}\n" for number, cell in enumerate(cells, start=1))])
+def predictions_csv(predictions: Mapping[str, Array]) -> str:
+    """The predictions as text, in the shortest form that reads back as the same number; rows are counted from 1.
+
+    A bound that is not finite is written inf or -inf.
+    """
+    columns = [["" if np.isnan(one) else repr(one) for one in values.tolist()] for values in predictions.values()]
+    lines = (f"{number},{','.join(cells)}\n" for number, cells in enumerate(zip(*columns, strict=True), start=1))
+    return "".join([f"row,{','.join(predictions)}\n", *lines])

@@ -10,7 +10,7 @@ import json
 import zipfile
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
@@ -28,14 +28,28 @@ from crda_spec.audit.schemas import record_trouble
 from crda_spec.counterfactual.abduct import EvenScale, SmoothScale
 from crda_spec.data.cells import BlockPlace, block_numbers
 from crda_spec.errors import Complaint, CrdaError, OutputError, Place, TamperedError, show
+from crda_spec.gate.intervals import FittedBand, SizeBy
 from crda_spec.records import NOBODY, Array, Column, IntArray, NoiseScale, Table, Teacher
 from crda_spec.scm.mechanisms import Basis, Inputs, SmoothMean
 
 ROWS_FILE = "augmented.parquet"
 _NOISE = "noise.json"
+BAND = "intervals.json"
+FOLD_MODELS = "fold_models"
 _LARGEST = 256 * 2**20  # a record has a few hundred kilobytes; nobody should have to read a bomb
 # Whose presence alone changes what is read.
-_READ_WHERE_PRESENT = ("model", "teacher", "ensemble", _NOISE, "diagnostics.json", STUDIES, "repeats.csv")
+_READ_WHERE_PRESENT = (
+    "model",
+    "teacher",
+    "ensemble",
+    _NOISE,
+    "diagnostics.json",
+    STUDIES,
+    "repeats.csv",
+    BAND,
+    FOLD_MODELS,
+    "intervals.csv",
+)
 # What a folder whose parts do not fit together can make a reader raise. Nothing in it is executed.
 UNREADABLE = (
     OSError,
@@ -296,7 +310,11 @@ def load_scale(folder: Path) -> NoiseScale | None:
     file = folder / _NOISE
     if not file.exists():
         return None
-    recorded = json.loads(file.read_text(encoding="utf-8"))["scale"]
+    return read_scale(json.loads(file.read_text(encoding="utf-8"))["scale"])
+
+
+def read_scale(recorded: Mapping[str, Any]) -> NoiseScale:
+    """A fitted size of the noise, as JSON holds it."""
     if "size" in recorded:
         return EvenScale(recorded["size"])
     smooth, basis = recorded["log_size"], recorded["log_size"]["basis"]
@@ -309,6 +327,39 @@ def load_scale(folder: Path) -> NoiseScale | None:
         slopes=np.array(smooth["slopes"]),
     )
     return SmoothScale(log_size=mean, level=recorded["level"], lowest=recorded["lowest"], highest=recorded["highest"])
+
+
+def band_text(band: FittedBand) -> str:
+    """The calibrated intervals as `intervals.json` holds them, to the last bit."""
+    return canonical_json({"intervals_version": 1, **{item.name: getattr(band, item.name) for item in fields(band)}})
+
+
+def load_band(folder: Path) -> FittedBand | None:
+    """What `band_text` wrote; None when the run has no intervals."""
+    file = folder / BAND
+    if not file.is_file():
+        return None
+    saved = json.loads(file.read_text(encoding="utf-8"))
+    scores, fold = np.array(saved["scores"], dtype=np.float64), np.array(saved["fold"], dtype=np.int64)
+    weights = None if saved["weights"] is None else np.array(saved["weights"], dtype=np.float64)
+    if not scores.shape == fold.shape == (scores if weights is None else weights).shape == (len(scores),):
+        raise ValueError(f"{BAND}: its scores, folds and weights are not of one length")
+    return FittedBand(
+        form=saved["form"],
+        scores=scores,
+        fold=fold,
+        weights=weights,
+        units=int(saved["units"]),
+        sizes_by=tuple(
+            SizeBy(
+                source=one["source"],
+                columns=tuple(int(at) for at in one["columns"]),
+                power=float(one["power"]),
+                scale=read_scale(one["scale"]),
+            )
+            for one in saved["sizes_by"]
+        ),
+    )
 
 
 VOLATILE = ("files", "sha256", "volatile")  # what the record gains after the page is made
@@ -417,6 +468,7 @@ def _result(folder: Path, record: dict[str, Any]) -> records.RunResult:
         watch=record["watch"],
         studies=read_studies(folder),
         ensemble=_optional(records.Ensemble, record.get("ensemble")),  # older records know no ensembles
+        intervals=_optional(records.IntervalReport, record.get("intervals")),  # older records know none
         time=_optional(records.TimeOrder, record.get("time")),  # only where rows have an order
     )
 

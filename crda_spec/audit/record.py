@@ -138,6 +138,7 @@ def make_record(
         "test": plain(result.score),
         "controls": plain(result.controls),
         "ensemble": plain(result.ensemble),
+        "intervals": plain(result.intervals),
         "sensitivity": plain(result.sensitivity),
         "diagnostics": _diagnostics(result.diagnostics),
         "final_model": "augmented" if result.verdict.uses_augmented else "plain",

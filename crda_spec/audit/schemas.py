@@ -201,6 +201,7 @@ class RunRecord:
     test: records.TestScore
     controls: records.Controls | None  # what the change is made of; null when nobody looked, or no row was made
     ensemble: records.Ensemble | None  # several models instead of one; null when one is handed over
+    intervals: records.IntervalReport | None  # prediction intervals; null without a gate, or when nobody asks for them
     sensitivity: records.Sensitivity | None  # how strong a hidden cause would use up the gain
     diagnostics: records.Diagnostics | None  # what the new rows are like; null when nobody looked
     final_model: Literal["plain", "augmented"]  # which model, or ensemble, the run chose

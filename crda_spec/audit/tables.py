@@ -17,7 +17,9 @@ from crda_spec.audit.export import LEDGER
 from crda_spec.records import NOBODY, Array, Column, IntArray, RunResult, Table
 from crda_spec.report.words.causal import followed_words
 
-ROWS_HEAD = ("source", "row", "part", "gate_fold", "group", "plain_loss", "augmented_loss")
+_COSTS = ("plain_loss", "augmented_loss", "plain_error", "augmented_error")
+ROWS_HEAD = ("source", "row", "part", "gate_fold", "group", *_COSTS)
+INTERVALS_HEAD = ("row", "level", "plain_below", "plain_above", "augmented_below", "augmented_above")
 REPEATS_HEAD = ("gate_fold", "row", "plain_loss", "augmented_loss")
 TIME = "time"  # one column more, where rows have an order
 FOLDS_HEAD = ("fold", "train_rows", "held_out_rows", "synthetic_rows", "plain", "augmented", "perturbed")
@@ -213,17 +215,19 @@ def rows_csv(result: RunResult) -> str:
     """Which rows were trained on, in which gate fold each was held out, and which were spent on tuning or tests.
 
     Rows of equal group stay together. A held-out row's losses are what it cost either model, the mean over the gate's
-    repeats: fold losses, intervals and test losses can be computed from them. Where rows are weighted, a column tells
-    by how much. Where rows have an order, the last column says when each was; the earliest are in no gate fold.
+    repeats: fold losses, intervals and test losses can be computed from them. Its errors are its outcome minus what
+    either model predicts, those of a training row in the gate's first repeat and start. Where rows are weighted, a
+    column tells by how much. Where rows have an order, the last column says when each was; the earliest are in no
+    gate fold.
     """
     data, split = result.data, result.split
     head = ROWS_HEAD if data.weights is None else (*ROWS_HEAD, "weight")
     source, tested = harmless(data.source), harmless(data.test_source or data.source)
     folds = [fold or "" for fold in result.gate_fold.tolist()]
     lines = [
-        *_part(source, "train", split.train, split.clock, folds, result.gate_losses),
+        *_part(source, "train", split.train, split.clock, folds, result.gate_losses, result.gate_errors),
         *(() if split.tuning is None else _part(source, "tuning", split.tuning, split.clock)),
-        *_part(tested, "test", split.test, split.clock, losses=result.test_losses),
+        *_part(tested, "test", split.test, split.clock, losses=result.test_losses, errors=result.test_errors),
     ]
     return _csv_text(head if split.clock is None else (*head, TIME), lines)
 
@@ -235,15 +239,41 @@ def _part(
     clock: records.Clock | None,
     folds: Sequence[object] | None = None,
     losses: records.RowLosses | None = None,
+    errors: records.RowErrors | None = None,
 ) -> Iterator[Sequence[object]]:
     nothing = [""] * len(rows)
     groups: Sequence[object] = nothing if rows.groups is None else (rows.groups + 1).tolist()
-    before, after = (nothing, nothing) if losses is None else (_texts(losses.plain), _texts(losses.augmented))
+    both = (losses, errors)
+    told = [nothing if one is None else _texts(arm) for one in both for arm in _arms(one)]
     last = [] if rows.weights is None else [_texts(rows.weights)]
     last += [] if clock is None else [moments_of(rows, clock)]
-    columns = ((rows.row_ids + 1).tolist(), folds or nothing, groups, before, after, *last)
+    columns = ((rows.row_ids + 1).tolist(), folds or nothing, groups, *told, *last)
     for row, *cells in zip(*columns, strict=True):
         yield source, row, part, *cells
+
+
+def _arms(one: records.RowLosses | records.RowErrors | None) -> tuple[Array, Array]:
+    return (np.empty(0), np.empty(0)) if one is None else (one.plain, one.augmented)
+
+
+def intervals_csv(result: RunResult) -> str:
+    """Where each test row lies in its interval: how far above the lower end, and below the upper one.
+
+    One line a level and row; a row is inside where neither number is negative. Rows are numbered as in rows.csv.
+    """
+    numbers = (result.split.test.row_ids + 1).tolist()
+    lines: list[Sequence[object]] = []
+    for level in () if result.intervals is None else result.intervals.levels:
+        mine = {one.arm: one for one in result.interval_rows if one.level == level}
+        arms = [mine.get(arm) for arm in ("plain", "augmented")]
+        nothing = [""] * len(numbers)
+        cells = [
+            nothing if one is None else _texts(side)
+            for one in arms
+            for side in ((one.below, one.above) if one is not None else (np.empty(0), np.empty(0)))
+        ]
+        lines += [(row, repr(level), *rest) for row, *rest in zip(numbers, *cells, strict=True)]
+    return _csv_text(INTERVALS_HEAD, lines)
 
 
 def moments_of(rows: Table | records.HeldOut, clock: records.Clock) -> list[str]:

@@ -30,6 +30,11 @@ def _rows_of(data: Path) -> Iterator[Path]:
         yield file
 
 
+def _number(value: float) -> float | str | None:
+    """As JSON holds it: nothing for a row without a prediction, words for a bound that is not finite."""
+    return None if math.isnan(value) else value if math.isfinite(value) else str(value)
+
+
 def predict(
     run: RunFolder,
     data: Annotated[
@@ -47,6 +52,14 @@ def predict(
     single: Annotated[
         bool, typer.Option("--single", help="Of an ensemble, ask its first model alone: the one that was gated.")
     ] = False,
+    interval: Annotated[
+        float | None,
+        typer.Option(
+            "--interval",
+            metavar="LEVEL",
+            help="Also the bounds (columns low and high) between which outcomes lie with this probability, say 0.9.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Predict new rows with the model that a run chose: augmented if its gate accepted, else plain.
@@ -54,34 +67,41 @@ def predict(
     A run with an ensemble (output.ensemble) answers with the mean of its models.
     The rows must obey the contracts of the run's columns; a cell that does not is named. A row with missing cells is
     treated by the run's own rule: an error, no prediction, or filled by the model.
+    --interval needs a run whose gate held rows out; docs/intervals.md tells what such an interval promises.
     """
     if out is not None:
         check_new_file(out, "choose another file")
     from crda_spec.api import resolved_spec
     from crda_spec.audit.new_rows import predictions_csv, prepare_scoring, write_predictions
     from crda_spec.audit.open_run import open_run, readable
+    from crda_spec.regressors.intervals import fewest_units
 
     opened = open_run(run)
     record, spec = opened.record, resolved_spec(opened.record)
     with _rows_of(data) as file, readable(run):
         scoring = prepare_scoring(
-            opened, file, missing=spec.dataset.missing.kind, like=spec.dataset.source, single=single
+            opened, file, missing=spec.dataset.missing.kind, like=spec.dataset.source, single=single, level=interval
         )
         predictions = scoring.predictions()
     if out is not None:
         write_predictions(predictions, out)
-    listed = [None if math.isnan(value) else value for value in predictions.tolist()]
+    listed, *bounds = ([_number(value) for value in values.tolist()] for values in predictions.values())
     count = len(listed) - listed.count(None)
     model, target, unit = record["final_model"], scoring.target.name, scoring.target.unit
     if as_json:
         content = {"rows": len(listed), "predicted": count, "target": target, "unit": unit, "model": model}
         content |= {"models": scoring.models} if record["ensemble"] is not None else {}
-        content |= {"predictions": listed} if out is None else {"file": str(out)}
+        content |= {} if interval is None else {"level": interval}
+        content |= dict(zip(("predictions", "low", "high"), (listed, *bounds), strict=False)) if out is None else {}
+        content |= {} if out is None else {"file": str(out)}
         sys.stdout.write(json.dumps(content) + "\n")
     elif out is None:
         sys.stdout.write(predictions_csv(predictions))
     else:
         who = f"the {model} model" if scoring.models == 1 else f"the mean of {scoring.models} {model} models"
         say(f"{count} predictions of {target}{f' in {unit}' if unit else ''} by {who}: {out}\n")
+    if interval is not None and scoring.band is not None and fewest_units(interval) > scoring.band.units:
+        fewest = f"at level {interval:g} an interval needs {fewest_units(interval)} held-out rows (or groups)"
+        sys.stderr.write(f"All intervals are infinite: {fewest}, and the run has {scoring.band.units}.\n")
     if count < len(listed):
         sys.stderr.write(f"{len(listed) - count} rows with missing cells have no prediction.\n")

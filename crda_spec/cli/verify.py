@@ -128,7 +128,7 @@ def _spec_findings(run: Path, base: Path | None, record: dict[str, Any], kept: l
 def _row_checks(run: Path, record: dict[str, Any], kept: KeptSpec | None, tolerance: Tolerance) -> Iterator[Check]:
     """All that can be computed again without fitting a model."""
     from crda_spec.audit.open_run import load_scale, load_teacher, read_ledger
-    from crda_spec.audit.verify import rows, verdict
+    from crda_spec.audit.verify import intervals, rows, verdict
     from crda_spec.audit.verify.checks import checked, loaded, named, skipped
 
     check, ledger = loaded("table", "augmented.parquet obeys the columns' contracts", lambda: read_ledger(run, record))
@@ -157,6 +157,9 @@ def _row_checks(run: Path, record: dict[str, Any], kept: KeptSpec | None, tolera
     if verdict.has_ensemble(record):
         what = "each change of the ensemble's score from its two losses"
         yield checked("ensemble", what, verdict.check_ensemble(record))
+    if ledger is not None and intervals.has_intervals(record):
+        what = "the intervals from the errors of held-out rows, and their scores"
+        yield checked("intervals", what, named(intervals.check_intervals(run, record, ledger, tolerance)))
     wrote = record["versions"]["crda-spec"]
     if wrote == __version__:
         yield checked("page", "report.html and graph.svg, drawn again from the record and the rows", _pages(run))
@@ -200,7 +203,7 @@ def _data_checks(
 ) -> Iterator[Check]:
     """What the run's data and graph say of it, where they are at hand."""
     from crda_spec.api import graph_of
-    from crda_spec.audit.verify import rows, verdict
+    from crda_spec.audit.verify import intervals, rows, verdict
     from crda_spec.audit.verify.again import check_again
     from crda_spec.audit.verify.checks import certificate_again, checked, loaded, named, proven_again, skipped
     from crda_spec.spec.build import build_plan
@@ -229,6 +232,10 @@ def _data_checks(
     if "model/model.json" in record["files"]:
         what = f"the saved model on {len(split.test)} test rows"
         yield checked("model", what, named(rows.check_model(run, record, split, tolerance=tolerance)))
+        if record.get("intervals") is not None:
+            what = f"the intervals of {len(split.test)} test rows"
+            findings = intervals.check_interval_rows(run, record, ledger, plan, split, tolerance=tolerance)
+            yield checked("intervals' rows", what, named(findings))
         if record.get("ensemble") is not None:
             what = f"the saved models of the ensemble on {len(split.test)} test rows"
             findings = verdict.check_ensemble_models(run, record, split, tolerance=tolerance)

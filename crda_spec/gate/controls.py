@@ -16,6 +16,7 @@ from crda_spec.counterfactual.predict import label_of
 from crda_spec.counterfactual.procedure import Augmentation, Procedure, act_and_predict
 from crda_spec.gate.score import Scored, percent_change
 from crda_spec.records import (
+    Arm,
     Control,
     ControlKind,
     Controls,
@@ -51,12 +52,14 @@ def score_controls(
     # A fitter of its own: these fits are the report's, not the method's.
     fitter = Fitter(augmentation.fitter.regressor, augmentation.fitter.fill)
     models = dict(_models(fitter, train, augmentation, without_graph))
-    losses = {kind: _loss(split.test, model, metric) for kind, model in models.items()}
+    # A control has no errors on rows unseen of its own: it takes those of the arm that it is a control of.
+    arms: dict[ControlKind, Arm] = {kind: "plain" if kind == "boundary" else "augmented" for kind in models}
+    losses = {kind: _loss(split.test, model, metric, arms[kind]) for kind, model in models.items()}
     seed, boundary = augmentation.context.seed, augmentation.procedure.partitioner.boundary(train.names)
     irrelevant, shifted = [name for name in train.names if name not in boundary], None
     if irrelevant:
         rows = split.test.shuffled(irrelevant, rng=stream(seed, "shift"))
-        shifted = (_loss(rows, augmentation.plain, metric), _loss(rows, augmented, metric))
+        shifted = (_loss(rows, augmentation.plain, metric, "plain"), _loss(rows, augmented, metric, "augmented"))
     return compare_controls(score, losses, irrelevant, shifted, fits=fitter.fits)
 
 
@@ -89,8 +92,8 @@ def compare_controls(
     return replace(controls, graph_points=score.change_percent - blind)
 
 
-def _loss(test: HeldOut, model: Predictor, metric: Metric) -> float:
-    return metric.loss(test.errors(model), spread=test.spread, weights=test.weights)
+def _loss(test: HeldOut, model: Predictor, metric: Metric, arm: Arm) -> float:
+    return metric.loss(test.errors(model), spread=test.spread, weights=test.weights, arm=arm)
 
 
 def _models(

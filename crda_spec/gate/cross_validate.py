@@ -14,7 +14,7 @@ from crda_spec.data.folds import Division, folds, scoring_folds
 from crda_spec.errors import Complaint, DataError
 from crda_spec.execution import Clock, in_order, workers_for
 from crda_spec.gate.tests import Gate
-from crda_spec.records import Array, Cost, FoldResult, FoldRows, IntArray, Study, Table, read_only, spread_of
+from crda_spec.records import Array, Cost, FoldResult, FoldRows, IntArray, Predictor, Study, Table, read_only, spread_of
 from crda_spec.regressors.metrics import MSE, Metric
 from crda_spec.regressors.teachers import FoldContext, FoldModelCache
 from crda_spec.regressors.teachers.fold_models import FoldFitting, FoldLayout, fold_context, time_context
@@ -91,6 +91,10 @@ class FoldOutcome:
     held: IntArray  # (m,) positions of its held-out rows
     plain: Array  # (m,) their losses, whatever they weigh
     augmented: Array  # (m,)
+    errors: Array = field(
+        default_factory=lambda: np.empty((0, 2, 0))
+    )  # (restarts, 2, m) y - prediction, by start and arm
+    models: tuple[Predictor, ...] = ()  # the first start's plain and augmented one, where somebody asks for them
     cost: Cost = field(default_factory=Cost)
     studies: tuple[Study, ...] = ()  # the searches inside this fold
 
@@ -109,6 +113,7 @@ def run_fold(
     metric: Metric = MSE,
     restarts: int = 1,
     context: FoldContext | None = None,
+    keep: bool = False,
 ) -> FoldOutcome:
     """Fold `number` (from 1): the whole procedure on the other rows, both arms scored on the held-out ones.
 
@@ -116,6 +121,8 @@ def run_fold(
 
     context: models that have not seen this fold (`FoldModelCache` proves it); None: none is at hand.
     restarts: how often both arms are trained and the synthetic rows are drawn (`refit_with_seed`).
+    keep: whether the first start's models are handed back.
+    A metric that needs the errors of other folds is computed when these are there (`rescored`).
     """
     held = division.held[number - 1]
     seen = np.setdiff1d(np.arange(len(train)), held) if division.seen is None else division.seen[number - 1]
@@ -123,7 +130,8 @@ def run_fold(
         context = fold_context(division, len(train), number, in_blocks=procedure.in_blocks)
     rows = train.take(seen)
     x, y, weights = train.x[held], train.y[held], None if train.weights is None else train.weights[held]
-    losses = np.zeros((2, len(held)))
+    metric = MSE if metric.needs_errors else metric
+    losses, errors, models = np.zeros((2, len(held))), list[Array](), tuple[Predictor, ...]()
     first = arms = augment(procedure, rows, context)
     for start, own in enumerate(restart_seeds(division.seed, restarts)):
         if start:
@@ -131,6 +139,8 @@ def run_fold(
         plain_errors = y - arms.plain.predict(x)
         augmented = fit_augmented(arms, rows)
         augmented_errors = plain_errors if augmented is arms.plain else y - augmented.predict(x)
+        errors.append(np.stack([plain_errors, augmented_errors]))
+        models = models or ((arms.plain, augmented) if keep else ())
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused below
             losses += np.stack([metric.row_losses(plain_errors), metric.row_losses(augmented_errors)])
     losses /= restarts
@@ -147,8 +157,37 @@ def run_fold(
         perturbed=first.moved,
         synthetic_rows=0 if made is None else len(made),
     )
-    cost, studies = first.fitter.cost, first.studies
-    return FoldOutcome(result=result, held=held, plain=losses[0], augmented=losses[1], cost=cost, studies=studies)
+    return FoldOutcome(
+        result=result,
+        held=held,
+        plain=losses[0],
+        augmented=losses[1],
+        errors=np.stack(errors),
+        models=models,
+        cost=first.fitter.cost,
+        studies=first.studies,
+    )
+
+
+def rescored(outcomes: Sequence[FoldOutcome], train: Table, metric: Metric) -> list[FoldOutcome]:
+    """The folds of one division, their losses by a metric that needs the errors of the other folds.
+
+    The models behind those errors have seen the row that is scored, in both arms alike; the model that predicts it has
+    not. Of several starts, each is scored by its own errors.
+    """
+    rows = np.concatenate([outcome.held for outcome in outcomes])
+    fold = np.repeat(np.arange(len(outcomes)), [len(outcome.held) for outcome in outcomes])
+    errors = np.concatenate([outcome.errors for outcome in outcomes], axis=2)  # (restarts, 2, n)
+    weights = None if train.weights is None else train.weights[rows]
+    losses = np.mean([[metric.cross_losses(arm, fold, weights) for arm in start] for start in errors], axis=0)
+    found = []
+    for number, outcome in enumerate(outcomes):
+        plain, augmented = losses[:, fold == number]
+        own = None if weights is None else weights[fold == number]
+        means = [metric.mean(arm, spread=1.0, weights=own) for arm in (plain, augmented)]
+        result = replace(outcome.result, plain=means[0], augmented=means[1])
+        found.append(replace(outcome, plain=plain, augmented=augmented, result=result))
+    return found
 
 
 def restart_seeds(seed: int, restarts: int) -> list[int]:
@@ -202,6 +241,7 @@ class CrossValidation:
         *,
         workers: int = 1,
         advance: Advance = lambda: None,
+        keep: bool = False,
     ) -> None:
         """Adds the folds of one division; models without two folds are fitted when the first of the two needs them.
 
@@ -217,7 +257,7 @@ class CrossValidation:
             if self.is_certain(gate):
                 break
             models.fit(models.missing(block), workers=workers, advance=advance)
-            fold = partial(run_fold, procedure, train, division, metric=gate.loss, restarts=gate.restarts)
+            fold = partial(run_fold, procedure, train, division, metric=gate.loss, restarts=gate.restarts, keep=keep)
             tasks = (partial(fold, number, context=models.inside(number)) for number in block)
             for number, outcome in zip(block, in_order(tasks, workers=workers), strict=True):
                 advance()
@@ -228,6 +268,8 @@ class CrossValidation:
                 self.outcomes.append(replace(outcome, result=replace(outcome.result, fold=place), studies=studies))
                 used.append(number)
             models.release(range(block[-1] + 1, len(numbers) + 1))
+        if gate.loss.needs_errors:
+            self.outcomes[-len(used) :] = rescored(self.outcomes[-len(used) :], train, gate.loss)
         self.shared += models.cost_of(models.layout.pairs(used))
 
 
@@ -240,10 +282,15 @@ def cross_validate(
     *,
     workers: int = 1,
     advance: Advance = lambda: None,
+    keep: bool = False,
 ) -> CrossValidation:
-    """Every fold of every division. models: of the first, whose fold models serve the teacher on all rows too."""
+    """Every fold of every division. models: of the first, whose fold models serve the teacher on all rows too.
+
+    keep: whether the folds of the first division hand back their models.
+    """
     done = CrossValidation()
     for division in parts:
         own = models if division.number == 0 else fold_models(procedure, train, division)
-        done.run(procedure, train, own, gate, workers=workers, advance=advance)
+        kept = keep and division.number == 0
+        done.run(procedure, train, own, gate, workers=workers, advance=advance, keep=kept)
     return done

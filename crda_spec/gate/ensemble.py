@@ -86,7 +86,7 @@ def score_ensemble(test: HeldOut, members: Members, *, metric: Metric, seed: int
     models = len(members["plain"])
     loss = partial(metric.loss, spread=test.spread, weights=test.weights)
     change_between = partial(change_of, test, metric=metric, seed=seed)
-    singles = {arm: tuple(loss(test.errors(model)) for model in own) for arm, own in members.items()}
+    singles = {arm: tuple(loss(test.errors(model), arm=arm) for model in own) for arm, own in members.items()}
     for arm, losses in singles.items():
         if not np.isfinite(losses).all():  # it would take the mean with it
             what = f"one of the {arm} models of the ensemble predicts numbers that are not finite on the test rows"
@@ -98,12 +98,12 @@ def score_ensemble(test: HeldOut, members: Members, *, metric: Metric, seed: int
         own, plain = (test.errors(MeanModel(members[one][:count])) for one in (arm, "plain"))
         nothing: tuple[None, None] = (None, None)
         one_plain = (arm, count) == ("plain", 1)
-        change = nothing if one_plain else change_between(test.errors(members["plain"][0]), own)
-        gain = nothing if arm == "plain" else change_between(plain, own)
+        change = nothing if one_plain else change_between(test.errors(members["plain"][0]), own, arm)
+        gain = nothing if arm == "plain" else change_between(plain, own, arm)
         return EnsembleScore(
             arm=arm,
             models=count,
-            loss=loss(own),
+            loss=loss(own, arm=arm),
             singles=singles[arm][:count],
             change_percent=change[0],
             interval_percent=change[1],

@@ -11,7 +11,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from crda_spec.errors import Complaint, DataError
-from crda_spec.records import Array, Controls, Diagnostics, HeldOut, IntArray, Predictor, RowLosses, TestScore
+from crda_spec.records import (
+    Arm,
+    Array,
+    Controls,
+    Diagnostics,
+    HeldOut,
+    IntArray,
+    Predictor,
+    RowErrors,
+    RowLosses,
+    TestScore,
+)
 from crda_spec.regressors.metrics import Metric, charged
 from crda_spec.seeds import stream
 
@@ -28,6 +39,7 @@ class Scored:
 
     score: TestScore
     rows: RowLosses  # NaN for a model that there is not
+    errors: RowErrors  # likewise
     augmented: Predictor | None  # the model itself; None when there was no synthetic row to train on
     diagnostics: Diagnostics | None = None  # what the new rows are like, where somebody wants to know
     controls: Controls | None = None  # what the change is made of, likewise
@@ -42,9 +54,15 @@ def score_on_equal_footing(
         what = "the plain model predicts numbers that are not finite on the test rows"
         hint = "lower its learning rate, or look for extreme values in the data"
         raise DataError(Complaint(code="diverged", path="regressor", what=what, hint=hint))
-    before = metric.row_losses(test.errors(plain))
-    after = np.full(len(test), np.nan) if augmented is None else metric.row_losses(test.errors(augmented))
-    return Scored(score=scored, rows=RowLosses(plain=before, augmented=after), augmented=augmented)
+    nothing, before = np.full(len(test), np.nan), test.errors(plain)
+    after = nothing if augmented is None else test.errors(augmented)
+    losses = nothing if augmented is None else metric.row_losses(after, "augmented")
+    return Scored(
+        score=scored,
+        rows=RowLosses(plain=metric.row_losses(before), augmented=losses),
+        errors=RowErrors(plain=before, augmented=after),
+        augmented=augmented,
+    )
 
 
 def score(test: HeldOut, plain: Predictor, augmented: Predictor | None, *, metric: Metric, seed: int) -> TestScore:
@@ -53,8 +71,8 @@ def score(test: HeldOut, plain: Predictor, augmented: Predictor | None, *, metri
     change = interval = augmented_loss = None
     if augmented is not None:
         augmented_errors = test.errors(augmented)
-        augmented_loss = metric.loss(augmented_errors, spread=test.spread, weights=test.weights)
-        change, interval = change_of(test, plain_errors, augmented_errors, metric=metric, seed=seed)
+        augmented_loss = metric.loss(augmented_errors, spread=test.spread, weights=test.weights, arm="augmented")
+        change, interval = change_of(test, plain_errors, augmented_errors, "augmented", metric=metric, seed=seed)
     return TestScore(
         metric=metric.name,
         rows=len(test),
@@ -68,11 +86,15 @@ def score(test: HeldOut, plain: Predictor, augmented: Predictor | None, *, metri
 
 
 def change_of(
-    test: HeldOut, before: Array, after: Array, *, metric: Metric, seed: int
+    test: HeldOut, before: Array, after: Array, arm: Arm, *, metric: Metric, seed: int
 ) -> tuple[float, tuple[float, float] | None]:
-    """The change of the loss in percent, and its interval: resamples take the same rows. before, after: (n,) errors."""
-    losses = [metric.loss(errors, spread=test.spread, weights=test.weights) for errors in (before, after)]
-    plain, other = (charged(metric.row_losses(errors), test.weights) for errors in (before, after))
+    """The change of the loss in percent, and its interval: resamples take the same rows.
+
+    before: (n,) errors of the plain arm.  after: (n,) errors of this arm.
+    """
+    rows = [metric.row_losses(before), metric.row_losses(after, arm)]
+    losses = [metric.mean(one, spread=test.spread, weights=test.weights) for one in rows]
+    plain, other = (charged(one, test.weights) for one in rows)
     units, rng = units_of(len(test), test.groups), stream(seed, "bootstrap")
     interval = change_interval(plain, other, units, metric, level=LEVEL, rng=rng)
     return percent_change(losses[0], losses[1]), interval

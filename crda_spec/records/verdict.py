@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Protocol
 
 from crda_spec.records.causal import UNPUBLISHED, Certificate, Falsification, Sensitivity
 from crda_spec.records.rows import (
@@ -262,12 +262,84 @@ class RowLosses:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RowErrors:
+    """What each row is more than either arm predicts, by a model that has not seen the row."""
+
+    plain: Array  # (n,) y - prediction; NaN where nobody predicted the row
+    augmented: Array
+
+    def of(self, arm: Arm) -> Array:
+        """One arm's."""
+        return self.plain if arm == "plain" else self.augmented
+
+
+IntervalForm = Literal["residuals", "cv_plus"]
+SizeSource = Literal["parents", "features", "prediction"]  # what may tell the size of the noise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntervalScore:
+    """The intervals of one model at one level, on the test rows."""
+
+    arm: Arm
+    level: float
+    coverage: float  # share of the rows that lie inside
+    width: float  # on average; inf where too few rows were held out for this level
+    score: float  # mean interval score: the width, and 2 / (1 - level) times how far a row lies outside
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntervalWidth:
+    """How the width of one arm's intervals follows the fitted size of the noise, chosen on rows held out."""
+
+    arm: Arm
+    parents: float  # power of the size that the noise's declared parents tell; 0: they take no part
+    features: float  # the same, of the features
+    prediction: float  # the same, of the prediction; all 0: all intervals are equally wide
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntervalReport:
+    """Prediction intervals from the rows that the gate held out, and what they are worth on the test rows."""
+
+    form: IntervalForm  # residuals: around the final model; cv_plus: around the models of the gate's folds
+    levels: tuple[float, ...]
+    rows: int  # held-out rows that they were calibrated on
+    units: int  # these rows, or their groups where rows belong together
+    parents: tuple[str, ...]  # that the graph declares to drive the size of the noise, to which a size was fitted
+    features: tuple[str, ...]  # to which another was fitted; none: they are the parents, or no size was fitted
+    widths: tuple[IntervalWidth, ...]  # of each arm
+    scores: tuple[IntervalScore, ...]  # of one model of each arm, at each level
+
+    def score(self, arm: Arm, level: float) -> IntervalScore | None:
+        """One of the scores; None where there is no such arm."""
+        return next((one for one in self.scores if (one.arm, one.level) == (arm, level)), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class IntervalRows:
+    """Where the test rows lie in one arm's intervals at one level."""
+
+    arm: Arm
+    level: float
+    below: Array  # (m,) y - lower bound
+    above: Array  # (m,) upper bound - y
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FoldRows:
     """What each held-out row of one gate fold cost both arms."""
 
     held: IntArray  # (m,) positions among the training rows
     plain: Array  # (m,) their losses, whatever they weigh
     augmented: Array  # (m,)
+
+
+class Band(Protocol):
+    """The calibrated intervals of one arm; the gate makes it, the audit keeps it."""
+
+    def bounds(self, x: Array, prediction: Array, level: float, by_fold: Array | None = None) -> tuple[Array, Array]:
+        """(m,) low and (m,) high. x: (m, d).  prediction: (m,).  by_fold: (k, m) of the fold models, for cv_plus."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -313,6 +385,12 @@ class RunResult:
     gate_losses: RowLosses | None = None  # of the training rows, means over the repeats; None without a gate
     gate_rows: tuple[FoldRows, ...] = ()  # the same fold by fold, where repeats make more of them than one a row
     test_losses: RowLosses | None = None  # of the test rows; None in a result that was read back for its pages
+    gate_errors: RowErrors | None = None  # of the training rows, in the first repeat and start; None without a gate
+    test_errors: RowErrors | None = None  # of the test rows
+    intervals: IntervalReport | None = None  # None without held-out rows, or when the spec does without
+    interval_rows: tuple[IntervalRows, ...] = ()  # of the test rows, one for each score
+    band: Band | None = None  # the final model's intervals, for any level and row
+    fold_models: tuple[Predictor, ...] = ()  # of the final model's arm, where the intervals need them
     studies: tuple[Study, ...] = ()  # every search: on all training rows (or a tuning split), then fold by fold
     diagnostics: Diagnostics | None = None  # None when there are no new rows, or the spec does without
     controls: Controls | None = None  # None when there is no augmented model, or the spec does without

@@ -337,6 +337,39 @@ def ensemble_figure(ensemble: records.Ensemble) -> Picture:
     return changes_figure(changes, title="What the ensemble and the augmentation give", metric=ensemble.metric)
 
 
+@_in_style()
+def interval_figure(found: records.IntervalReport) -> Picture:
+    """Coverage of each model's intervals against their level, with their mean widths beside the dots."""
+    lines = [one for one in found.scores if math.isfinite(one.width)]
+    figure, ax = _panel(_WHOLE, 76.0 + 30.0 * len(lines))
+    low = 100.0 * min(min(one.coverage, one.level) for one in lines)
+    for at, one in enumerate(lines):
+        ax.plot([100.0 * one.level] * 2, [at - 0.38, at + 0.38], color=_LINE, linewidth=2.0, label=_once("level", at))
+        colour = _SKY if one.arm == "augmented" else _GREY
+        ax.plot([100.0 * one.coverage], [at], **_DOT, color=colour, label=_once("test rows inside", at))
+        left = one.coverage > 0.5 * (1.0 + low / 100.0)
+        _beside(ax, 100.0 * one.coverage, at, f"mean width {number(one.width)}", left=left)
+    _scale(ax, "x", max(0.0, low - 25.0), 104.0, 6)
+    names = [f"{one.arm}, {setting(100 * one.level)} %" for one in lines]
+    ax.set_yticks(range(len(lines)), names)
+    ax.tick_params(axis="y", length=0, labelcolor=_INK)
+    ax.set_ylim(len(lines) - 0.4, -0.6)
+    ax.spines["left"].set_visible(False)
+    ax.set_xlabel("test rows inside, %")
+    _fit(ax)
+    _legend(figure, ax)
+    words = (
+        f"{name}: {share(one.coverage)} inside, mean width {number(one.width)}"
+        for name, one in zip(names, lines, strict=True)
+    )
+    return Picture(figure, "Prediction intervals on the test rows", "; ".join(words))
+
+
+def _once(label: str, at: int) -> str:
+    """A label for the legend, which names each thing once."""
+    return label if at == 0 else f"_{label}"
+
+
 # --- what the new rows are like
 
 
@@ -573,6 +606,8 @@ def run_figures(result: RunResult) -> dict[str, Picture]:
         figures["gate"] = gate_figure(verdict.folds, verdict.metric, target)
     if result.score.change_percent is not None:
         figures["test"] = score_figure(result.score)
+    if result.intervals is not None and any(math.isfinite(one.width) for one in result.intervals.scores):
+        figures["intervals"] = interval_figure(result.intervals)
     if changes := control_changes(result):
         figures["gain"] = gain_figure(changes, result.score.metric)
     if found is None:

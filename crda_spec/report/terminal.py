@@ -72,7 +72,7 @@ class Section:
 
 
 def sections(result: RunResult) -> tuple[Section, ...]:
-    """The summary, top to bottom: data, partition, falsification, signs, action, gate, sensitivity, test, ensemble."""
+    """The summary, top to bottom: data, partition, falsification, signs, action, gate, sensitivity, test, and so on."""
     data = f"{shown(result.data.source)}: {run.data_sentence(result)}"
     parts = {
         "Data": (
@@ -88,6 +88,7 @@ def sections(result: RunResult) -> tuple[Section, ...]:
         "Gate": _gate(result),
         "Sensitivity": _sensitivity(result),
         "Test": _lines(run.score_sentences(result)),
+        "Intervals": _lines(run.interval_sentences(result)),
         f"{'WHERE THE GAIN COMES FROM':{_GAIN_WIDTH}}change of test {result.score.metric.upper()}": _gain(result),
         "Ensemble": _ensemble(result),
     }

@@ -198,6 +198,8 @@ def build_plan(spec: RunSpec, draft: Draft) -> Plan:
         inspect=spec.output.diagnostics,
         without_graph=build_without_graph(spec, draft, graph),
         models=spec.output.ensemble,
+        intervals=spec.output.intervals if spec.gate.enabled else None,
+        noise_parents=() if graph is None else graph.noise_parents,
     )
 
 

@@ -439,6 +439,10 @@ def check_parts(parts: Mapping[str, Any]) -> Iterator[Complaint]:
     for name in ("dataset", "causal", "partition", "counterfactual", "perturbation", "gate", "execution"):
         if name in parts:
             yield from _partition(parts[name]) if name == "partition" else parts[name].complaints()
+    intervals = parts["output"].intervals if "output" in parts else None
+    if intervals is not None and "gate" in parts and "dataset" in parts:
+        in_time = parts["dataset"].time is not None
+        yield from intervals.complaints(gated=parts["gate"].enabled, in_time=in_time)
     if "dataset" in parts and "gate" in parts:
         yield from _order_complaints(parts["dataset"], parts["gate"])
 

@@ -17,6 +17,7 @@ from crda_spec.errors import Complaint, inconsistent, show
 from crda_spec.gate.tests import AnyGate, Wilcoxon
 from crda_spec.records import Sign, Signs, Table
 from crda_spec.regressors import AnyRegressor, Xgboost
+from crda_spec.regressors.intervals import Intervals
 from crda_spec.regressors.teachers import AnyTeacher, SingleTeacher
 from crda_spec.scm.falsify import Falsify
 from crda_spec.spec.recipes import RecipeName
@@ -268,6 +269,9 @@ class Output(Strict):
             "Whether the report looks at the new rows: where they lie, how far they moved, what the teacher does "
             "there, and, by up to three fits more, where the gain comes from."
         ),
+    )
+    intervals: Intervals | None = Field(
+        Intervals(), description="Prediction intervals from the rows that the gate holds out; null: none."
     )
     plots: bool = Field(default=True, description="Whether the report's figures are also saved as SVG and PNG files.")
 

@@ -39,7 +39,7 @@ _FITS = (
     "fits, refits, reused_fits, verdict.fits, verdict.reused_fits, verdict.stopped_fits",
     "verdict.folds: perturbed, synthetic_rows",
     "teacher: members, weights, families, trust, signs",
-    "rows.csv: the losses of held-out rows, and on test rows those of the model that was not chosen",
+    "rows.csv: the losses and errors of held-out rows, and on test rows those of the model that was not chosen",
     "diagnostics: errors",
     "controls: fits, models, and every loss",
 )
@@ -59,9 +59,14 @@ def uncovered(depth: str, record: Mapping[str, Any]) -> tuple[str, ...]:
         *(("augmented.parquet: _crda_prediction of the real rows",) if residuals else ()),
         *(("noise.json",) if record["abduction"]["model"] == "location_scale" else ()),
         *(("ensemble.scores of the arm that was not chosen",) if record["ensemble"] is not None else ()),
+        *(("intervals.csv: the model that was not chosen",) if _cv_plus(record) else ()),
         *(_SEARCHED if record["tuning"] is not None else ()),
     )
     return (*_FITS, *more, *_MACHINE, *_CLOCK)
+
+
+def _cv_plus(record: Mapping[str, Any]) -> bool:
+    return (record.get("intervals") or {}).get("form") == "cv_plus"
 
 
 def check_again(
@@ -147,6 +152,12 @@ def _controls(
     )
 
 
+def _test_metric(plan: Plan, *, tested: bool) -> str:
+    """What the test rows are scored by: the gate's metric, unless that needs rows held out and there are none."""
+    metric = plan.gate.loss
+    return metric.name if tested else metric.given(None).name
+
+
 def _without_fits(
     run: ReopenedRun, taught: _Taught, plan: Plan, split: records.Split, report: records.DataReport
 ) -> records.RunResult:
@@ -170,8 +181,10 @@ def _without_fits(
         teacher=replace(said.teacher, kind=procedure.teacher.kind),
         gate_fold=fold_numbers(len(train), () if division is None else division.held),
         gate_losses=read_scored(run.folder, "train").losses if tested else None,
+        gate_errors=read_scored(run.folder, "train").errors if tested else None,
         test_losses=read_scored(run.folder, "test").losses,
-        score=replace(said.score, metric=plan.gate.loss.name, level=LEVEL, resamples=RESAMPLES),
+        test_errors=read_scored(run.folder, "test").errors,
+        score=replace(said.score, metric=_test_metric(plan, tested=tested), level=LEVEL, resamples=RESAMPLES),
         controls=None if said.controls is None else _controls(said.controls, said.score, procedure, train),
         verdict=replace(said.verdict, folds=tuple(_sized(one, len(train), parts) for one in said.verdict.folds)),
         time=describe_time(split, division),

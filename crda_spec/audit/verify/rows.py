@@ -26,6 +26,7 @@ from crda_spec.audit.verify.checks import EXACT, Tolerance, compared, differing,
 from crda_spec.audit.verify.verdict import read_scored
 from crda_spec.counterfactual.predict import asked_at, label_of
 from crda_spec.errors import show
+from crda_spec.gate.intervals import errors_by_arm
 from crda_spec.records import NOBODY, Array, DataReport, HeldOut, NoiseScale, Split, Table, Teacher
 from crda_spec.regressors import EarlyStopping
 from crda_spec.regressors.fit import student_seed, watched_rows
@@ -210,8 +211,13 @@ def _trained(ledger: Ledger, record: Mapping[str, Any], train: Table) -> Iterato
 def check_model(folder: Path, record: Mapping[str, Any], split: Split, *, tolerance: Tolerance) -> Iterator[Finding]:
     """The saved final model on the test rows: does it score what the record says?"""
     arm = record["final_model"]
-    metric, losses = named_metric(record["test"]["metric"]), read_scored(folder, "test").losses
-    found = metric.row_losses(split.test.errors(load_model(folder / "model")))
+    known, told = read_scored(folder, "train"), read_scored(folder, "test")
+    metric, losses = (
+        named_metric(record["test"]["metric"]).given(errors_by_arm(known.errors, known.weights)),
+        told.losses,
+    )
+    errors = split.test.errors(load_model(folder / "model"))
+    found = metric.row_losses(errors, arm)
     # What the other model lost on each row is in rows.csv alone.
     for name in ("plain", "augmented"):
         if (recorded := record["test"][name]) is not None:
@@ -220,6 +226,8 @@ def check_model(folder: Path, record: Mapping[str, Any], split: Split, *, tolera
             yield from compared(f"record.json, test.{name}", recorded, plain(mean), tolerance=tolerance)
     says = "says {:.17g}, the saved model loses {:.17g}"
     yield from differing("rows.csv, test row", f"{arm}_loss", getattr(losses, arm), found, says, tolerance)
+    says = "says {:.17g}, the saved model errs by {:.17g}"
+    yield from differing("rows.csv, test row", f"{arm}_error", told.errors.of(arm), errors, says, tolerance)
 
 
 # What a tolerance does not reach: pictures, pages and models hold numbers in forms of their own.
@@ -232,7 +240,7 @@ def check_folders(kept: Path, again: Path, *, tolerance: Tolerance) -> Iterator[
     # The crate tells the day, and follows from all others.
     for name in sorted({*present_files(kept), *present_files(again)} - {CRATE}):
         one, other = kept / name, again / name
-        own_form = name.startswith(("model/", "teacher/", "ensemble/")) or name.endswith(_BYTES_ONLY)
+        own_form = name.startswith(("model/", "teacher/", "ensemble/", "fold_models/")) or name.endswith(_BYTES_ONLY)
         if not one.is_file() or not other.is_file():
             what = "the run made again has no such file" if one.is_file() else "the run made again has it too"
             yield Finding(name, what)

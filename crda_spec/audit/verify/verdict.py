@@ -21,10 +21,11 @@ from crda_spec.data.timestamps import time_codes
 from crda_spec.errors import show
 from crda_spec.gate.cross_validate import FoldOutcome, division_seeds, fold_numbers
 from crda_spec.gate.ensemble import ensemble_fits
+from crda_spec.gate.intervals import errors_by_arm
 from crda_spec.gate.score import LEVEL, change_interval, units_of
 from crda_spec.gate.tests import Gate
 from crda_spec.gate.verdict import abstain, conclude, mean_losses, measure, paired_losses, percent_change
-from crda_spec.records import Array, FoldResult, FoldRows, IntArray, RowLosses, Table
+from crda_spec.records import Array, FoldResult, FoldRows, IntArray, RowErrors, RowLosses, Table
 from crda_spec.regressors.fit import MeanModel
 from crda_spec.regressors.metrics import charged, named_metric
 from crda_spec.seeds import stream
@@ -32,7 +33,7 @@ from crda_spec.seeds import stream
 _ROWS = "rows.csv"
 _REPEATS = "repeats.csv"
 _ROUNDED = Tolerance(1e-9)  # of a ratio whose common factor is not in the folder
-_ARMS = ("plain", "augmented")
+_ARMS: tuple[records.Arm, ...] = ("plain", "augmented")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -43,6 +44,7 @@ class ScoredRows:
     fold: IntArray  # 0 where there is none
     groups: IntArray | None  # numbered from 1
     losses: RowLosses
+    errors: RowErrors
     weights: Array | None  # None where the file tells none
     timestamps: tuple[str, ...] = ()  # when each row was, where the file says so
     times: IntArray | None = None  # (n,) numbers that grow with them
@@ -59,6 +61,7 @@ def read_scored(folder: Path, part: str) -> ScoredRows:
         fold=np.array([int(line["gate_fold"] or 0) for line in lines], dtype=np.int64),
         groups=np.array([int(one) for one in groups], dtype=np.int64) if any(groups) else None,
         losses=RowLosses(plain=_numbers(lines, "plain_loss"), augmented=_numbers(lines, "augmented_loss")),
+        errors=RowErrors(plain=_numbers(lines, "plain_error"), augmented=_numbers(lines, "augmented_error")),
         weights=_weights(lines),
         timestamps=moments,
         times=time_codes(moments) if any(moments) else None,
@@ -98,6 +101,36 @@ def check_losses(
     yield from _repeated(record, train, scored, tolerance)
     yield from _fold_losses(record, train, scored, None if rows is None else rows.y, tolerance)
     yield from _test_losses(record, test, tolerance)
+    yield from _row_errors(record, train, test, scored, tolerance)
+
+
+def _row_errors(
+    record: Mapping[str, Any],
+    train: ScoredRows,
+    test: ScoredRows,
+    scored: Sequence[FoldRows],
+    tolerance: Tolerance,
+) -> Iterator[Finding]:
+    """What a row cost follows from its error; in the gate only where each row was scored once."""
+    says, where = "costs {:.17g}, by its error {:.17g}", f"{_ROWS}, {{}} row"
+    by_arm = errors_by_arm(train.errors if scored else None, train.weights)
+    metric = named_metric(record["test"]["metric"]).given(by_arm)
+    for arm in _ARMS:
+        errors, losses = (getattr(one, arm) for one in (test.errors, test.losses))
+        if record["test"][arm] is not None:
+            expected = metric.row_losses(errors, arm)
+            yield from differing(where.format("test"), f"{arm}_loss", losses, expected, says, tolerance)
+    if not scored or record["verdict"]["restarts"] > 1:
+        return
+    first = scored[: len(scored) // record["verdict"]["repeats"]]
+    rows = np.concatenate([fold.held for fold in first])
+    fold = np.repeat(np.arange(len(first)), [len(one.held) for one in first])
+    gate_metric, own = named_metric(record["verdict"]["metric"]), None if train.weights is None else train.weights[rows]
+    for arm in _ARMS:
+        errors, losses = getattr(train.errors, arm)[rows], np.concatenate([getattr(one, arm) for one in first])
+        needs = gate_metric.needs_errors
+        expected = gate_metric.cross_losses(errors, fold, own) if needs else gate_metric.row_losses(errors)
+        yield from differing(where.format("held-out"), f"{arm}_loss", losses, expected, says, tolerance)
 
 
 def _weighted(record: Mapping[str, Any], train: ScoredRows, test: ScoredRows, rows: Table | None) -> Iterator[Finding]:
@@ -410,10 +443,11 @@ def check_ensemble_models(
     for name in sorted(path.name for path in (folder / "model").iterdir()):
         if (folder / "model" / name).read_bytes() != (folder / "ensemble" / "1" / name).read_bytes():
             yield Finding(f"ensemble/1/{name}", f"is not the same as model/{name}")
-    metric, test = named_metric(ensemble.metric), split.test
+    known, test = read_scored(folder, "train"), split.test
+    metric = named_metric(ensemble.metric).given(errors_by_arm(known.errors, known.weights))
     last = ensemble.scores[-1]  # as many models as asked for, of the arm that was chosen
-    together = metric.loss(test.errors(MeanModel(members)), spread=test.spread, weights=test.weights)
+    together = metric.loss(test.errors(MeanModel(members)), spread=test.spread, weights=test.weights, arm=last.arm)
     yield from compared(f"{_WHERE}, {last.models} {last.arm} models", last.loss, together, tolerance=tolerance)
     for number, (recorded, member) in enumerate(zip(last.singles, members, strict=True), start=1):
-        alone = metric.loss(test.errors(member), spread=test.spread, weights=test.weights)
+        alone = metric.loss(test.errors(member), spread=test.spread, weights=test.weights, arm=last.arm)
         yield from compared(f"{_WHERE}, model {number} alone", recorded, alone, tolerance=tolerance)

@@ -92,7 +92,11 @@ class Gate(Strict):
         description="less: is the augmented loss smaller? two-sided: do they differ (and only better is accepted)?",
     )
     metric: MetricKind = Field(
-        "mse", description="The loss of a fold. r2 is compared as 1 - R2, pinball needs `quantile`."
+        "mse",
+        description=(
+            "The loss of a fold. r2 is compared as 1 - R2, pinball needs `quantile`; interval_score (of 90 % "
+            "intervals) and crps judge how sure a prediction is, by the errors of the other folds' rows."
+        ),
     )
     quantile: Fraction | None = Field(None, description="The quantile that the pinball loss is for.")
     min_effect: float = Field(
@@ -148,8 +152,20 @@ class Gate(Strict):
             what = f"only the pinball loss has a quantile, and the metric is {self.metric}"
             hint = "remove it, or use metric: pinball"
             yield Complaint(code="inconsistent", path="gate.quantile", what=what, hint=hint)
+        if self.loss.needs_errors:
+            yield from self._no_errors()
         if self.enabled:
             yield from self._cannot_accept()
+
+    def _no_errors(self) -> Iterator[Complaint]:
+        """A metric that needs the errors of all folds, where there are none, or not all."""
+        if not self.enabled:
+            what = f"{self.metric} is computed from rows that the gate holds out, and gate.enabled is false"
+            hint = "enable the gate, or use metric: mse"
+            yield Complaint(code="inconsistent", path="gate.metric", what=what, hint=hint)
+        elif getattr(self, "stop", "never") == "certain":
+            what = f"{self.metric} needs the errors of all folds, so no fold's loss is known before the last has run"
+            yield Complaint(code="inconsistent", path="gate.stop", what=what, hint="use stop: never, or metric: mse")
 
     def _cannot_accept(self) -> Iterator[Complaint]:
         return iter(())

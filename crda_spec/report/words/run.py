@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from crda_spec import records
 from crda_spec.records import Counterfactuals, RunResult, Study, movable
+from crda_spec.regressors.intervals import fewest_units
 from crda_spec.report.words.causal import followed_words, is_contradicted, movable_words, moved_without_noise
 from crda_spec.report.words.numbers import (
     REASON_WORDS,
@@ -261,6 +263,54 @@ def score_sentences(result: RunResult) -> tuple[str, ...]:
     return (
         f"One plain model on {rows}: {metric} {number(score.plain)} (used).",
         f"Not used: the refused augmentation would have scored {comparison}.",
+    )
+
+
+def interval_sentences(result: RunResult) -> Iterator[str]:
+    """What the intervals are worth on the test rows, for the model to use; then what they rest on."""
+    found, target = result.intervals, result.split.train.target
+    if found is None:
+        return
+    used: records.Arm = "augmented" if result.verdict.uses_augmented else "plain"
+    unit = f" {shown(target.unit)}" if target.unit else ""
+    for level in found.levels:
+        own, plain = found.score(used, level), found.score("plain", level)
+        if own is None or plain is None:
+            continue
+        named = f"{setting(100 * level)} % intervals"
+        if not math.isfinite(own.width):
+            least, rows = fewest_units(level), "held-out rows" if found.units == found.rows else "held-out groups"
+            yield f"{named} are infinite: they need at least {least} {rows}, and there are {found.units}."
+            continue
+        against = ""
+        if used == "augmented" and plain.score > 0:
+            moved = percent(100.0 * (own.score / plain.score - 1.0))
+            against = f" (plain model: {share(plain.coverage)}, {number(plain.width)}; interval score {moved} %)"
+        rows = count(result.score.rows, "test row")
+        yield f"{named} hold {share(own.coverage)} of {rows}, mean width {number(own.width)}{unit}{against}."
+    yield f"{_WIDTHS[found.form].format(rows=count(found.rows, 'held-out row'))} {_width_words(found, used)}"
+
+
+_WIDTHS = {
+    "residuals": "They lie around the final model, by its errors on {rows} in the gate; their promise is approximate.",
+    "cv_plus": "They are CV+ intervals of the gate's fold models, by their errors on {rows}.",
+}
+
+
+def _width_words(found: records.IntervalReport, arm: records.Arm) -> str:
+    own = next(one for one in found.widths if one.arm == arm)
+    declared = f"the noise's declared parents ({shown(listed(found.parents))})"
+    sources = ((declared, own.parents), ("the features", own.features), ("the prediction", own.prediction))
+    by = tuple(words for words, power in sources if power)
+    return f"Their width follows {listed(by)}." if by else "All are equally wide."
+
+
+def interval_table(result: RunResult) -> tuple[tuple[str, ...], ...]:
+    """Level, model, coverage, mean width, interval score."""
+    found = result.intervals
+    return tuple(
+        (f"{setting(100 * one.level)} %", one.arm, share(one.coverage), number(one.width), number(one.score))
+        for one in (() if found is None else found.scores)
     )
 
 
