@@ -33,10 +33,10 @@ from crda_spec.scm.mechanisms import Basis, Inputs, SmoothMean
 
 ROWS_FILE = "augmented.parquet"
 _NOISE = "noise.json"
-_IN_SAMPLE = "teacher/in_sample.json"
+_IN_SAMPLE = "in_sample.json"
 _LARGEST = 256 * 2**20  # a record has a few hundred kilobytes; nobody should have to read a bomb
 # Whose presence alone changes what is read.
-_READ_WHERE_PRESENT = ("model", "teacher", "ensemble", _NOISE, "diagnostics.json", STUDIES, "repeats.csv")
+_READ_WHERE_PRESENT = ("model", "teacher", "ensemble", _NOISE, _IN_SAMPLE, "diagnostics.json", STUDIES, "repeats.csv")
 # What a folder whose parts do not fit together can make a reader raise. Nothing in it is executed.
 UNREADABLE = (
     OSError,

@@ -211,7 +211,7 @@ def settings_of(
         for what, hint, bad in _faults(new, column) if column.is_numeric else ():
             if bad.any():
                 first, more = int(bad.argmax()), int(bad.sum()) - 1
-                others = f" (and in {more} more rows)" if more else ""
+                others = f" (and {more} more)" if more else ""
                 said = f"{show(column.name)} would be {new[first]:g} in row {rows[at[first]]}{others}, which is {what}"
                 complaints.append(Complaint(code="broken-contract", path=column.name, what=said, hint=hint))
                 break
@@ -227,12 +227,19 @@ def settings_of(
     return settings
 
 
-def cell(value: float, column: Column) -> Cell:
-    """A number of a table as the data have it."""
+def cells_of(values: Array, column: Column) -> list[Cell]:
+    """Numbers of a table as the data have them."""
+    known = values.tolist()
+    if column.type == "continuous" and not np.isnan(values).any():
+        return list(known)  # the usual case, whole
+    return [_cell(value, column) for value in known]
+
+
+def _cell(value: float, column: Column) -> Cell:
     if np.isnan(value):
         return None
     if column.type == "category":
         return (column.labels or ())[int(value)]
     if column.type == "boolean":
         return value == 1.0
-    return int(value) if column.type == "integer" and value == int(value) else float(value)
+    return int(value) if column.type == "integer" and value == int(value) else value

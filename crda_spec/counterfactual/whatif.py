@@ -129,9 +129,8 @@ class Spread:
         luck = replace(train, y=self.predicted + signs * self.residual)
         teacher = self.refits.fit(luck, seed=integer_seed(self.seed, "whatif-fit", number))
         mechanisms = self.model.mechanisms
-        if mechanisms is not None:
-            mechanisms = refit_mechanisms(train, mechanisms, signs, drawn)
-        model = replace(self.model, teacher=teacher, mechanisms=mechanisms)
+        again = None if mechanisms is None else refit_mechanisms(train, mechanisms, signs, drawn)
+        model = replace(self.model, teacher=teacher, mechanisms=again)
         return model.what_if(replace(rows, predicted=None)).difference
 
 

@@ -49,7 +49,7 @@ def check_real_rows(
         yield from _computed("_crda_prediction", real["prediction"], teacher.predict(train.x), tolerance)
     elif teacher is not None and len(teacher.in_sample):
         found, says = teacher.in_sample, "is {:.17g}, but is computed to be {:.17g}"
-        where = "teacher/in_sample.json, row"
+        where = "in_sample.json, row"
         yield from named(differing(where, "prediction", found, teacher.predict(train.x), says, tolerance))
 
 
