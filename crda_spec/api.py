@@ -6,7 +6,7 @@ import json
 import os
 import secrets
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -22,7 +22,16 @@ from threadpoolctl import threadpool_limits
 from crda_spec.audit.canonical import canonical_json, sealed, sha256_of
 from crda_spec.audit.export import CRATE, crate_json, croissant_json
 from crda_spec.audit.models import model_files
-from crda_spec.audit.open_run import BAND, FOLD_MODELS, band_text, noise_files
+from crda_spec.audit.open_run import (
+    BAND,
+    FOLD_MODELS,
+    band_text,
+    in_sample_files,
+    noise_files,
+    open_run,
+    readable,
+    taught_run,
+)
 from crda_spec.audit.record import (
     certificate_record,
     lock_complaints,
@@ -35,6 +44,7 @@ from crda_spec.audit.record import (
 )
 from crda_spec.audit.runfolder import check_destination, file_hashes, write_run
 from crda_spec.audit.tables import augmented_parquet, folds_csv, intervals_csv, ledger_parquet, repeats_csv, rows_csv
+from crda_spec.audit.whatif import Effects, Question, answer, effects
 from crda_spec.data.assemble import assemble
 from crda_spec.data.dataset import Dataset, DuplicatesKeep, MissingImpute
 from crda_spec.data.sources import Csv, Excel, Parquet
@@ -56,6 +66,7 @@ from crda_spec.records import (
     Teacher,
     TestScore,
     Verdict,
+    WhatIf,
 )
 from crda_spec.regressors import FittedModel
 from crda_spec.report.figures import figure_files, run_figures
@@ -332,6 +343,32 @@ def resolved_spec(record: dict[str, Any]) -> RunSpec:
         raise SpecError(Complaint(code="bad-record", what=what, hint=hint)) from None
 
 
+def what_if(
+    run: Path, question: Question, *, base: Path | None = None, advance: Callable[[], None] = lambda: None
+) -> WhatIf:
+    """What the outcomes of some rows would have been, by a finished run. base: where the spec's files are."""
+    saved = taught_run(open_run(run))
+    spec = resolved_spec(saved.record)
+    with readable(run):
+        return answer(saved, spec, question, folder=_graph_folder(run, spec, base), advance=advance)
+
+
+def average_effects(run: Path, *, follow: bool = False, base: Path | None = None) -> Effects:
+    """What each certified cause of a finished run does to the target on average."""
+    saved = taught_run(open_run(run))
+    spec = resolved_spec(saved.record)
+    with readable(run):
+        return effects(saved, spec, follow=follow, folder=_graph_folder(run, spec, base))
+
+
+def _graph_folder(run: Path, spec: RunSpec, base: Path | None) -> Path | None:
+    """Where the graph's file is, if it has one: the folder that is given, this one, or one above the run."""
+    path = getattr(spec.causal.graph, "path", None)
+    if path is None or base is not None:
+        return base
+    return next((one for one in (Path.cwd(), *run.resolve().parents) if (one / path).is_file()), None)
+
+
 def _files(spec: RunSpec) -> Iterator[str]:
     """The files, and the databases, that a spec reads."""
     graph: Any = spec.causal.graph
@@ -461,7 +498,7 @@ def run_files(result: RunResult, *, spec: RunSpec, draft: Draft) -> dict[str, by
             files |= _saved(f"{FOLD_MODELS}/{number}", member)  # around which cv_plus intervals lie
         for number, member in enumerate(result.teacher.members, start=1):
             files |= _saved(f"teacher/{number}", member)  # what labelled the synthetic rows
-        files |= noise_files(result.abduction)
+        files |= noise_files(result.abduction) | in_sample_files(result.teacher, result.abduction.residuals)
     record["files"] = file_hashes(files)
     volatile = {
         "created": datetime.now(tz=UTC).isoformat(timespec="seconds"),

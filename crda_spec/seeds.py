@@ -77,6 +77,10 @@ STREAMS = {
     "tuning-split": "which rows are set aside for searches",
     "unmoved": "which new rows stay where their source is",
     "validation": "the rows that early stopping watches",
+    "whatif-fit": "the fits of the teachers that a what-if's interval is made of",
+    "whatif-folds": "the folds in which rows are predicted unseen for such an interval",
+    "whatif-follow:<feature>": "draws of a feature that follows a change in a what-if",
+    "whatif-rows": "the signs and rows of each such teacher's training rows",
     "world:<variable>": "draws of one variable of a synthetic world",
 }
 

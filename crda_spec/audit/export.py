@@ -30,6 +30,7 @@ _ABOUT = {
     "folds.csv": "The paired losses of the gate.",
     "graph.svg": "The causal graph.",
     "ledger.parquet": "Every cell that was changed: row, column, old and new value.",
+    "in_sample.json": "What the teacher predicts for the rows that it was fitted on.",
     "noise.json": "How large the noise is at which features.",
     "record.json": "The record of the run, with the hash of every file.",
     "report.html": "The report, for people.",

@@ -53,14 +53,14 @@ _SCORED = 16384  # rows that are predicted at a time
 
 
 @contextmanager
-def _whole_or_not_at_all(out: Path) -> Iterator[Path]:
+def whole_or_not_at_all(out: Path) -> Iterator[Path]:
     """Where to write a file that takes its own name when all is written."""
     with writing(out, "choose another file with --out"), half_written(out) as partial:
         yield partial / out.name
         (partial / out.name).replace(out)
 
 
-def _refuse_missing(
+def refuse_missing(
     missing: npt.NDArray[np.bool_], columns: Sequence[Column], place: BlockPlace, *, first: int = 0, why: str = ""
 ) -> None:
     """Names the first missing cell of each column from number `first` on."""
@@ -190,7 +190,7 @@ def generate(
     batch: about how many new rows a worker makes at a time.  advance: called after every block.
     """
     counts = Counts(clipped=Counter(dict.fromkeys(job.generation.moved, 0)))
-    with _whole_or_not_at_all(out) as partial:
+    with whole_or_not_at_all(out) as partial:
         with ExitStack() as stack:
             file: pq.ParquetWriter | None = None
             for table, here in _parts(job, batch=batch, workers=workers):
@@ -286,7 +286,7 @@ def _usable(job: Job, numbers: Array, place: BlockPlace) -> IntArray:
     missing = np.isnan(numbers)
     whole = len(job.columns) - (job.weights is not None)
     first = {"error": 0, "impute": len(job.generation.train.features), "drop": whole}[job.missing]
-    _refuse_missing(missing, job.columns, place, first=first)
+    refuse_missing(missing, job.columns, place, first=first)
     return np.flatnonzero(~missing.any(axis=1)) if job.missing == "drop" else np.arange(len(numbers))
 
 
@@ -313,7 +313,7 @@ class Scoring:
             x = block_numbers(block, self.features, place)
             missing = np.isnan(x)
             if self.missing == "error":
-                _refuse_missing(missing, self.features, place, why=": the run allowed no missing cell")
+                refuse_missing(missing, self.features, place, why=": the run allowed no missing cell")
             usable = ~missing.any(axis=1) | (self.missing == "impute")
             columns = np.full((len(x), len(names)), np.nan)
             with threadpool_limits(limits=1):  # the same bits on any machine
@@ -388,7 +388,7 @@ def _check_level(run: OpenedRun, level: float) -> None:
 
 def write_predictions(predictions: Mapping[str, Array], out: Path) -> None:
     """Writes the row's number and these columns as CSV or Parquet, by the file's ending; whole or not at all."""
-    with _whole_or_not_at_all(out) as partial:
+    with whole_or_not_at_all(out) as partial:
         if out.suffix.casefold() in (".parquet", ".pq"):
             known = {name: pa.array(values, mask=np.isnan(values)) for name, values in predictions.items()}
             count = len(predictions["prediction"])

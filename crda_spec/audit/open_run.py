@@ -34,6 +34,7 @@ from crda_spec.scm.mechanisms import Basis, Inputs, SmoothMean
 
 ROWS_FILE = "augmented.parquet"
 _NOISE = "noise.json"
+_IN_SAMPLE = "in_sample.json"
 BAND = "intervals.json"
 FOLD_MODELS = "fold_models"
 _LARGEST = 256 * 2**20  # a record has a few hundred kilobytes; nobody should have to read a bomb
@@ -43,6 +44,7 @@ _READ_WHERE_PRESENT = (
     "teacher",
     "ensemble",
     _NOISE,
+    _IN_SAMPLE,
     "diagnostics.json",
     STUDIES,
     "repeats.csv",
@@ -196,17 +198,29 @@ class SavedRun:
 
 def saved_run(run: OpenedRun) -> SavedRun:
     """Reads what new rows are made from; an OutputError says what is missing."""
+    if run.record["counterfactuals"] is None:
+        what = f"this run made no new rows: {run.record['verdict']['sentence'].rstrip('.')}"
+        raise _refused(run.folder, "nothing-made", what, "let features move, and run again")
+    return taught_run(run)
+
+
+def taught_run(run: OpenedRun) -> SavedRun:
+    """The same, rows made or not: the training rows, their noise, and who can say what another row would be."""
     folder, record = run.folder, run.record
-    if record["counterfactuals"] is None:
-        what = f"this run made no new rows: {record['verdict']['sentence'].rstrip('.')}"
-        raise _refused(folder, "nothing-made", what, "let features move, and run again")
     with readable(folder):
         teacher = load_teacher(folder, record)
         if teacher is None:
             what = "the run saved no teacher, so nobody can label new rows"
             raise _refused(folder, "no-teacher", what, "set output.model: true, and run again")
         rows, scale = read_ledger(folder, record, real_only=True), load_scale(folder)
-    return SavedRun(record=record, train=rows.train, noise=rows.real["noise"], teacher=teacher, scale=scale)
+        train, predicted = rows.train, rows.real["prediction"]
+        if record["data"].get("grouped"):
+            train = replace(train, groups=_groups(folder / "rows.csv"))
+        if record["abduction"]["residuals"] == "in_sample":
+            teacher = replace(teacher, in_sample=predicted)
+        else:
+            teacher = replace(teacher, out_of_fold=predicted)
+    return SavedRun(record=record, train=train, noise=rows.real["noise"], teacher=teacher, scale=scale)
 
 
 def load_teacher(folder: Path, record: dict[str, Any]) -> Teacher | None:
@@ -215,10 +229,12 @@ def load_teacher(folder: Path, record: dict[str, Any]) -> Teacher | None:
     if not members:
         return None
     recorded = record.get("teacher") or {}
+    own = folder / _IN_SAMPLE
     return Teacher(
         kind=str(recorded.get("kind", "")),
         members=members,
-        in_sample=np.empty(0),  # of rows at hand when it was fitted; they are in the ledger
+        # Of the rows that it was fitted on; a teacher that has seen them all has its predictions in the ledger.
+        in_sample=np.array(json.loads(own.read_text(encoding="utf-8")) if own.exists() else (), dtype=np.float64),
         out_of_fold=None,
         weights=tuple(recorded.get("weights", ())),
     )
@@ -303,6 +319,11 @@ def noise_files(abduction: records.Abduction) -> dict[str, bytes]:
     if abduction.scale_model is None:
         return {}
     return {_NOISE: canonical_json({"noise_version": 1, "scale": abduction.scale_model}).encode()}
+
+
+def in_sample_files(teacher: Teacher, residuals: records.Residuals) -> dict[str, bytes]:
+    """File name -> bytes: what the teacher says of its own rows, where the ledger has what it says of them unseen."""
+    return {} if residuals == "in_sample" else {_IN_SAMPLE: canonical_json(teacher.in_sample).encode()}
 
 
 def load_scale(folder: Path) -> NoiseScale | None:
@@ -484,6 +505,12 @@ def _parts(file: Path) -> tuple[IntArray, IntArray, IntArray]:
     held, tuned = ([int(row["row"]) - 1 for row in rows if row["part"] == part] for part in ("test", "tuning"))
     folds = [int(row["gate_fold"] or 0) for row in rows if row["part"] == "train"]
     return np.array(held, dtype=np.int64), np.array(tuned, dtype=np.int64), np.array(folds, dtype=np.int64)
+
+
+def _groups(file: Path) -> IntArray:
+    """Of rows.csv: the group of each training row."""
+    with file.open(encoding="utf-8", newline="") as lines:
+        return np.array([int(row["group"]) for row in csv.DictReader(lines) if row["part"] == "train"], dtype=np.int64)
 
 
 def _rows_elsewhere(train: Table, held: IntArray) -> Table:

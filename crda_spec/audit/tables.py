@@ -16,6 +16,7 @@ from crda_spec import records
 from crda_spec.audit.export import LEDGER
 from crda_spec.records import NOBODY, Array, Column, IntArray, RunResult, Table
 from crda_spec.report.words.causal import followed_words
+from crda_spec.report.words.whatif import change_words
 
 _COSTS = ("plain_loss", "augmented_loss", "plain_error", "augmented_error")
 ROWS_HEAD = ("source", "row", "part", "gate_fold", "group", *_COSTS)
@@ -342,3 +343,17 @@ def _cell(value: object) -> str:
     if isinstance(value, tuple | list):
         return " ".join(map(str, value))
     return repr(value) if isinstance(value, float) else str(value)
+
+
+def answers_csv(found: records.WhatIf) -> str:
+    """One line an answer, with the run's seal in each; what changed is one text."""
+    head = ("run_sha256", "row", "observed", "outcome", "difference", "low", "high", "basis", "robustness")
+    lines = []
+    for one in found.answers:
+        low, high = one.interval or ("", "")
+        robustness = "" if one.robustness is None else one.robustness
+        numbers = (one.observed, one.outcome, one.difference, low, high)
+        changes, followed = (harmless(change_words(one, follows=follows)) for follows in (False, True))
+        place = "yes" if one.beyond or one.off_data else "no"
+        lines.append((found.seal, one.row, *numbers, one.basis, robustness, changes, followed, place))
+    return _csv_text((*head, "changed", "followed", "extrapolates"), lines)

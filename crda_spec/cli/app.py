@@ -11,6 +11,7 @@ import typer
 
 from crda_spec.cli.diff import diff
 from crda_spec.cli.discover import discover
+from crda_spec.cli.effects import effects
 from crda_spec.cli.generate import generate
 from crda_spec.cli.graph import graph
 from crda_spec.cli.init import init
@@ -23,6 +24,7 @@ from crda_spec.cli.runs import runs
 from crda_spec.cli.signals import INTERRUPTED, TERMINATED, stoppable
 from crda_spec.cli.spec import lock, render, schema, validate
 from crda_spec.cli.verify import verify
+from crda_spec.cli.whatif import whatif
 from crda_spec.errors import CrdaError, printable, show
 
 _STOPPED: dict[object, str] = {INTERRUPTED: "interrupted", TERMINATED: "terminated"}
@@ -41,7 +43,7 @@ run_app = typer.Typer(name="crda-run", add_completion=False, context_settings=_S
 # In the order in which `--help` lists them.
 _COMMANDS: tuple[Callable[..., None], ...] = (
     *(run, init, validate, graph, discover, plan, generate, report, lock),
-    *(verify, predict, runs, diff, render, schema),
+    *(verify, predict, whatif, effects, runs, diff, render, schema),
 )
 for _command in _COMMANDS:
     app.command(_command.__name__)(_command)

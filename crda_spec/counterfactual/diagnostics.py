@@ -8,8 +8,10 @@ import numpy as np
 from scipy.stats import ks_2samp
 
 from crda_spec import records
+from crda_spec.counterfactual.effects import average_effects
 from crda_spec.counterfactual.neighbours import Space
 from crda_spec.counterfactual.support import NeighbourSupport
+from crda_spec.counterfactual.whatif import OutcomeModel
 from crda_spec.records import Abduction, Array, Comparison, Counterfactuals, IntArray, MovedFeature, Predictor, Table
 from crda_spec.seeds import stream
 
@@ -23,9 +25,15 @@ _MOST_PAIRS = 3
 
 
 def diagnose(
-    train: Table, teacher: records.Teacher, abduction: Abduction, made: Counterfactuals, *, seed: int
+    train: Table,
+    teacher: records.Teacher,
+    abduction: Abduction,
+    made: Counterfactuals,
+    *,
+    seed: int,
+    certificate: records.Certificate | None = None,
 ) -> records.Diagnostics:
-    """From what was trained on alone; no test row is needed."""
+    """From what was trained on alone; no test row is needed. certificate: whose causes' effects are averaged."""
     rng = stream(seed, "diagnostics")
     rows = _sample(np.arange(len(train)), _ROWS, rng)
     new = _sample(np.flatnonzero(np.isin(made.action.source, rows)), _ROWS, rng)
@@ -41,7 +49,17 @@ def diagnose(
         places=_places(train, made, moved, rows, new, seed=seed, rng=rng),
         disagreement=_disagreement(teacher, train.x[rows], made.action.x[new]),
         noise=_carried(abduction, made),
+        effects=() if certificate is None else certified_effects(train, teacher, certificate),
     )
+
+
+def certified_effects(
+    train: Table, teacher: Predictor, certificate: records.Certificate
+) -> tuple[records.AverageEffect, ...]:
+    """Of what a declared graph certifies and does not call irrelevant, each alone; a search certifies nothing."""
+    causes = [name for name in train.names if name in certificate.largest and name not in certificate.irrelevant]
+    irrelevant = train.positions(certificate.irrelevant)
+    return average_effects(train, OutcomeModel(teacher=teacher, irrelevant=irrelevant), causes)
 
 
 def comparison(before: Array, after: Array) -> Comparison:

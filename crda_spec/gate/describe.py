@@ -31,7 +31,8 @@ def describe_rows(split: Split, augmentation: Augmentation, scored: Scored) -> D
     if made is None or augmented is None or not np.isfinite(scored.score.augmented or 0.0):
         return None
     seed = augmentation.context.seed
-    described = diagnose(split.train, augmentation.teacher, augmentation.abduction, made, seed=seed)
+    certificate, abduction = augmentation.certificate, augmentation.abduction
+    described = diagnose(split.train, augmentation.teacher, abduction, made, seed=seed, certificate=certificate)
     before, after = (split.test.errors(model) for model in (augmentation.plain, augmented))
     return replace(described, errors=comparison(before, after))
 

@@ -55,6 +55,7 @@ from crda_spec.records.rows import (
     Abduction,
     Action,
     Array,
+    AverageEffect,
     Basis,
     Clock,
     Cloud,
@@ -124,4 +125,13 @@ from crda_spec.records.verdict import (
     TrialState,
     Verdict,
     VerdictReason,
+)
+from crda_spec.records.whatif import (
+    Answer,
+    AnswerBasis,
+    Benchmark,
+    Caution,
+    Cell,
+    CellChange,
+    WhatIf,
 )

@@ -451,6 +451,21 @@ class MovedFeature:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AverageEffect:
+    """What a certified cause does to the target when it alone is set, by the teacher, in the target's unit."""
+
+    name: str
+    label: str  # of a category: the label that is compared; empty for a number
+    against: str  # with this one
+    mean: float  # for one unit more, or for the one label instead of the other
+    spread: float  # its standard deviation over rows
+    low: float  # a tenth of the rows lie below
+    high: float  # and a tenth above
+    sd: float | None = None  # of the column, over training rows; None for labels
+    follows: tuple[str, ...] = ()  # what follows it; none where the other columns are held fixed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Cloud:
     """Real and new rows on one plane; a sample of each."""
 
@@ -500,3 +515,4 @@ class Diagnostics:
     disagreement: Disagreement | None  # None when the teacher is one model
     noise: Comparison | None  # residuals of the real rows, and what new rows carry of them; None when nothing
     errors: Comparison | None = None  # on the test rows: the plain model's, and the augmented one's
+    effects: tuple[AverageEffect, ...] = ()  # of each certified cause alone, the other columns held fixed

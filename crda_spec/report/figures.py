@@ -19,6 +19,7 @@ from crda_spec.report.words import numbers
 from crda_spec.report.words.gate import loss_unit, mean_losses
 from crda_spec.report.words.numbers import count, in_unit, number, percent, setting, share, shorten, shown
 from crda_spec.report.words.run import control_changes
+from crda_spec.report.words.whatif import effect_name
 from crda_spec.scm.sensitivity import used_up_at
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_EFFECTS = 12
+MOST_AVERAGES = 24
+MOST_CURVES = 8  # of a sweep; the answers have all
 MOST_FEATURES = 24  # moved ones that are drawn; the others keep their sentence
 _HALF, _WHOLE = 460.0, 736.0  # widths: half of the page, and as wide as its text
 _SIZE = 12.0  # of letters
@@ -590,6 +593,82 @@ def _trial_ends(losses: Sequence[float]) -> tuple[float, float]:
     return low - pad, high + pad
 
 
+# --- what would have been
+
+
+@_in_style()
+def sweep_figure(found: records.WhatIf) -> Picture:
+    """One curve a row: its outcome along the swept column, the band of its interval, and the dot that was observed."""
+    if found.sweep is None:
+        raise ValueError("only a sweep has curves")
+    figure, ax = _panel(_WHOLE, 380.0)
+    target, name = in_unit(found.target.name, found.target.unit), found.sweep.name
+    curves: dict[int, list[records.Answer]] = {}
+    for one in found.answers:
+        curves.setdefault(one.row, []).append(one)
+    drawn = list(curves.items())[:MOST_CURVES]
+    colours = (_SKY, _ORANGE, _INK, _GREY)
+    heights: list[float] = []
+    across: list[float] = []
+    for at, (row, answers) in enumerate(drawn):
+        colour = colours[at % len(colours)]
+        cells = [next((cell for cell in one.changes if cell.name == name), None) for one in answers]
+        own = next((cell.before for cell in cells if cell is not None), None)
+        x = [float(own if cell is None else cell.after) for cell in cells]  # type: ignore[arg-type]
+        y = [one.outcome for one in answers]
+        if all(one.interval is not None for one in answers):
+            low, high = ([one.observed + one.interval[end] for one in answers if one.interval] for end in (0, 1))
+            ax.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0.0)
+            heights += [*low, *high]
+        ax.plot(x, y, color=colour, linewidth=2.0, label=f"row {row}", gid=f"row {row}")
+        across, heights = [*across, *x], [*heights, *y, answers[0].observed]
+        if isinstance(own, int | float):
+            ax.plot([own], [answers[0].observed], **_DOT, color=colour, gid=f"row {row} as observed")
+    _scale(ax, "x", *_room(across, 0.02))
+    _scale(ax, "y", *_room(heights))
+    ax.set_xlabel(_name(in_unit(name, found.sweep.unit)))
+    ax.set_ylabel(_name(target, 36))
+    _fit(ax)
+    _legend(figure, ax)
+    more = len(curves) - len(drawn)
+    rest = f"; {more} more rows are not drawn" if more else ""
+    description = f"{count(len(drawn), 'row')}{rest}; {shown(name)} {_range(across)}, outcome {_range(heights)}"
+    return Picture(figure, f"What if {shown(name)} had been different", description)
+
+
+@_in_style()
+def average_effects_figure(
+    effects: Sequence[records.AverageEffect], columns: Sequence[Column], target: Column
+) -> Picture:
+    """The mean effect of a standard deviation of each certified cause, or of a label, and where 8 of 10 rows lie."""
+    figure, ax = _panel(_WHOLE, 84.0 + 34.0 * len(effects))
+    ax.axvline(0.0, color=_LINE, linewidth=1.2)
+    ends = [0.0]
+    for at, one in enumerate(effects):
+        unit = 1.0 if one.sd is None else one.sd
+        start, middle, end = (unit * value for value in (one.low, one.mean, one.high))
+        ax.plot([start, end], [at, at], color=_SKY, linewidth=5.0, alpha=0.5, solid_capstyle="round")
+        ax.plot([middle], [at], color=_INK, marker="o", markersize=10, gid=f"{one.name}: {number(middle)}")
+        ends += [start, middle, end]
+    low, high = _room(ends, 0.08)
+    _scale(ax, "x", low, high, 8)
+    ax.set_yticks(range(len(effects)), [_name(_of_sd(one, columns), 44) for one in effects])
+    ax.tick_params(axis="y", length=0, labelcolor=_INK)
+    ax.set_ylim(len(effects) - 0.4, -0.6)
+    ax.spines["left"].set_visible(False)
+    ax.set_xlabel(f"change of {shorten(in_unit(target.name, target.unit), 40)}")
+    _fit(ax, top=14.0)
+    words = "; ".join(f"{effect_name(one, columns)}: {number(one.mean)}" for one in effects)
+    return Picture(figure, "What each certified cause does on average, by the teacher", words)
+
+
+def _of_sd(effect: records.AverageEffect, columns: Sequence[Column]) -> str:
+    if effect.sd is None:
+        return effect_name(effect, columns)
+    unit = next((f" {one.unit}" for one in columns if one.name == effect.name and one.unit), "")
+    return f"{effect.name}, +{number(effect.sd, 2)}{unit}"
+
+
 # --- what a run shows
 
 
@@ -621,6 +700,8 @@ def run_figures(result: RunResult) -> dict[str, Picture]:
         figures[f"rows_pair_{at}"] = cloud_figure(pair, (one, other), f"{one} and {other}")
     if moved := found.moved[:MOST_EFFECTS]:
         figures["teacher_effects"] = effects_figure(moved, [columns[one.name] for one in moved], target)
+    if averages := found.effects[:MOST_AVERAGES]:
+        figures["average_effects"] = average_effects_figure(averages, train.features, target)
     outcome = in_unit(target.name, target.unit)
     if found.noise is not None:
         axes = f"residual of real rows, {outcome}", "noise in new rows"

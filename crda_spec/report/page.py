@@ -31,6 +31,9 @@ CAPTIONS = {
     "rows_pair": "whether the rings keep to the shape of the grey cloud, or break a tie that the data have.",
     "teacher_effects": "the teacher's mean word along each moved feature. A feature called irrelevant should be a flat "
     "line; the number also counts effects that differ from row to row.",
+    "average_effects": "if the column alone were set, given the graph: the teacher's mean change of the target for one "
+    "standard deviation more, or one label instead of another. The bar holds 8 of 10 rows. It is no statement about "
+    "prediction.",
     "noise_quantiles": "on the line, the new rows carry noise like the real ones; flatter, they carry less.",
     "error_quantiles": "flatter than the line means smaller errors; a bend at an end means that the largest errors "
     "changed.",

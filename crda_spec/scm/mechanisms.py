@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -239,7 +239,16 @@ def _deviance(logits: Array, yes: Array) -> float:
 
 
 Settle = Callable[[Array, Column], tuple[Array, npt.NDArray[np.bool_]]]  # the values allowed, and which changed
-Draws = Callable[[str], np.random.Generator]
+
+
+class Uniforms(Protocol):
+    """Where a follower's draws come from: a generator, or one that gives each row its own number."""
+
+    def random(self, size: int) -> Array:
+        """(size,) numbers in [0, 1)."""
+
+
+Draws = Callable[[str], Uniforms]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -338,6 +347,25 @@ class Mechanisms:
 def fit_mechanisms(train: Table, rules: Sequence[FollowerInputs]) -> Mechanisms:
     """The equations of these followers, learnt from the training rows that show the follower's value."""
     return Mechanisms(tuple(_mechanism(train, rule) for rule in rules))
+
+
+def refit_mechanisms(train: Table, fitted: Mechanisms, signs: Array, rows: npt.NDArray[np.int64]) -> Mechanisms:
+    """The same equations from other luck: how far they would differ had the rows been drawn again.
+
+    A number's residuals change sign (the wild bootstrap: its inputs stay where they are); labels have none, and are
+    taken from rows drawn again.  signs: (n,) of 1 and -1.  rows: (n,) positions drawn with repetition.
+    """
+    again = []
+    for one in fitted.each:
+        table = train
+        if isinstance(one.equation, AdditiveNoise):
+            mean, x = one.equation.mean.predict(train.x[:, one.reads]), train.x.copy()
+            x[:, one.position] = mean + signs * (x[:, one.position] - mean)
+            table = replace(train, x=x)
+        elif one.equation is not None:
+            table = train.take(rows)
+        again.append(_mechanism(table, one.rule))
+    return Mechanisms(tuple(again))
 
 
 def _mechanism(train: Table, rule: FollowerInputs) -> Mechanism:

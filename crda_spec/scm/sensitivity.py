@@ -63,6 +63,37 @@ def sensitivity(
     )
 
 
+def sign_robustness(train: Table, before: Array, after: Array, difference: Array) -> Array:
+    """(m,) the partial R^2 with both at which a hidden cause turns the sign of each difference; NaN: too few rows.
+
+    The difference over its standard error in a linear regression is its t-value, and k^2 = t^2 / (degrees of freedom):
+    for one feature, what bias * delta = difference gives in the derivation above.  before, after: (m, d) the rows, of
+    which only changed cells matter.  A difference of 0 has no sign, and a robustness of 0.
+    """
+    ties = _ties(train, np.ones(len(train), dtype=np.bool_))
+    if ties is None:
+        return np.full(len(before), np.nan)
+    parts = [
+        _encoded(column, after[:, at], values) - _encoded(column, before[:, at], values)
+        for at, (column, values) in enumerate(zip(train.features, train.x.T, strict=True))
+    ]
+    change = np.column_stack(parts) / ties.spread[:-1]
+    leverage = np.maximum(np.einsum("mi,ij,mj->m", change, ties.features_inverse, change), 0.0) / ties.inflation[0]
+    noise = ties.remaining_sd(-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        limit = (difference / noise) ** 2 / leverage
+    return np.array([0.0 if d == 0 else robustness_at(k) for d, k in zip(difference.tolist(), limit, strict=True)])
+
+
+def yardstick(train: Table, name: str) -> records.Benchmark | None:
+    """What a hidden cause of the target and this feature can be compared with; None when there is nothing."""
+    ties = _ties(train, np.ones(len(train), dtype=np.bool_))
+    if ties is None or train.features[train.names.index(name)].type == "category":
+        return None
+    found = max(ties.yardsticks(name), key=lambda other: min(other[1:]), default=None)
+    return None if found is None else records.Benchmark(name=found[0], with_feature=found[1], with_target=found[2])
+
+
 def used_up_at(limit: float, with_feature: float) -> float:
     """The partial R^2 with the target that uses up the gain, for one with the feature; may exceed 1. limit: k^2."""
     return math.inf if with_feature <= 0 else limit * (1.0 - with_feature) / with_feature
@@ -122,7 +153,7 @@ def _ties(train: Table, rows: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> _Ti
     blocks: dict[str, IntArray] = {}
     parts: list[Array] = []
     for column, values in zip(train.features, train.x[rows].T, strict=True):
-        encoded = _encoded(column, values)
+        encoded = _encoded(column, values, values)
         start = sum(part.shape[1] for part in parts)
         blocks[column.name] = np.arange(start, start + encoded.shape[1])
         parts.append(encoded)
@@ -150,17 +181,19 @@ def _inverse(correlation: Array) -> tuple[Array, int]:
     return (vectors / (np.maximum(values, 0.0) + _RIDGE)) @ vectors.T, rank
 
 
-def _encoded(column: records.Column, values: Array) -> Array:
-    """One feature's columns: numbers, missing cells at their mean and marked in one more; a column a label but one."""
-    missing = np.isnan(values)
-    known = values[~missing]
+def _encoded(column: records.Column, values: Array, known: Array) -> Array:
+    """One feature's columns: numbers, missing cells at their mean and marked in one more; a column a label but one.
+
+    known: the training rows' values, which say what the columns are.
+    """
     if column.type == "category":
-        codes = np.unique(known)[1:]
+        codes = np.unique(known[~np.isnan(known)])[1:]
         parts = [(values[:, None] == codes).astype(np.float64)]
     else:
-        parts = [np.where(missing, known.mean() if len(known) else 0.0, values)[:, None]]
-    if missing.any():
-        parts.append(missing[:, None].astype(np.float64))
+        present = known[~np.isnan(known)]
+        parts = [np.where(np.isnan(values), present.mean() if len(present) else 0.0, values)[:, None]]
+    if np.isnan(known).any():
+        parts.append(np.isnan(values)[:, None].astype(np.float64))
     encoded = np.column_stack(parts)
     return encoded if encoded.shape[1] else np.zeros((len(values), 1))
 

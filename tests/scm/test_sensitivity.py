@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from crda_spec.records import Action, Certificate, Column, Counterfactuals, DrawnGraph, FeatureVerdict, Stated, Table
 from crda_spec.report.words.causal import sensitivity_sentence
-from crda_spec.scm.sensitivity import robustness_at, sensitivity, used_up_at, uses_up_the_gain
+from crda_spec.scm.sensitivity import robustness_at, sensitivity, sign_robustness, used_up_at, uses_up_the_gain
 
 
 def numbers(*names):
@@ -341,3 +341,34 @@ def test_the_order_of_rows_and_features_does_not_matter():
     same = of(turned, moves(turned, {"x": delta[order]})).features[0]
     assert same.observed == found.observed
     assert same.limit == pytest.approx(found.limit, rel=1e-9)
+
+
+def test_the_robustness_of_a_sign_is_that_of_its_t_value():
+    """Cinelli and Hazlett's robustness value: f = |t| / sqrt(df), r = (sqrt(f^4 + 4 f^2) - f^2) / 2."""
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(80, 3))
+    x[:, 1] += 0.5 * x[:, 0]
+    y = 0.3 * x[:, 0] - x[:, 1] + rng.normal(size=80)
+    names = ("a", "b", "c")
+    train = Table(
+        features=tuple(Column(name=name, type="continuous") for name in names),
+        target=Column(name="y", type="continuous"),
+        row_ids=np.arange(80),
+        x=x,
+        y=y,
+    )
+    design = np.column_stack([np.ones(80), x])
+    slopes, *_ = np.linalg.lstsq(design, y, rcond=None)
+    free = 80 - 4
+    variance = np.sum((y - design @ slopes) ** 2) / free
+    for change in ((1.0, 0.0, 0.0), (0.5, -2.0, 0.0)):
+        contrast = np.array([0.0, *change])
+        error = np.sqrt(variance * contrast @ np.linalg.inv(design.T @ design) @ contrast)
+        f = abs(contrast @ slopes) / error / np.sqrt(free)
+        expected = (np.sqrt(f**4 + 4 * f**2) - f**2) / 2
+        after = x[:1] + np.array(change)
+        found = sign_robustness(train, x[:1], after, np.array([contrast @ slopes]))
+        assert found[0] == pytest.approx(expected, rel=0.02)  # their f counts one degree of freedom otherwise
+    assert sign_robustness(train, x[:2], x[:2] + 1.0, np.zeros(2)).tolist() == [0.0, 0.0]
+    few = train.take(np.arange(3))
+    assert np.isnan(sign_robustness(few, x[:1], x[:1] + 1.0, np.ones(1))).all()

@@ -207,7 +207,7 @@ def _without_fits(
     synthetic = made is not None and watches_synthetic(made, watched, procedure.watch)
     figures = said.diagnostics
     if figures is not None and made is not None and teacher is not None:
-        anew = diagnose(train, teacher, abduction, made, seed=seed)
+        anew = diagnose(train, teacher, abduction, made, seed=seed, certificate=certificate)
         figures = replace(anew, errors=figures.errors)
     return replace(
         result,

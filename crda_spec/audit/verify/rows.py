@@ -48,6 +48,10 @@ def check_real_rows(
         yield from _computed("_crda_weight", real["weight"], np.ones(len(train)))
     if teacher is not None and record["abduction"]["residuals"] == "in_sample":
         yield from _computed("_crda_prediction", real["prediction"], teacher.predict(train.x), tolerance)
+    elif teacher is not None and len(teacher.in_sample):
+        found, says = teacher.in_sample, "is {:.17g}, but is computed to be {:.17g}"
+        where = "in_sample.json, row"
+        yield from named(differing(where, "prediction", found, teacher.predict(train.x), says, tolerance))
 
 
 def _computed(

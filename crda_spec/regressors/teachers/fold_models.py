@@ -186,7 +186,7 @@ def gate_crossfits(
         return _without(train, unseen, fitter, learner, seed=member_seed)
 
     crossfits = []
-    for position, (learner, family) in enumerate(zip(learners, _families(learners, fitter), strict=True)):
+    for position, (learner, family) in enumerate(zip(learners, family_names(learners, fitter.regressor), strict=True)):
         members = [member(position, learner, part, unseen) for part, unseen in zip(context.parts, held, strict=True)]
         crossfits.append(_crossfit(train, family, learner, context.parts, held, members))
     return tuple(crossfits)
@@ -199,7 +199,7 @@ def own_crossfits(
     seed, index = context.seed, context.index
     numbers = tuple((number,) for number in range(1, count + 1))
     crossfits = []
-    for position, (learner, family) in enumerate(zip(learners, _families(learners, fitter), strict=True)):
+    for position, (learner, family) in enumerate(zip(learners, family_names(learners, fitter.regressor), strict=True)):
         draw = stream(seed, "teacher-folds", *index, *((learner.repeat,) if learner.repeat else ()))
         held = left_out_folds(train, count, rng=draw)
         stage = f"teacher-{position}" if position else "teacher"
@@ -234,12 +234,12 @@ def _summaries(train: Table, crossfits: Sequence[CrossFit], weights: Sequence[fl
     )
 
 
-def _families(learners: Sequence[Learner], fitter: Fitter) -> tuple[str, ...]:
+def family_names(learners: Sequence[Learner], student: Regressor) -> tuple[str, ...]:
     """The kinds, told apart where there are two of a kind; repeats of one learner keep its name."""
     labels: list[str] = []
     names: list[str] = []
     for learner in learners:
-        regressor = learner.regressor or fitter.regressor
+        regressor = learner.regressor or student
         label = regressor.kind if learner.columns is None else f"{regressor.kind} on the boundary"
         label += " with signs" if learner.signs or getattr(regressor, "signs", ()) else ""
         labels.append(label)
