@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, field, fields
 from functools import cache
 from itertools import islice
@@ -27,7 +27,7 @@ from threadpoolctl import ThreadpoolController, threadpool_limits
 from crda_spec.audit.canonical import read_as
 from crda_spec.audit.models import load_model, load_models
 from crda_spec.audit.open_run import OpenedRun, SavedRun, readable
-from crda_spec.audit.runfolder import half_written, writing
+from crda_spec.audit.runfolder import whole_file
 from crda_spec.audit.tables import ONE_VALUE, synthetic_table
 from crda_spec.counterfactual.act import count_new_rows, guarded_columns
 from crda_spec.counterfactual.generation import BLOCK, Generation, Quota, cannot_stream, generate_block
@@ -48,14 +48,6 @@ MissingRule = Literal["error", "drop", "impute"]
 DEFAULT_BATCH = BLOCK
 _UNDER_WAY = 2  # tasks for each worker between two writes: enough to keep it busy, few enough to hold in memory
 _SCORED = 16384  # rows that are predicted at a time
-
-
-@contextmanager
-def _whole_or_not_at_all(out: Path) -> Iterator[Path]:
-    """Where to write a file that takes its own name when all is written."""
-    with writing(out, "choose another file with --out"), half_written(out) as partial:
-        yield partial / out.name
-        (partial / out.name).replace(out)
 
 
 def _refuse_missing(
@@ -188,7 +180,7 @@ def generate(
     batch: about how many new rows a worker makes at a time.  advance: called after every block.
     """
     counts = Counts(clipped=Counter(dict.fromkeys(job.generation.moved, 0)))
-    with _whole_or_not_at_all(out) as partial:
+    with whole_file(out) as partial:
         with ExitStack() as stack:
             file: pq.ParquetWriter | None = None
             for table, here in _parts(job, batch=batch, workers=workers):
@@ -298,6 +290,11 @@ class Scoring:
     target: Column
     file: RowFile
     missing: MissingRule
+    ids: tuple[str, ...] = ()  # columns that tell the rows apart, of those that the file has
+
+    def written_ids(self) -> pa.Table | None:
+        """The ids of all rows, as they are written; None where there are none."""
+        return self.file.written(self.ids) if self.ids else None
 
     def predictions(self) -> Array:
         """One for each row; NaN where it has none."""
@@ -317,12 +314,19 @@ class Scoring:
 
 
 def prepare_scoring(
-    run: OpenedRun, data: Path, *, missing: MissingRule, like: Source | None = None, single: bool = False
+    run: OpenedRun,
+    data: Path,
+    *,
+    missing: MissingRule,
+    like: Source | None = None,
+    single: bool = False,
+    ids: Sequence[str] = (),
 ) -> Scoring:
     """All that is needed: the models, the file of rows and its columns.
 
     like: the run's own source: text is read as its text, and a workbook's sheet is its sheet.
     single: asks for the run's one model also where there is an ensemble.
+    ids: columns that tell rows apart; one that the file lacks is left out, for no prediction needs it.
     """
     folder, record = run.folder, run.record
     together = record["ensemble"] is not None and not single
@@ -338,20 +342,12 @@ def prepare_scoring(
     if complaints:
         raise DataError(complaints)
     model = MeanModel(members) if together else members[0]
-    return Scoring(model=model, models=len(members), features=features, target=target, file=file, missing=missing)
-
-
-def write_predictions(predictions: Array, out: Path) -> None:
-    """Writes `row, prediction` as CSV or Parquet, by the file's ending; whole or not at all."""
-    with _whole_or_not_at_all(out) as partial:
-        if out.suffix.casefold() in (".parquet", ".pq"):
-            known = pa.array(predictions, mask=np.isnan(predictions))
-            pq.write_table(pa.table({"row": np.arange(1, len(predictions) + 1), "prediction": known}), partial)
-        else:
-            partial.write_text(predictions_csv(predictions), encoding="utf-8")
-
-
-def predictions_csv(predictions: Array) -> str:
-    """The predictions as text, in the shortest form that reads back as the same number; rows are counted from 1."""
-    cells = ("" if np.isnan(value) else repr(value) for value in predictions.tolist())
-    return "".join(["row,prediction\n", *(f"{number},{cell}\n" for number, cell in enumerate(cells, start=1))])
+    return Scoring(
+        model=model,
+        models=len(members),
+        features=features,
+        target=target,
+        file=file,
+        missing=missing,
+        ids=tuple(name for name in ids if name in file.names),
+    )
