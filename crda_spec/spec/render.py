@@ -72,7 +72,7 @@ def resolved(spec: RunSpec, draft: Draft | None = None, *, shared: bool = False)
 
 
 def value_origins(plain: dict[str, Any], draft: Draft) -> dict[str, str]:
-    """Who wrote each value of a resolved spec: the user, a recipe, the environment, `--set`, or nobody (`default`).
+    """Who wrote each value of a resolved spec: user, recipe, goal, environment, `--set`, or nobody (`default`).
 
     How the work is spread and where it is written are left out: they change no number.
     """
