@@ -150,7 +150,7 @@ class Catboost(BaseRegressor):
             return Network((np.zeros((design.x.shape[1], 1)),), (level,))
         model = regressor(
             **self.model_dump(exclude={"kind", "early_stopping", *_OURS}),
-            **({} if self.quantile_level is None else {"loss_function": f"Quantile:alpha={self.quantile_level!r}"}),
+            **self._quantile_parameters(),
             monotone_constraints=None if design.signs is None else list(design.signs),
             random_seed=seed,
             thread_count=1,
@@ -166,6 +166,13 @@ class Catboost(BaseRegressor):
         return model.fit(
             design.x, design.y, sample_weight=design.weight, eval_set=watch, early_stopping_rounds=rounds, verbose=False
         )
+
+    def _quantile_parameters(self) -> dict[str, Any]:
+        """None for the mean. CatBoost's exact leaves, its default for a quantile, would ignore the rows' weights."""
+        if self.quantile_level is None:
+            return {}
+        leaves = {"leaf_estimation_method": "Gradient", "leaf_estimation_iterations": 10}
+        return {"loss_function": f"Quantile:alpha={self.quantile_level!r}", **leaves}
 
     def refit(self, stopped: Any, design: Design, *, seed: int) -> Any:  # noqa: ANN401 - CatBoost has no types
         """As many rounds as `stopped` kept; one where its rows told nothing apart."""

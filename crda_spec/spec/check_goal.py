@@ -22,7 +22,7 @@ def goal_complaints(parts: Mapping[str, Any]) -> Iterator[Complaint]:
     if regressor is None:
         return
     yield from _objective(regressor, goal)
-    if regressor.quantile_level is not None:
+    if regressor.quantile_level is not None and goal == "quantiles":
         yield from _students_gate(regressor.quantile_level, parts)
     yield from quantile_teacher_complaints(parts)
 

@@ -243,8 +243,8 @@ def _goal_preset(value: Mapping[str, Any], regressor: str) -> dict[str, Any]:
     preset = goal_preset(str(value["goal"]), regressor, student.get("quantile"))
     if gate.get("metric", "pinball") != "pinball":
         preset.get("gate", {}).pop("quantile", None)
-    if labels.get("retention") == 0:
-        preset.get("counterfactual", {}).pop("noise", None)
+    for name in ("noise", "residual_draw") if labels.get("retention") == 0 else ():
+        preset.get("counterfactual", {}).pop(name, None)
     return preset
 
 

@@ -128,10 +128,12 @@ def goal_preset(goal: str, regressor: str, quantile: object = None) -> Preset:
     """What the goal fills in before the recipe does. quantile: as the regressor's section writes it, if it does."""
     if goal == "quantiles":
         objective: Preset = {"regressor": {"objective": "quantile"}} if regressor in QUANTILES else {}
-        # Synthetic rows are watched without their noise, and then have no quantiles.
-        stopped: Preset = {"counterfactual": {"watch": "real"}}
-        gate: Preset = {} if quantile is None else {"gate": {"metric": "pinball", "quantile": quantile}}
-        return _joined(_joined(_joined(_WITH_NOISE, stopped), objective), gate)
+        # Rows that repeat their source's noise would let trees learn it by heart (docs/recipes.md). Synthetic rows are
+        # watched without noise, and then have no quantiles.
+        labels: Preset = {"counterfactual": {"residual_draw": "matched", "watch": "real"}}
+        known = isinstance(quantile, float) and 0 < quantile < 1
+        gate: Preset = {"gate": {"metric": "pinball", "quantile": quantile}} if known else {}
+        return _joined(_joined(_joined(_WITH_NOISE, labels), objective), gate)
     if goal == "simulate":
         return _joined(_WITH_NOISE, {"counterfactual": {"noise": {"kind": "location_scale"}}})
     return {}
