@@ -298,15 +298,15 @@ def origins_again(run: Path, record: dict[str, Any]) -> dict[str, Any]:
 
 def somebody(origins: Mapping[str, str]) -> dict[str, str]:
     """The origins of values, without who of those that write specs it was."""
-    return {name: one if one in ("default", "recipe") else "user" for name, one in origins.items()}
+    return {name: one if one in ("default", "recipe", "goal") else "user" for name, one in origins.items()}
 
 
 @contextmanager
 def _only_written(file: Path, record: dict[str, Any]) -> Iterator[Path]:
     """A spec's file with only what somebody wrote, as the record tells it."""
     origins = record["spec"]["origins"]
-    written = {name for name, origin in origins.items() if origin not in ("default", "recipe")}
-    filled = {name for name, origin in origins.items() if origin == "recipe"}
+    written = {name for name, origin in origins.items() if origin not in ("default", "recipe", "goal")}
+    filled = {name for name, origin in origins.items() if origin in ("recipe", "goal")}
     kept = _kept(yaml.safe_load(file.read_text(encoding="utf-8")), "", written, filled)
     with tempfile.TemporaryDirectory(prefix="crda-verify-") as folder:
         pruned = Path(folder) / file.name

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, StringC
 from pydantic_core import CoreSchema
 
 # Names of the ways to write several values. Pydantic mixes them into the place of an error.
-LIST, RANGE, MAPPING = "(list)", "(range)", "(mapping)"
+LIST, RANGE, MAPPING, TEXT = "(list)", "(range)", "(mapping)", "(text)"
 
 
 class Strict(BaseModel):

@@ -152,7 +152,8 @@ def _sound_xgboost(learner: dict[str, Any], width: int) -> bool:
     model, trees = booster["model"], booster["model"]["trees"]
     count = len(trees)
     return (
-        (booster["name"], learner["objective"]["name"]) == ("gbtree", "reg:squarederror")
+        booster["name"] == "gbtree"
+        and _sound_objective(learner["objective"])
         and [shape[name] for name in ("num_feature", "num_class", "num_target")] == [str(width), "0", "1"]
         and model["gbtree_model_param"] == {"num_parallel_tree": "1", "num_trees": str(count)}
         and model["iteration_indptr"] == list(range(count + 1))
@@ -160,6 +161,14 @@ def _sound_xgboost(learner: dict[str, Any], width: int) -> bool:
         and not any(model.get("cats", {}).values())
         and all(_sound_xgboost_tree(tree, at, width) for at, tree in enumerate(trees))
     )
+
+
+def _sound_objective(objective: dict[str, Any]) -> bool:
+    """Of the mean, or of one quantile."""
+    if objective["name"] == "reg:squarederror":
+        return True
+    levels = json.loads(objective["quantile_loss_param"]["quantile_alpha"])
+    return objective["name"] == "reg:quantileerror" and len(levels) == 1 and 0 < levels[0] < 1
 
 
 _NODES = ("base_weights", "loss_changes", "sum_hessian", "split_conditions", "default_left", "split_type")

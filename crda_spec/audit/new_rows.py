@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, fields
 from functools import cache
 from itertools import islice
@@ -27,7 +27,7 @@ from threadpoolctl import ThreadpoolController, threadpool_limits
 from crda_spec.audit.canonical import read_as
 from crda_spec.audit.models import load_model, load_models
 from crda_spec.audit.open_run import FOLD_MODELS, OpenedRun, SavedRun, load_band, readable
-from crda_spec.audit.runfolder import half_written, writing
+from crda_spec.audit.runfolder import whole_file
 from crda_spec.audit.tables import ONE_VALUE, synthetic_table
 from crda_spec.counterfactual.act import count_new_rows, guarded_columns
 from crda_spec.counterfactual.generation import BLOCK, Generation, Quota, cannot_stream, generate_block
@@ -50,14 +50,6 @@ MissingRule = Literal["error", "drop", "impute"]
 DEFAULT_BATCH = BLOCK
 _UNDER_WAY = 2  # tasks for each worker between two writes: enough to keep it busy, few enough to hold in memory
 _SCORED = 16384  # rows that are predicted at a time
-
-
-@contextmanager
-def whole_or_not_at_all(out: Path) -> Iterator[Path]:
-    """Where to write a file that takes its own name when all is written."""
-    with writing(out, "choose another file with --out"), half_written(out) as partial:
-        yield partial / out.name
-        (partial / out.name).replace(out)
 
 
 def refuse_missing(
@@ -190,7 +182,7 @@ def generate(
     batch: about how many new rows a worker makes at a time.  advance: called after every block.
     """
     counts = Counts(clipped=Counter(dict.fromkeys(job.generation.moved, 0)))
-    with whole_or_not_at_all(out) as partial:
+    with whole_file(out) as partial:
         with ExitStack() as stack:
             file: pq.ParquetWriter | None = None
             for table, here in _parts(job, batch=batch, workers=workers):
@@ -303,6 +295,11 @@ class Scoring:
     band: FittedBand | None = None  # the calibrated intervals, where a level is asked for
     fold_models: tuple[Predictor, ...] = ()  # around which they lie, if not around the model
     level: float | None = None
+    ids: tuple[str, ...] = ()  # columns that tell the rows apart, of those that the file has
+
+    def written_ids(self) -> pa.Table | None:
+        """The ids of all rows, as they are written; None where there are none."""
+        return self.file.written(self.ids) if self.ids else None
 
     def predictions(self) -> dict[str, Array]:
         """By column, one for each row; NaN where it has none. Beside `prediction`, with a level, `low` and `high`."""
@@ -337,12 +334,14 @@ def prepare_scoring(
     like: Source | None = None,
     single: bool = False,
     level: float | None = None,
+    ids: Sequence[str] = (),
 ) -> Scoring:
     """All that is needed: the models, the file of rows and its columns.
 
     like: the run's own source: text is read as its text, and a workbook's sheet is its sheet.
     single: asks for the run's one model also where there is an ensemble.
     level: asks for intervals too; those of an ensemble are as wide as one model's.
+    ids: columns that tell rows apart; one that the file lacks is left out, for no prediction needs it.
     """
     folder, record = run.folder, run.record
     if level is not None:
@@ -372,6 +371,7 @@ def prepare_scoring(
         band=band,
         fold_models=fold_models,
         level=level,
+        ids=tuple(name for name in ids if name in file.names),
     )
 
 
@@ -384,24 +384,3 @@ def _check_level(run: OpenedRun, level: float) -> None:
         what = "the run has no intervals: its gate held out no rows, or output.intervals is null"
         hint = "enable the gate, leave output.intervals out, and run again"
         raise OutputError(Complaint(code="no-intervals", place=Place(file=str(run.folder)), what=what, hint=hint))
-
-
-def write_predictions(predictions: Mapping[str, Array], out: Path) -> None:
-    """Writes the row's number and these columns as CSV or Parquet, by the file's ending; whole or not at all."""
-    with whole_or_not_at_all(out) as partial:
-        if out.suffix.casefold() in (".parquet", ".pq"):
-            known = {name: pa.array(values, mask=np.isnan(values)) for name, values in predictions.items()}
-            count = len(predictions["prediction"])
-            pq.write_table(pa.table({"row": np.arange(1, count + 1), **known}), partial)
-        else:
-            partial.write_text(predictions_csv(predictions), encoding="utf-8")
-
-
-def predictions_csv(predictions: Mapping[str, Array]) -> str:
-    """The predictions as text, in the shortest form that reads back as the same number; rows are counted from 1.
-
-    A bound that is not finite is written inf or -inf.
-    """
-    columns = [["" if np.isnan(one) else repr(one) for one in values.tolist()] for values in predictions.values()]
-    lines = (f"{number},{','.join(cells)}\n" for number, cells in enumerate(zip(*columns, strict=True), start=1))
-    return "".join([f"row,{','.join(predictions)}\n", *lines])

@@ -85,6 +85,14 @@ def half_written(target: Path) -> Iterator[Path]:
         os.close(handle)
 
 
+@contextmanager
+def whole_file(out: Path) -> Iterator[Path]:
+    """Where to write a file that takes its own name when all is written."""
+    with writing(out, "choose another file with --out"), half_written(out) as partial:
+        yield partial / out.name
+        (partial / out.name).replace(out)
+
+
 def _claimed(folder: Path, *, locked: bool = False) -> int | None:
     """The folder's handle, locked where the file system has such locks; None when the folder is gone or held.
 

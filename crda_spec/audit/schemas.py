@@ -44,7 +44,8 @@ class SpecPart:
 
     sha256: Sha256  # of spec.yaml
     resolved: dict[str, Any]  # the spec with every default filled in; see its own schema
-    origins: Mapping[str, Literal["user", "recipe", "default", "--set", "environment"]]  # by path; default: nobody did
+    # by path; default: nobody did
+    origins: Mapping[str, Literal["user", "recipe", "goal", "default", "--set", "environment"]]
 
 
 @dataclass(frozen=True, kw_only=True)

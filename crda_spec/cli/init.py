@@ -64,11 +64,15 @@ def init(
         out.write_text(text, encoding="utf-8")
         if not schema.exists():
             schema.write_text(spec_schema_text(), encoding="utf-8")
+    ids = table.dataset.ids
+    left_out = {name: why for name, why in table.left_out.items() if name not in ids}
     if as_json:
         content = {"file": str(out), "schema": str(schema), "rows": len(table.table)}
-        print_json({**content, "features": list(table.table.names), "left_out": table.left_out}, indent=None)
+        others = {"id": list(ids), "left_out": left_out}
+        print_json({**content, "features": list(table.table.names), **others}, indent=None)
         return
-    aside = f", {len(table.left_out)} left out" if table.left_out else ""
+    aside = f", {', '.join(ids)} as id" if ids else ""
+    aside += f", {len(left_out)} left out" if left_out else ""
     say(f"{out}: {len(table.table.names)} features{aside}, {len(table.table)} rows\n")
     say(f"read it, then: crda-spec plan {out}, crda-run {out}\n")
 

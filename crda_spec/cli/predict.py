@@ -7,14 +7,18 @@ import math
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from crda_spec.cli.options import AsJson, RunFolder, check_new_file, say
+from crda_spec.errors import did_you_mean, printable, show
+
+if TYPE_CHECKING:
+    from crda_spec.audit.new_rows import Scoring
 
 
 @contextmanager
@@ -35,6 +39,11 @@ def _number(value: float) -> float | str | None:
     return None if math.isnan(value) else value if math.isfinite(value) else str(value)
 
 
+def _plain(cell: object) -> object:
+    """An id as JSON has it: text, a number, or null."""
+    return cell if cell is None or isinstance(cell, str | int) else str(cell)
+
+
 def predict(
     run: RunFolder,
     data: Annotated[
@@ -47,7 +56,9 @@ def predict(
     ],
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE", help="Write to this new file, CSV or Parquet; else to the screen."),
+        typer.Option(
+            "--out", metavar="FILE", help="Write to this new file: .csv, .xlsx (Excel) or .parquet; else to the screen."
+        ),
     ] = None,
     single: Annotated[
         bool, typer.Option("--single", help="Of an ensemble, ask its first model alone: the one that was gated.")
@@ -66,25 +77,37 @@ def predict(
 
     A run with an ensemble (output.ensemble) answers with the mean of its models.
     The rows must obey the contracts of the run's columns; a cell that does not is named. A row with missing cells is
-    treated by the run's own rule: an error, no prediction, or filled by the model.
+    treated by the run's own rule: an error, no prediction, or filled by the model. The columns of dataset.id stand
+    beside the predictions, as they are written in DATA.
     --interval needs a run whose gate held rows out; docs/intervals.md tells what such an interval promises.
     """
     if out is not None:
         check_new_file(out, "choose another file")
     from crda_spec.api import resolved_spec
-    from crda_spec.audit.new_rows import predictions_csv, prepare_scoring, write_predictions
+    from crda_spec.audit.new_rows import prepare_scoring
     from crda_spec.audit.open_run import open_run, readable
-    from crda_spec.regressors.intervals import fewest_units
+    from crda_spec.audit.predicted import check_ending, check_size, csv_lines, predicted_table, write_table
 
+    if out is not None:
+        check_ending(out)
     opened = open_run(run)
     record, spec = opened.record, resolved_spec(opened.record)
     with _rows_of(data) as file, readable(run):
         scoring = prepare_scoring(
-            opened, file, missing=spec.dataset.missing.kind, like=spec.dataset.source, single=single, level=interval
+            opened,
+            file,
+            missing=spec.dataset.missing.kind,
+            like=spec.dataset.source,
+            single=single,
+            ids=spec.dataset.ids,
+            level=interval,
         )
-        predictions = scoring.predictions()
+        if out is not None:
+            check_size(out, scoring.file.rows)
+        predictions, ids = scoring.predictions(), scoring.written_ids()
+    table = predicted_table(ids, predictions)
     if out is not None:
-        write_predictions(predictions, out)
+        write_table(table, out)
     listed, *bounds = ([_number(value) for value in values.tolist()] for values in predictions.values())
     count = len(listed) - listed.count(None)
     model, target, unit = record["final_model"], scoring.target.name, scoring.target.unit
@@ -92,16 +115,33 @@ def predict(
         content = {"rows": len(listed), "predicted": count, "target": target, "unit": unit, "model": model}
         content |= {"models": scoring.models} if record["ensemble"] is not None else {}
         content |= {} if interval is None else {"level": interval}
+        if ids is not None and out is None:
+            content["ids"] = {name: [_plain(cell) for cell in ids[name].to_pylist()] for name in ids.column_names}
         content |= dict(zip(("predictions", "low", "high"), (listed, *bounds), strict=False)) if out is None else {}
         content |= {} if out is None else {"file": str(out)}
         sys.stdout.write(json.dumps(content) + "\n")
     elif out is None:
-        sys.stdout.write(predictions_csv(predictions))
+        for lines in csv_lines(table):
+            (say if sys.stdout.isatty() else sys.stdout.write)(lines)
     else:
         who = f"the {model} model" if scoring.models == 1 else f"the mean of {scoring.models} {model} models"
         say(f"{count} predictions of {target}{f' in {unit}' if unit else ''} by {who}: {out}\n")
-    if interval is not None and scoring.band is not None and fewest_units(interval) > scoring.band.units:
-        fewest = f"at level {interval:g} an interval needs {fewest_units(interval)} held-out rows (or groups)"
-        sys.stderr.write(f"All intervals are infinite: {fewest}, and the run has {scoring.band.units}.\n")
+    for note in _notes(scoring, spec.dataset.ids, data.name):
+        sys.stderr.write(f"{note}\n")
     if count < len(listed):
         sys.stderr.write(f"{len(listed) - count} rows with missing cells have no prediction.\n")
+
+
+def _notes(scoring: Scoring, ids: Sequence[str], name: str) -> Iterator[str]:
+    """What the reader of the predictions should know. name: of the file of rows."""
+    from crda_spec.regressors.intervals import fewest_units
+
+    level, band = scoring.level, scoring.band
+    if level is not None and band is not None and fewest_units(level) > band.units:
+        fewest = f"at level {level:g} an interval needs {fewest_units(level)} held-out rows (or groups)"
+        yield f"All intervals are infinite: {fewest}, and the run has {band.units}."
+    for absent in (one for one in ids if one not in scoring.ids):
+        taken = {*scoring.ids, *(column.name for column in scoring.features)}
+        near = did_you_mean(absent, scoring.file.names, taken=taken)
+        near = f"; {near}" if near.endswith("?") else ""
+        yield printable(f"{name}: there is no column {show(absent)}: it is left out{near}")

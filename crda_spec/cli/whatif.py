@@ -164,10 +164,10 @@ def answers_json(found: WhatIf) -> dict[str, Any]:
 
 
 def _keep(found: WhatIf, out: Path) -> None:
-    from crda_spec.audit.new_rows import whole_or_not_at_all
+    from crda_spec.audit.runfolder import whole_file
     from crda_spec.audit.tables import answers_csv
 
-    with whole_or_not_at_all(out) as partial:
+    with whole_file(out) as partial:
         if out.suffix.casefold() == ".csv":
             partial.write_text(answers_csv(found), encoding="utf-8")
         else:
@@ -175,11 +175,11 @@ def _keep(found: WhatIf, out: Path) -> None:
 
 
 def _draw(found: WhatIf, plot: Path) -> None:
-    from crda_spec.audit.new_rows import whole_or_not_at_all
+    from crda_spec.audit.runfolder import whole_file
     from crda_spec.report.figures import sweep_figure
 
     picture = sweep_figure(found)
-    with whole_or_not_at_all(plot) as partial:
+    with whole_file(plot) as partial:
         partial.write_bytes(picture.png if plot.suffix.casefold() == ".png" else picture.svg.encode())
 
 

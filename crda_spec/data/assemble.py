@@ -106,8 +106,8 @@ def _assemble_test(source: Source, dataset: Dataset, base: Path, train: Assemble
         raw = read_source(source, base, target=dataset.target, seed=integer_seed(seed, "dataset-test"))
     except DataError as error:
         raise DataError(one.moved("dataset.source", "dataset.split.source") for one in error.complaints) from error
-    # Nothing is ordered by the test rows' time, so a second source need not tell it.
-    return assemble(raw, dataset.model_copy(update={"time": None}), seed=seed, like=train)
+    # Nothing is ordered by the test rows' time, and nobody asks who they are, so a second source need not tell it.
+    return assemble(raw, dataset.model_copy(update={"time": None, "id": None}), seed=seed, like=train)
 
 
 def assemble(

@@ -38,7 +38,8 @@ class RowFile:
     source: Csv | Parquet | Excel
     names: tuple[str, ...]
     rows: int
-    sheet: pa.Table | None = None  # of a workbook
+    sheet: pa.Table | None = None  # of a workbook, all of it as text
+    cells: Sequence[Sequence[object]] = ()  # of a workbook, as it types them
 
     @property
     def decimal(self) -> str:
@@ -61,14 +62,24 @@ class RowFile:
         if count:
             yield pa.Table.from_batches(waiting)
 
-    def batches(self, names: list[str], size: int) -> Iterator[pa.RecordBatch]:
-        """The rows in order, in whatever pieces the file gives; at most `size` at a time where it can be told."""
+    def written(self, names: Sequence[str]) -> pa.Table:
+        """These columns of all rows as the file has them: nothing is read as a number, and no word means missing."""
+        if self.sheet is not None:
+            at = [self.names.index(name) for name in names]
+            return pa.table([_as_typed([row[one] for row in self.cells]) for one in at], names=list(names))
+        return pa.Table.from_batches(self.batches(list(names), _CHUNK, verbatim=True))
+
+    def batches(self, names: list[str], size: int, *, verbatim: bool = False) -> Iterator[pa.RecordBatch]:
+        """The rows in order, in whatever pieces the file gives; at most `size` at a time where it can be told.
+
+        verbatim: a text file's NA is a text like any other.
+        """
         if self.sheet is not None:
             yield from self.sheet.select(names).to_batches(max_chunksize=size)
             return
         try:
             if isinstance(self.source, Csv):
-                yield from _text_batches(self.path, self.source, self.names, names)
+                yield from _text_batches(self.path, self.source, self.names, names, verbatim=verbatim)
             else:
                 # Not pyarrow's defaults, which read ahead by whole row groups and fill the memory with them.
                 with pq.ParquetFile(self.path, pre_buffer=False, buffer_size=_CHUNK) as file:
@@ -92,7 +103,7 @@ def open_rows(path: Path, *, like: Source | None = None) -> RowFile:
         # Every cell as text, which keeps columns of mixed cells; what it means is the contract's business.
         texts = ([_text(row[at]) for row in cells] for at in range(len(names)))
         sheet = pa.table([pa.array(column, pa.string()) for column in texts], names=list(names))
-        return RowFile(path=path, source=source, names=names, rows=len(cells), sheet=sheet)
+        return RowFile(path=path, source=source, names=names, rows=len(cells), sheet=sheet, cells=cells)
     file = RowFile(path=path, source=source, names=source.header(path.parent), rows=0)
     if isinstance(source, Csv):
         rows = sum(batch.num_rows for batch in file.batches([file.names[0]], _CHUNK))
@@ -109,6 +120,14 @@ def _text(cell: object) -> str | None:
     return None if cell is None or (isinstance(cell, str) and cell.strip() in MISSING) else label_of(cell)
 
 
+def _as_typed(column: list[object]) -> pa.Array:
+    """A column of a sheet in its own type, or as text where its cells have several."""
+    try:
+        return pa.array(column)
+    except pa.ArrowException:
+        return pa.array([None if cell is None else label_of(cell) for cell in column], pa.string())
+
+
 def missing_columns(file: RowFile, wanted: Sequence[str]) -> list[Complaint]:
     """One complaint for each column that the file lacks."""
     place = Place(file=file.path.name)
@@ -120,7 +139,9 @@ def missing_columns(file: RowFile, wanted: Sequence[str]) -> list[Complaint]:
     ]
 
 
-def _text_batches(path: Path, source: Csv, header: Sequence[str], names: list[str]) -> Iterator[pa.RecordBatch]:
+def _text_batches(
+    path: Path, source: Csv, header: Sequence[str], names: list[str], *, verbatim: bool
+) -> Iterator[pa.RecordBatch]:
     """Every cell as text: what it means is the contract's business."""
     reader = pa_csv.open_csv(
         path,
@@ -135,8 +156,8 @@ def _text_batches(path: Path, source: Csv, header: Sequence[str], names: list[st
         convert_options=pa_csv.ConvertOptions(
             column_types=dict.fromkeys(header, pa.string()),
             null_values=sorted(MISSING),
-            strings_can_be_null=True,
-            quoted_strings_can_be_null=True,
+            strings_can_be_null=not verbatim,
+            quoted_strings_can_be_null=not verbatim,
             include_columns=names,
         ),
     )

@@ -246,7 +246,7 @@ def number_faults(
         hint = "round them, or declare the column's type: continuous"
         yield "not-whole", "not whole", hint, finite & (values != np.round(values))
     if inexact is not None:
-        hint = "an identifier is no feature: leave it out of dataset.features, or declare it a category"
+        hint = "an identifier is no feature: name it as dataset.id instead, or declare it a category"
         yield "too-large", "beyond 2**53, where integers lose digits", hint, finite & inexact
     repair = "repair the cells, or change the column's contract"
     if low is not None:

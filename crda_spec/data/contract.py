@@ -234,7 +234,7 @@ class CheckedColumn:
             limit = max(50, len(labels) / 2)
             if self.contract.type is None and len(distinct) > limit:
                 count = f"{len(distinct)} labels in {len(labels)} rows, more than {limit:g}"
-                hint = "leave it out of dataset.features, or declare its type: category"
+                hint = "name it as dataset.id, not as a feature, or declare its type: category"
                 self._complain("identifier", f"column '{self.name}' looks like an identifier: {count}", hint)
         else:
             known = tuple(dict.fromkeys(label_of(value) for value in self.contract.values))
@@ -268,5 +268,5 @@ def row_number_complaints(raw: RawTable, features: Sequence[CheckedColumn]) -> I
         distinct = np.unique(values)
         if len(values) >= _COUNTS_ROWS and len(distinct) == len(values) == distinct[-1] - distinct[0] + 1:
             what = f"column '{name}' looks like a row number: {distinct[0]:g} to {distinct[-1]:g}, each once"
-            hint = "leave it out of dataset.features, or declare its type: integer"
+            hint = "name it as dataset.id, not as a feature, or declare its type: integer"
             yield raw.complaint("identifier", f"dataset.columns.{name}", what, hint)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Discriminator, Field, Tag
 
 from crda_spec.data.contract import ColumnContract
 from crda_spec.data.sources import Source, Synthetic
 from crda_spec.data.split import ColumnSplit, FractionSplit, SourceSplit, SplitRule
 from crda_spec.errors import Complaint, inconsistent, repeated, show
-from crda_spec.strict import ColumnName, Strict
+from crda_spec.strict import LIST, TEXT, ColumnName, Strict
 
 
 class MissingError(Strict):
@@ -63,6 +63,13 @@ class DuplicatesDrop(Strict):
 DuplicatesRule = Annotated[DuplicatesError | DuplicatesKeep | DuplicatesDrop, Field(discriminator="kind")]
 
 
+_Ids = Annotated[
+    Annotated[ColumnName, Tag(TEXT)] | Annotated[tuple[ColumnName, ...], Tag(LIST), Field(min_length=1)],
+    Discriminator(lambda value: LIST if isinstance(value, list | tuple) else TEXT),
+]
+PREDICTED = ("prediction", "low", "high")  # columns that `crda-spec predict` writes beside the ids
+
+
 class Dataset(Strict):
     """The rows, their columns' contracts, and the split."""
 
@@ -72,8 +79,15 @@ class Dataset(Strict):
         None,
         min_length=1,
         description=(
-            "The columns to predict from; when left out, all but the target, the groups, the weights, the time and the "
-            "split column."
+            "The columns to predict from; when left out, all but the target, the id, the groups, the weights, the time "
+            "and the split column."
+        ),
+    )
+    id: _Ids | None = Field(
+        None,
+        description=(
+            "A column, or a list of columns, that tell rows apart: they stand beside the predictions of `crda-spec "
+            "predict` as they are written, and are never a feature, never moved. They may be the groups or the time."
         ),
     )
     columns: dict[str, ColumnContract] = Field(
@@ -107,11 +121,16 @@ class Dataset(Strict):
         """The column that tells test rows from training rows, where there is one."""
         return self.split.column if isinstance(self.split, ColumnSplit) else None
 
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The columns that tell rows apart, in the order of the spec."""
+        return () if self.id is None else (self.id,) if isinstance(self.id, str) else self.id
+
     def feature_names(self, header: Sequence[str]) -> tuple[str, ...]:
         """The declared features, or all columns that have no other role."""
         if self.features is not None:
             return self.features
-        other = {self.target, self.groups, self.weights, self.time, self.split_column}
+        other = {self.target, *self.ids, self.groups, self.weights, self.time, self.split_column}
         return tuple(name for name in header if name not in other)
 
     def column_names(self) -> list[tuple[str, str]]:
@@ -122,7 +141,11 @@ class Dataset(Strict):
             *((f"dataset.features.{position}", name) for position, name in enumerate(self.features or ())),
             *((f"dataset.columns.{name}", name) for name in self.columns),
             *((f"dataset.{role}", name) for role, name in roles.items() if name is not None),
+            *self._placed_ids(),
         ]
+
+    def _placed_ids(self) -> list[tuple[str, str]]:
+        return [(f"dataset.id.{at}" if self.id != name else "dataset.id", name) for at, name in enumerate(self.ids)]
 
     def complaints(self) -> Iterator[Complaint]:
         """Parts of the section that contradict each other, whatever the data."""
@@ -150,6 +173,7 @@ class Dataset(Strict):
         ):
             if name is not None and name == self.time:
                 yield inconsistent("dataset.time", f"{show(name)} is {part}", hint)
+        yield from self._id_complaints()
         for name, contract in self.columns.items():
             yield from contract.complaints(f"dataset.columns.{name}")
         yield from self._type_complaints(self.target, "a regression target cannot be", "declare it")
@@ -157,6 +181,22 @@ class Dataset(Strict):
         for source, path in ((self.source, "dataset.source"), (second, "dataset.split.source")):
             if isinstance(source, Synthetic):
                 yield from source.complaints(path)
+
+    def _id_complaints(self) -> Iterator[Complaint]:
+        """An id that is a number of the model, or has the name of a column that stands beside it."""
+        if not isinstance(self.id, str):
+            yield from repeated("dataset.id", self.ids)
+        parts = (
+            ((self.target,), "the target", "name another column"),
+            (self.features or (), "among the features", "remove it from dataset.features, or from dataset.id"),
+            ((self.weights,), "also dataset.weights", "name another column"),
+            ((self.split_column,), "also dataset.split.column", "name another column"),
+            (PREDICTED, "what crda-spec predict calls a column of its own", "rename the column"),
+        )
+        for path, name in self._placed_ids():
+            for names, part, hint in parts:
+                if name in names:
+                    yield inconsistent(path, f"{show(name)} is {part}", hint)
 
     def _type_complaints(self, name: str | None, what: str, hint: str) -> Iterator[Complaint]:
         """A column that has to be of numbers, declared to be of labels."""

@@ -12,11 +12,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, Self, runtime_checkable
 
 from pydantic import BaseModel, Field, PrivateAttr
 
 from crda_spec.records import Array, Predictor, Signs
+from crda_spec.regressors.metrics import MSE, Metric
 from crda_spec.strict import Strict
 
 
@@ -84,6 +85,9 @@ def log_points(low: float, high: float, points: int) -> Choice:
     return Choice(tuple(10.0 ** (low + position * step) for position in range(points)))
 
 
+Objective = Literal["mean", "quantile"]
+OBJECTIVE = "What the plain and the augmented model predict: the mean of the target, or one quantile of it."
+QUANTILE = "Which quantile `objective: quantile` predicts, between 0 and 1."
 MONOTONE = "Whether the plain and the augmented model hold the signs that `causal.monotone` declares."
 Estimator = Predictor  # of a trained member: encoded rows (m, p) in, standardised predictions (m,) out
 
@@ -118,6 +122,8 @@ class BaseRegressor(Strict):
     seedless: ClassVar[bool] = False  # fitted twice on the same rows, it is the same model
     takes_weights: ClassVar[bool] = True  # whether a row, real or synthetic, can weigh less or more
     holds_signs: ClassVar[bool] = False  # whether it obeys `Design.signs`; then it has a field `monotone`
+    # Whether it can predict a quantile; then it has the fields `objective` and `quantile`.
+    learns_quantiles: ClassVar[bool] = False
     grows_trees: ClassVar[bool] = False  # its predictions are steps; recipes treat it accordingly
     # Types of the fitted estimator that may be read back from a run folder, beside those that skops trusts by itself.
     saved_types: ClassVar[tuple[str, ...]] = ()
@@ -143,6 +149,16 @@ class BaseRegressor(Strict):
         """The early-stopping rule, or None."""
         rule: EarlyStopping | None = getattr(self, "early_stopping", None)
         return rule
+
+    @property
+    def quantile_level(self) -> float | None:
+        """The quantile that it predicts; None: the mean."""
+        return getattr(self, "quantile", None) if getattr(self, "objective", "mean") == "quantile" else None
+
+    @property
+    def own_metric(self) -> Metric:
+        """By what its predictions are judged where nobody says otherwise."""
+        return MSE if self.quantile_level is None else Metric(kind="pinball", quantile=self.quantile_level)
 
     def open_space(self) -> Space:
         """What tuning searches: the space without the settings that the user wrote."""

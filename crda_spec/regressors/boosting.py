@@ -10,9 +10,20 @@ from pydantic import Field
 
 from crda_spec.errors import Complaint, MissingExtraError
 from crda_spec.records import Array
-from crda_spec.regressors._protocol import MONOTONE, BaseRegressor, Choice, Design, EarlyStopping, Space, log_points
+from crda_spec.regressors._protocol import (
+    MONOTONE,
+    OBJECTIVE,
+    QUANTILE,
+    BaseRegressor,
+    Choice,
+    Design,
+    EarlyStopping,
+    Objective,
+    Space,
+    log_points,
+)
 from crda_spec.regressors.mlp import Network
-from crda_spec.strict import NonNegative
+from crda_spec.strict import Fraction, NonNegative
 
 if TYPE_CHECKING:
     import xgboost
@@ -31,6 +42,8 @@ class Booster:
         return np.asarray(self.trees.inplace_predict(x), dtype=np.float64)
 
 
+_OURS = ("monotone", "objective", "quantile")  # settings that are no parameters of the libraries
+
 # Of a student that learns from many smooth rows: at the paper's step size it runs out of rounds (docs/recipes.md).
 STUDENTS_STEP = 0.05
 
@@ -48,6 +61,7 @@ class Xgboost(BaseRegressor):
     }
     grows_trees: ClassVar[bool] = True
     holds_signs: ClassVar[bool] = True
+    learns_quantiles: ClassVar[bool] = True
 
     kind: Literal["xgboost"] = Field("xgboost", description="Gradient-boosted trees (XGBoost, histogram method).")
     n_estimators: int = Field(1000, ge=1, le=100_000, description="Boosting rounds at most.")
@@ -60,15 +74,20 @@ class Xgboost(BaseRegressor):
     reg_alpha: NonNegative = Field(0.0, description="L1 penalty on leaf values.")
     early_stopping: EarlyStopping | None = Field(EarlyStopping(), description="When to stop early; null: never.")
     monotone: bool = Field(default=False, description=MONOTONE)
+    objective: Objective = Field("mean", description=OBJECTIVE)
+    quantile: Fraction | None = Field(None, description=QUANTILE)
 
     def train(self, design: Design, *, seed: int) -> Booster:
         """Boosts for `n_estimators` rounds, or until the early-stopping rows stop improving."""
         import xgboost
 
+        objective: dict[str, Any] = {"objective": "reg:squarederror"}
+        if self.quantile_level is not None:
+            objective = {"objective": "reg:quantileerror", "quantile_alpha": self.quantile_level}
         parameters: dict[str, Any] = {
-            "objective": "reg:squarederror",
+            **objective,
             "tree_method": "hist",
-            **self.model_dump(exclude={"kind", "n_estimators", "early_stopping", "monotone"}),
+            **self.model_dump(exclude={"kind", "n_estimators", "early_stopping", *_OURS}),
             **({} if design.signs is None else {"monotone_constraints": design.signs}),
             "seed": seed,
             "nthread": 1,
@@ -107,6 +126,7 @@ class Catboost(BaseRegressor):
     }
     grows_trees: ClassVar[bool] = True
     holds_signs: ClassVar[bool] = True
+    learns_quantiles: ClassVar[bool] = True
 
     kind: Literal["catboost"] = Field(
         "catboost", description="Gradient-boosted oblivious trees; needs crda-spec[catboost]."
@@ -117,17 +137,20 @@ class Catboost(BaseRegressor):
     l2_leaf_reg: NonNegative = Field(3.0, description="L2 penalty on leaf values.")
     early_stopping: EarlyStopping | None = Field(EarlyStopping(), description="When to stop early; null: never.")
     monotone: bool = Field(default=False, description=MONOTONE)
+    objective: Objective = Field("mean", description=OBJECTIVE)
+    quantile: Fraction | None = Field(None, description=QUANTILE)
 
     def train(self, design: Design, *, seed: int) -> Any:  # noqa: ANN401 - CatBoost has no types
         """Boosts until the early-stopping rows stop improving; writes nothing to disk."""
         regressor = load_catboost()
         if np.all(design.x == design.x[0]):
-            # CatBoost refuses features that tell no row from another. The weighted mean of y for every row, written as
-            # a network without slopes so that it can be saved.
-            level = np.array([np.average(design.y, weights=design.weight)])
+            # CatBoost refuses features that tell no row from another. The weighted mean (or quantile) of y for every
+            # row, written as a network without slopes so that it can be saved.
+            level = np.array([_center(design, self.quantile_level)])
             return Network((np.zeros((design.x.shape[1], 1)),), (level,))
         model = regressor(
-            **self.model_dump(exclude={"kind", "early_stopping", "monotone"}),
+            **self.model_dump(exclude={"kind", "early_stopping", *_OURS}),
+            **self._quantile_parameters(),
             monotone_constraints=None if design.signs is None else list(design.signs),
             random_seed=seed,
             thread_count=1,
@@ -144,10 +167,26 @@ class Catboost(BaseRegressor):
             design.x, design.y, sample_weight=design.weight, eval_set=watch, early_stopping_rounds=rounds, verbose=False
         )
 
+    def _quantile_parameters(self) -> dict[str, Any]:
+        """None for the mean. CatBoost's exact leaves, its default for a quantile, would ignore the rows' weights."""
+        if self.quantile_level is None:
+            return {}
+        leaves = {"leaf_estimation_method": "Gradient", "leaf_estimation_iterations": 10}
+        return {"loss_function": f"Quantile:alpha={self.quantile_level!r}", **leaves}
+
     def refit(self, stopped: Any, design: Design, *, seed: int) -> Any:  # noqa: ANN401 - CatBoost has no types
         """As many rounds as `stopped` kept; one where its rows told nothing apart."""
         rounds = 1 if isinstance(stopped, Network) else stopped.tree_count_
         return self.model_copy(update={"iterations": rounds, "early_stopping": None}).train(design, seed=seed)
+
+
+def _center(design: Design, level: float | None) -> float:
+    """The number that errs least for all rows alike."""
+    if level is None:
+        return float(np.average(design.y, weights=design.weight))
+    order = np.argsort(design.y, kind="stable")
+    share = np.cumsum(np.ones(len(order)) if design.weight is None else design.weight[order])
+    return float(design.y[order][np.searchsorted(share, level * share[-1])])
 
 
 def load_catboost() -> Any:  # noqa: ANN401 - CatBoost has no types

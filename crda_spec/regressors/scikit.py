@@ -8,8 +8,19 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from crda_spec.regressors._protocol import MONOTONE, BaseRegressor, Choice, Design, Estimator, LogUniform, Space
-from crda_spec.strict import NonNegative, Positive
+from crda_spec.regressors._protocol import (
+    MONOTONE,
+    OBJECTIVE,
+    QUANTILE,
+    BaseRegressor,
+    Choice,
+    Design,
+    Estimator,
+    LogUniform,
+    Objective,
+    Space,
+)
+from crda_spec.strict import Fraction, NonNegative, Positive
 
 
 class ScikitRegressor(BaseRegressor):
@@ -21,7 +32,8 @@ class ScikitRegressor(BaseRegressor):
 
     def parameters(self, *, rows: int) -> dict[str, Any]:
         """What the estimator is made with. rows: how many it will see."""
-        return {**self.model_dump(exclude={"kind", "monotone"}), **self.fixed}
+        goal = {} if self.quantile_level is None else {"loss": "quantile", "quantile": self.quantile_level}
+        return {**self.model_dump(exclude={"kind", "monotone", "objective", "quantile"}), **self.fixed, **goal}
 
     def train(self, design: Design, *, seed: int) -> Estimator:
         """Fits the estimator on one thread: the gate's folds are what runs in parallel."""
@@ -142,6 +154,7 @@ class HistGradientBoosting(ScikitRegressor):
     seedless: ClassVar[bool] = True
     grows_trees: ClassVar[bool] = True
     holds_signs: ClassVar[bool] = True
+    learns_quantiles: ClassVar[bool] = True
     saved_types: ClassVar[tuple[str, ...]] = (
         "sklearn.ensemble._hist_gradient_boosting.binning._BinMapper",
         "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
@@ -149,6 +162,8 @@ class HistGradientBoosting(ScikitRegressor):
         "sklearn._loss.link.IdentityLink",
         "sklearn._loss.link.Interval",
         "sklearn._loss._loss.CyHalfSquaredError",
+        "sklearn._loss.loss.PinballLoss",
+        "sklearn._loss._loss.CyPinballLoss",
     )
 
     kind: Literal["hist_gradient_boosting"] = Field(
@@ -160,3 +175,5 @@ class HistGradientBoosting(ScikitRegressor):
     min_samples_leaf: int = Field(20, ge=1, description="Rows of a leaf at least.")
     l2_regularization: NonNegative = Field(0.0, description="L2 penalty on leaf values.")
     monotone: bool = Field(default=False, description=MONOTONE)
+    objective: Objective = Field("mean", description=OBJECTIVE)
+    quantile: Fraction | None = Field(None, description=QUANTILE)

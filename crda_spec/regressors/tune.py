@@ -15,6 +15,7 @@ from crda_spec.errors import Complaint, DataError
 from crda_spec.records import Cost, IntArray, Study, Table, Trial, weighted_mean
 from crda_spec.regressors._protocol import BaseRegressor, Regressor
 from crda_spec.regressors.fit import Fill, Fitter
+from crda_spec.regressors.metrics import Metric
 from crda_spec.seeds import integer_seed, stream
 from crda_spec.strict import Strict
 
@@ -46,7 +47,7 @@ class Tuned:
 def tune(
     regressor: Regressor, search: RandomSearch, train: Table, *, fill: Fill, seed: int, index: tuple[int, ...]
 ) -> Tuned:
-    """The settings with the least mean squared error over the folds; the first of equals.
+    """The settings with the least squared error, or pinball loss, over the folds; the first of equals.
 
     Where rows have an order, the folds run forward: settings are wanted that predict later rows.
     """
@@ -60,7 +61,7 @@ def tune(
         chosen = {name: prior.at(float(u)) for (name, prior), u in zip(space.items(), quantiles, strict=True)}
         fitter = Fitter(regressor.model_copy(update=chosen), fill)
         losses = tuple(
-            _loss(fitter, train, seen, held, seed=integer_seed(seed, "tune-fit", *index, fold))
+            _loss(fitter, regressor.own_metric, train, seen, held, seed=integer_seed(seed, "tune-fit", *index, fold))
             for fold, (seen, held) in enumerate(parts)
         )
         cost += fitter.cost
@@ -76,7 +77,7 @@ def tune(
         budget=search.trials,
         seconds=None,
         stopped="trials",
-        metric="mse",
+        metric=regressor.own_metric.name,
         plain=(),
         trials=tuple(trials),
         best=best.number,
@@ -95,9 +96,9 @@ def best_trial(trials: Sequence[Trial], sizes: Sequence[int], *, path: str, hint
     return min(whole, key=lambda one: sum(loss * rows for loss, rows in zip(one.losses, sizes, strict=True)))
 
 
-def _loss(fitter: Fitter, train: Table, seen: IntArray, held: IntArray, *, seed: int) -> float:
-    """The (weighted) mean squared error on rows that the model has not seen."""
+def _loss(fitter: Fitter, metric: Metric, train: Table, seen: IntArray, held: IntArray, *, seed: int) -> float:
+    """The (weighted) mean loss on rows that the model has not seen."""
     model = fitter.fit(train.take(seen), seed=seed)
     unseen = train.take(held)
     with np.errstate(over="ignore", invalid="ignore"):
-        return weighted_mean((unseen.y - model.predict(unseen.x)) ** 2, unseen.weights)
+        return weighted_mean(metric.row_losses(unseen.y - model.predict(unseen.x)), unseen.weights)

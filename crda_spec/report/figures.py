@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from crda_spec import records
-from crda_spec.records import Array, Column, RunResult
+from crda_spec.records import Array, Column, Diagnostics, RunResult, Table
 from crda_spec.report.svg import LIGHT, text_width
 from crda_spec.report.words import numbers
 from crda_spec.report.words.gate import loss_unit, mean_losses
@@ -680,17 +680,22 @@ def run_figures(result: RunResult) -> dict[str, Picture]:
         for place, name in enumerate(made.action.changed[:MOST_FEATURES], start=1):
             at = train.names.index(name)
             figures[f"feature_{place}"] = feature_figure(train.x[:, at], made.action.x[:, at], train.features[at])
-    target, found, verdict = train.target, result.diagnostics, result.verdict
+    found, verdict = result.diagnostics, result.verdict
     if verdict.folds:
-        figures["gate"] = gate_figure(verdict.folds, verdict.metric, target)
+        figures["gate"] = gate_figure(verdict.folds, verdict.metric, train.target)
     if result.score.change_percent is not None:
         figures["test"] = score_figure(result.score)
     if result.intervals is not None and any(math.isfinite(one.width) for one in result.intervals.scores):
         figures["intervals"] = interval_figure(result.intervals)
     if changes := control_changes(result):
         figures["gain"] = gain_figure(changes, result.score.metric)
-    if found is None:
-        return figures
+    return figures if found is None else {**figures, **_row_figures(train, found)}
+
+
+def _row_figures(train: Table, found: Diagnostics) -> dict[str, Picture]:
+    """What the new rows are like."""
+    figures: dict[str, Picture] = {}
+    target = train.target
     places, columns = found.places, {column.name: column for column in train.features}
     (first, second), plane = places.shares, places.plane
     axes = f"{plane.first} ({share(first)})", f"{plane.second} ({share(second)})"

@@ -248,7 +248,8 @@ _Section = TypeVar("_Section", bound=Strict)
 
 def _of_distilled(spec: RunSpec, name: str, section: _Section) -> _Section:
     """The section with the knobs of `distilled` wherever it has those of the spec's own recipe."""
-    presets = [whole_preset_of(recipe, spec.regressor.kind)[name] for recipe in (spec.recipe, "distilled")]
+    kind, goal = spec.regressor.kind, spec.goal
+    presets = [whole_preset_of(recipe, kind, goal)[name] for recipe in (spec.recipe, "distilled")]
     own, other = (type(section).model_validate_json(json.dumps(preset)) for preset in presets)
     same = [key for key in presets[1] if getattr(section, key) == getattr(own, key)]
     return section.model_copy(update={key: getattr(other, key) for key in same})

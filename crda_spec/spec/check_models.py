@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from crda_spec.counterfactual.policies import POLICIES, PluginPolicy, Scale
 from crda_spec.errors import Complaint, show
 from crda_spec.regressors import BaseRegressor
+from crda_spec.spec.check_goal import goal_complaints, quantile_teacher_complaints
 from crda_spec.spec.load import Draft, check_parts
 from crda_spec.spec.recipes import whole_preset_of
 from crda_spec.spec.run import RunSpec
@@ -191,6 +192,8 @@ def searched_knobs(draft: Draft) -> dict[str, Any]:
         usual.pop("reach", None)
     if not parts["regressor"].takes_weights:
         usual.pop("weight", None)
+    if parts["regressor"].quantile_level is not None:  # only a committee teaches its student
+        usual.pop("teacher", None)
     if _no_zero_retention(parts["counterfactual"]) or parts["counterfactual"].residual_draw == "none":
         usual.pop("retention", None)
     open_ = {name: value for name, value in usual.items() if name == "reach" or not _by_user(draft, _WRITTEN[name])}
@@ -329,7 +332,7 @@ def _fits_the_rest(knobs: Knobs, parts: Mapping[str, Any]) -> Iterator[Complaint
         return
     for position, teacher in enumerate(knobs.teacher or ()):
         asked = {**parts, "counterfactual": counterfactual.model_copy(update={"teacher": teacher})}
-        for complaint in teacher_complaints(asked):
+        for complaint in (*teacher_complaints(asked), *quantile_teacher_complaints(asked)):
             yield complaint.moved("counterfactual.teacher", f"{_KNOBS}.teacher.{position}")
         if teacher.kind == "single" and counterfactual.residuals == "out_of_fold":
             what = "a single teacher has seen every row, so it has no out_of_fold residuals"
@@ -354,9 +357,10 @@ def _no_zero_retention(counterfactual: Any) -> bool:  # noqa: ANN401 - the spec'
 
 
 def _by_user(draft: Draft, path: str) -> bool:
-    """Whether the user, not the recipe, wrote this value or something inside it."""
+    """Whether the user, not the recipe or the goal, wrote this value or something inside it."""
     return any(
-        origin != "recipe" and (leaf == path or leaf.startswith(f"{path}.")) for leaf, origin in draft.origins.items()
+        origin not in ("recipe", "goal") and (leaf == path or leaf.startswith(f"{path}."))
+        for leaf, origin in draft.origins.items()
     )
 
 
@@ -378,7 +382,7 @@ def candidate_complaints(spec: RunSpec) -> Iterator[Complaint]:
             yield from found
             continue
         of_both = ({key: getattr(one, key) for key in RunSpec.model_fields} for one in (found, spec))
-        its_own, known = (list(teacher_complaints(parts)) for parts in of_both)
+        its_own, known = ([*teacher_complaints(parts), *goal_complaints(parts)] for parts in of_both)
         yield from (replace(one, path=f"{_CANDIDATES}.{name}.{one.path}") for one in its_own if one not in known)
 
 
@@ -395,7 +399,7 @@ def _whole(spec: RunSpec, name: str, candidate: Candidate) -> RunSpec | list[Com
     merged["tune"]["augmentation"] = None
     if candidate.recipe is not None:
         merged["recipe"] = candidate.recipe
-        preset = whole_preset_of(candidate.recipe, spec.regressor.kind)
+        preset = whole_preset_of(candidate.recipe, spec.regressor.kind, spec.goal)
         merged = _over(merged, {key: value for key, value in preset.items() if key in _SECTIONS})
     merged = _over(merged, {key: getattr(candidate, key) for key in _SECTIONS if getattr(candidate, key)})
     try:

@@ -14,7 +14,7 @@ from pydantic_core import ErrorDetails
 
 from crda_spec.errors import Complaint, did_you_mean, show
 from crda_spec.spec.yaml_tree import SpecPath, Tree, dotted, resolve_scalar, value_at
-from crda_spec.strict import LIST, MAPPING, RANGE
+from crda_spec.strict import LIST, MAPPING, RANGE, TEXT
 
 _EXPECTED = {
     "int_type": "a whole number",
@@ -78,7 +78,7 @@ def _path_of(error: ErrorDetails, value: Any) -> SpecPath:  # noqa: ANN401
             path.append(part)
         elif last and error["type"] == "missing":
             path.append(part)
-        elif part not in (LIST, RANGE, MAPPING):
+        elif part not in (LIST, RANGE, MAPPING, TEXT):
             break
     return tuple(path)
 

@@ -34,7 +34,7 @@ from crda_spec.errors import (
 )
 from crda_spec.gate.tests import FiveByTwo
 from crda_spec.spec.explain import explain
-from crda_spec.spec.recipes import default_recipe, preset_of
+from crda_spec.spec.recipes import default_goal, default_recipe, goal_preset, preset_of
 from crda_spec.spec.run import RunSpec
 from crda_spec.spec.yaml_tree import MAX_BYTES, SpecPath, Tree, dotted, read_tree, tree_of, value_at
 
@@ -69,7 +69,7 @@ _SHORT = 4  # letters
 _LONGEST_SHOWN = 200  # letters of an override
 _POSITION = re.compile(r"[0-9]{1,9}")
 _SOURCE_KEYS = ("dataset.source.", "dataset.split.source.")
-Origin = Literal["user", "recipe", "environment", "--set"]
+Origin = Literal["user", "recipe", "goal", "environment", "--set"]
 
 
 @dataclass(slots=True)
@@ -250,37 +250,55 @@ _USUAL_REGRESSOR: str = RunSpec.model_fields["regressor"].default.kind
 
 
 def _fill_recipe(draft: Draft) -> None:
-    """A recipe fills what is absent. What the user writes wins; another `kind` replaces the recipe's whole choice."""
+    """A recipe fills what is absent, and a goal before it. What the user writes wins."""
     value = draft.tree.value
     value.setdefault("recipe", default_recipe(value.get("causal")))
+    value.setdefault("goal", default_goal(value.get("regressor")))
     regressor = value.get("regressor")
     kind = regressor.get("kind") if isinstance(regressor, dict) else None
     preset = preset_of(str(value["recipe"]), str(kind or _USUAL_REGRESSOR))
     if preset is None:
         return  # the models will complain about the name
+    goal = _goal_preset(value, str(kind or _USUAL_REGRESSOR))
     if not _hedges(value.get("counterfactual")):  # nothing then tells whether the rows bear the graph out
         preset["counterfactual"].pop("invariance", None)
     if "regressor" not in value:
         value["regressor"] = {"kind": _USUAL_REGRESSOR}
     elif kind is None:
         preset.pop("regressor", None)  # nobody knows which regressor is meant
+        goal.pop("regressor", None)
+    draft.tree.value = _filled(draft, _filled(draft, value, goal, "goal"), preset, "recipe")
 
-    def fill(value: Any, default: Any, path: SpecPath) -> Any:  # noqa: ANN401
-        if not isinstance(value, dict) or not isinstance(default, dict):
-            return value
-        if "kind" in default and value.get("kind") not in (None, default["kind"]):
-            return value
-        merged = dict(value)
-        for key, inner in default.items():
-            if key in value:
-                merged[key] = fill(value[key], inner, (*path, key))
-            else:
-                merged[key] = inner
-                for leaf, _ in leaves(inner, (*path, key)):
-                    draft.origins[dotted(leaf)] = "recipe"
-        return merged
 
-    draft.tree.value = fill(draft.tree.value, preset, ())
+def _goal_preset(value: Mapping[str, Any], regressor: str) -> dict[str, Any]:
+    """What the goal fills in, but for what the spec has made meaningless. value: the spec as it was written."""
+    written = [value.get(name) for name in ("regressor", "gate", "counterfactual")]
+    student, gate, labels = (one if isinstance(one, dict) else {} for one in written)
+    if value["recipe"] == "paper":
+        return {}  # which is complained about
+    preset = goal_preset(str(value["goal"]), regressor, student.get("quantile"))
+    if gate.get("metric", "pinball") != "pinball":
+        preset.get("gate", {}).pop("quantile", None)
+    for name in ("noise", "residual_draw") if labels.get("retention") == 0 else ():
+        preset.get("counterfactual", {}).pop(name, None)
+    return preset
+
+
+def _filled(draft: Draft, value: Any, default: Any, by: Origin, path: SpecPath = ()) -> Any:  # noqa: ANN401
+    """The value with what it leaves out; another `kind` replaces the default's whole choice."""
+    if not isinstance(value, dict) or not isinstance(default, dict):
+        return value
+    if "kind" in default and value.get("kind") not in (None, default["kind"]):
+        return value
+    merged = dict(value)
+    for key, inner in default.items():
+        if key in value:
+            merged[key] = _filled(draft, value[key], inner, by, (*path, key))
+        else:
+            merged[key] = inner
+            for leaf, _ in leaves(inner, (*path, key)):
+                draft.origins[dotted(leaf)] = by
+    return merged
 
 
 def _hedges(section: object) -> bool:

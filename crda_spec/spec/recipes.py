@@ -1,4 +1,4 @@
-"""The recipes: what is filled in where the user leaves something out, and nothing else.
+"""The recipes and goals: what is filled in where the user leaves something out, and nothing else.
 
 All run through the same code and face the same gate. `docs/recipes.md` says how `distilled` and `certified` were found.
 """
@@ -11,6 +11,7 @@ from crda_spec.regressors import REGRESSORS
 from crda_spec.regressors.boosting import STUDENTS_STEP
 
 RecipeName = Literal["paper", "distilled", "certified"]
+GoalName = Literal["mean", "quantiles", "simulate"]
 
 Preset = dict[str, Any]
 
@@ -103,13 +104,41 @@ _UNSET: Preset = {
     "gate": {"restarts": 1},
 }
 
+# Rows that carry all of their noise: only what is certified moves, also where that is nothing.
+_WITH_NOISE: Preset = {
+    "partition": {"basis": "certificate"},
+    "counterfactual": {"retention": 1.0},
+    "perturbation": {"blocked": None},
+}
+
 TREES = frozenset(kind for kind, member in REGRESSORS.items() if member.grows_trees)
+QUANTILES = tuple(kind for kind, member in REGRESSORS.items() if member.learns_quantiles)
 STOPS = frozenset(kind for kind, member in REGRESSORS.items() if "early_stopping" in member.model_fields)
 
 
 def default_recipe(causal: object) -> RecipeName:
     """The recipe of a spec that names none. causal: that section as it was written."""
     return "certified" if isinstance(causal, dict) and causal.get("graph") is not None else "distilled"
+
+
+def default_goal(regressor: object) -> GoalName:
+    """The goal of a spec that names none. regressor: that section as it was written."""
+    return "quantiles" if isinstance(regressor, dict) and regressor.get("objective") == "quantile" else "mean"
+
+
+def goal_preset(goal: str, regressor: str, quantile: object = None) -> Preset:
+    """What the goal fills in before the recipe does. quantile: as the regressor's section writes it, if it does."""
+    if goal == "quantiles":
+        objective: Preset = {"regressor": {"objective": "quantile"}} if regressor in QUANTILES else {}
+        # Rows that repeat their source's noise would let trees learn it by heart (docs/recipes.md). Synthetic rows are
+        # watched without noise, and then have no quantiles.
+        labels: Preset = {"counterfactual": {"residual_draw": "matched", "watch": "real"}}
+        known = isinstance(quantile, float) and 0 < quantile < 1
+        gate: Preset = {"gate": {"metric": "pinball", "quantile": quantile}} if known else {}
+        return _joined(_joined(_joined(_WITH_NOISE, labels), objective), gate)
+    if goal == "simulate":
+        return _joined(_WITH_NOISE, {"counterfactual": {"noise": {"kind": "location_scale"}}})
+    return {}
 
 
 def preset_of(recipe: str, regressor: str) -> Preset | None:
@@ -132,11 +161,14 @@ def preset_of(recipe: str, regressor: str) -> Preset | None:
     return _joined(_joined(_CERTIFIED, _joined(_joined(students_own, more), fallback)), stopping)
 
 
-def whole_preset_of(recipe: RecipeName, regressor: str) -> Preset:
-    """The same with what only other recipes set, at its default: for a spec that another recipe has already filled."""
+def whole_preset_of(recipe: RecipeName, regressor: str, goal: GoalName = "mean") -> Preset:
+    """The same with what only other recipes set, at its default: for a spec that another recipe has already filled.
+
+    goal: what it fills in goes before the recipe's.
+    """
     preset = preset_of(recipe, regressor)
     assert preset is not None  # noqa: S101 - the name is one of ours
-    return _joined(_UNSET, preset)
+    return _joined(_joined(_UNSET, preset), goal_preset(goal, regressor))
 
 
 def _joined(first: Preset, second: Preset) -> Preset:

@@ -60,8 +60,9 @@ def resolved(spec: RunSpec, draft: Draft | None = None, *, shared: bool = False)
     file, `${NAME}` and all; numbers from there are filled in. Secrets in a database URL are masked.
     """
     plain: dict[str, Any] = (_portable(spec) if shared else spec).model_dump(mode="json")
-    if spec.dataset.time is None:  # so that a run whose rows have no order leaves the bytes that it always left
-        del plain["dataset"]["time"]
+    for name in ("time", "id"):  # so that a run whose rows have no order, or no name, leaves the bytes it always left
+        if plain["dataset"][name] is None:
+            del plain["dataset"][name]
     for path, written in _from_environment(plain, draft):
         value_at(plain, path[:-1])[path[-1]] = written
     for source in map(partial(value_at, plain), _SOURCES):
@@ -71,7 +72,7 @@ def resolved(spec: RunSpec, draft: Draft | None = None, *, shared: bool = False)
 
 
 def value_origins(plain: dict[str, Any], draft: Draft) -> dict[str, str]:
-    """Who wrote each value of a resolved spec: the user, a recipe, the environment, `--set`, or nobody (`default`).
+    """Who wrote each value of a resolved spec: user, recipe, goal, environment, `--set`, or nobody (`default`).
 
     How the work is spread and where it is written are left out: they change no number.
     """

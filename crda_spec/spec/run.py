@@ -20,7 +20,7 @@ from crda_spec.regressors import AnyRegressor, Xgboost
 from crda_spec.regressors.intervals import Intervals
 from crda_spec.regressors.teachers import AnyTeacher, SingleTeacher
 from crda_spec.scm.falsify import Falsify
-from crda_spec.spec.recipes import RecipeName
+from crda_spec.spec.recipes import GoalName, RecipeName
 from crda_spec.spec.tune import NoTuning, Tune
 from crda_spec.strict import LIST, MAPPING, ColumnName, EdgeText, FilePath, Positive, Strict
 
@@ -295,6 +295,14 @@ class RunSpec(Strict):
             "it knows the graph; causes move, irrelevant features move freely, blocked ones stay. distilled (the "
             "default without a graph): the same, but any feature moves on the data's support. paper: Algorithm 1 (one "
             "model labels, noise kept)."
+        ),
+    )
+    goal: GoalName = Field(
+        "mean",
+        description=(
+            "What the rows are for; picks what is left out. mean (the default): as the recipe says. quantiles (the "
+            "default with `regressor.objective: quantile`): the student predicts a quantile, certified moves carry all "
+            "noise, the gate judges by the pinball loss. simulate: new rows look like real ones, noise and all."
         ),
     )
     seed: int = Field(0, ge=0, le=2**32 - 1, description="The one seed from which all randomness follows.")

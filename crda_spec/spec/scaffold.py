@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from crda_spec.data.assemble import Assembled, assemble
-from crda_spec.data.dataset import Dataset, DuplicatesKeep, MissingDrop, MissingImpute
+from crda_spec.data.dataset import PREDICTED, Dataset, DuplicatesKeep, MissingDrop, MissingImpute
 from crda_spec.data.raw import RawTable
 from crda_spec.data.sources import Csv, Excel, Parquet
 from crda_spec.errors import Complaint, DataError, GraphError, printable
@@ -50,7 +50,7 @@ class Scaffold:
 
     table: Table
     dataset: Dataset  # the rules under which the table can be used
-    left_out: dict[str, str]  # columns that cannot be features, and why
+    left_out: dict[str, str]  # columns that cannot be features, and why; identifiers among them
     missing_cells: int
 
     @property
@@ -142,10 +142,13 @@ def _answered(
     complaints: Sequence[Complaint], dataset: Dataset, names: Sequence[str], left_out: dict[str, str]
 ) -> Dataset:
     features = dataset.features or tuple(name for name in names if name != dataset.target)
+    ids = list(dataset.ids)
     for one in complaints:
         name = one.path.removeprefix("dataset.columns.")
         if one.path.startswith("dataset.columns.") and name in features:
             left_out[name] = one.what
+            if one.code == "identifier" and name not in PREDICTED:
+                ids.append(name)
     missing, duplicates = dataset.missing, dataset.duplicates
     if any(one.code == "missing" for one in complaints):
         of_target = any(f"target '{dataset.target}'" in one.what for one in complaints if one.code == "missing")
@@ -157,7 +160,8 @@ def _answered(
         what = f"no column is left to predict '{dataset.target}' from: " + "; ".join(left_out.values())
         raise DataError(Complaint(code="no-features", what=what, hint="repair the columns, or add others"))
     chosen = dataset.features if not left_out and dataset.features is None else stay
-    return dataset.model_copy(update={"features": chosen, "missing": missing, "duplicates": duplicates})
+    changed = {"features": chosen, "id": tuple(ids) or None, "missing": missing, "duplicates": duplicates}
+    return dataset.model_copy(update=changed)
 
 
 def _contract(column: Column, values: Array) -> tuple[dict[str, Any], str]:
@@ -221,8 +225,14 @@ def _dataset(table: Scaffold) -> Iterator[str]:
     yield "dataset:"
     yield f"  source: {_flow(source)}"
     yield f"  target: {scalar_text(rows.target.name)}"
-    if table.left_out:
-        for name, why in table.left_out.items():
+    ids = dataset.ids
+    if ids:
+        for name in ids:
+            yield from _comment(f"no feature, but beside every prediction: {table.left_out[name]}")
+        yield f"  id: {_inline(ids[0] if len(ids) == 1 else ids)}"
+    others = {name: why for name, why in table.left_out.items() if name not in ids}
+    if others:
+        for name, why in others.items():
             yield from _comment(f"left out: {name}: {why}")
         yield "  features:"
         yield from (f"    - {scalar_text(name)}" for name in rows.names)

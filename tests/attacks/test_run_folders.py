@@ -19,8 +19,8 @@ from crda_spec.audit.canonical import canonical_json, seal
 from crda_spec.audit.compare import ABSENT, changes, said
 from crda_spec.audit.export import croissant_json
 from crda_spec.audit.models import load_model, model_files
-from crda_spec.audit.new_rows import write_predictions
 from crda_spec.audit.open_run import open_run, readable, reopen
+from crda_spec.audit.predicted import predicted_table, write_table
 from crda_spec.audit.runfolder import check_destination, write_run
 from crda_spec.cli.app import main
 from crda_spec.cli.report import page_of
@@ -61,7 +61,7 @@ def write_a_run(folder):
 
 
 def write_a_file(folder):
-    write_predictions(np.array([2.5]), folder / "out.csv")
+    write_table(predicted_table(None, {"prediction": np.array([2.5])}), folder / "out.csv")
 
 
 WRITERS = pytest.mark.parametrize("write", [write_a_run, write_a_file])

@@ -53,5 +53,5 @@ def training_rows(d=3, n=60):
     )
 
 
-def fitted(kind, **rows):
-    return Fitter(REGRESSORS[kind](**_QUICK.get(kind, {}))).fit(training_rows(**rows), seed=3)
+def fitted(kind, *, settings=None, **rows):
+    return Fitter(REGRESSORS[kind](**_QUICK.get(kind, {}), **(settings or {}))).fit(training_rows(**rows), seed=3)

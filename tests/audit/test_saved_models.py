@@ -33,6 +33,30 @@ def test_a_saved_model_predicts_the_same_bits(kind, tmp_path):
     assert again.predict(x).tobytes() == model.predict(x).tobytes()
 
 
+QUANTILES = [kind for kind in KINDS if REGRESSORS[kind].learns_quantiles]
+
+
+@pytest.mark.parametrize("kind", QUANTILES)
+def test_a_saved_model_of_a_quantile_predicts_the_same_bits(kind, tmp_path):
+    model = fitted(kind, settings={"objective": "quantile", "quantile": 0.9})
+    again = load_model(saved(tmp_path, model))
+    x = np.concatenate([training_rows().x, training_rows(n=31).x[::-1] * 1.1, np.full((1, 4), np.nan)])
+    assert again.predict(x).tobytes() == model.predict(x).tobytes()
+    assert again.predict(x).tobytes() != fitted(kind).predict(x).tobytes()
+
+
+@pytest.mark.parametrize(
+    "told", [{"name": "reg:absoluteerror"}, {"quantile_loss_param": {"quantile_alpha": "[1E-1,9E-1]"}}]
+)
+def test_trees_of_another_objective_are_not_loaded(told, tmp_path):
+    saved(tmp_path, fitted("xgboost", settings={"objective": "quantile", "quantile": 0.9}))
+    trees = json.loads((tmp_path / "estimator.json").read_text())
+    trees["learner"]["objective"] |= told
+    (tmp_path / "estimator.json").write_text(json.dumps(trees))
+    with pytest.raises(OutputError, match="holds numbers that do not fit together"):
+        load_model(tmp_path)
+
+
 @pytest.mark.parametrize("kind", ["knn", "svr", "kernel_ridge"])
 def test_many_features_change_how_neighbours_are_found_but_not_that_they_can_be_saved(kind, tmp_path):
     model = fitted(kind, d=25)

@@ -75,12 +75,25 @@ def test_a_table_that_needs_rules_gets_them_with_a_comment(command):
     outcome = command("crda-spec", "init", "houses.csv", "--target", "price", "--json")
     told = json.loads(outcome.out)
     assert told["features"] == ["area", "age", "heated", "ward", "balance"]
-    assert set(told["left_out"]) == {"patient", "number", "seen", "nothing"}
+    assert (told["id"], set(told["left_out"])) == (["patient", "number"], {"seen", "nothing"})
     text = Path("spec.yaml").read_text()
-    assert "  # left out: patient: column 'patient' looks like an identifier: 61 labels in 61 rows" in text
+    assert "beside every prediction: column 'patient' looks like an identifier: 61 labels in 61 rows" in text
+    assert "  id: [patient, number]\n" in text
     assert "  missing: {kind: impute}\n" in text
     assert "  duplicates: {kind: keep}\n" in text
     runs(command)
+
+
+def test_an_identifier_alone_becomes_the_id_and_the_features_need_no_list(command):
+    frame = houses()
+    frame.insert(0, "patient", [f"p{number}" for number in range(len(frame))])
+    frame.to_csv("houses.csv", index=False)
+    outcome = command("crda-spec", "init", "houses.csv", "--target", "price")
+    assert outcome.out.startswith("spec.yaml: 5 features, patient as id, 60 rows\n")
+    text = Path("spec.yaml").read_text()
+    assert "  id: patient\n" in text
+    assert "  features:" not in text
+    assert command("crda-spec", "validate", "spec.yaml").code == 0
 
 
 @pytest.mark.slow

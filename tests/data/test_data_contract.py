@@ -154,14 +154,14 @@ NUMBERS = [str(number) for number in range(20)]
             ["9007199254740992", "9007199254740993"],
             None,
             "1 value of 'a' is beyond 2**53, where integers lose digits: row 2 (line 3): 9007199254740993; "
-            "an identifier is no feature: leave it out of dataset.features, or declare it a category",
+            "an identifier is no feature: name it as dataset.id instead, or declare it a category",
             id="too-large",
         ),
         pytest.param(
             pd.Series([1.0, 1e16]),
             ColumnContract(type="integer"),
             "1 value of 'a' is beyond 2**53, where integers lose digits: row 2 (line 3): 1e+16; "
-            "an identifier is no feature: leave it out of dataset.features, or declare it a category",
+            "an identifier is no feature: name it as dataset.id instead, or declare it a category",
             id="too-large-float",
         ),
         pytest.param(
@@ -223,7 +223,7 @@ NUMBERS = [str(number) for number in range(20)]
             [f"id{number}" for number in range(102)],
             None,
             "column 'a' looks like an identifier: 102 labels in 102 rows, more than 51; "
-            "leave it out of dataset.features, or declare its type: category",
+            "name it as dataset.id, not as a feature, or declare its type: category",
             id="identifier",
         ),
         pytest.param(

@@ -66,7 +66,7 @@ def numbered(rows, *, first=1):
 def test_a_column_that_counts_the_rows_is_refused_in_any_order(rows, first, span):
     assert message(numbered(rows, first=first)) == (
         f"t: dataset.columns.id: column 'id' looks like a row number: {span}, each once; "
-        "leave it out of dataset.features, or declare its type: integer"
+        "name it as dataset.id, not as a feature, or declare its type: integer"
     )
 
 

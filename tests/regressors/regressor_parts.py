@@ -11,6 +11,7 @@ from crda_spec.regressors import REGRESSORS, BaseRegressor, EarlyStopping
 from crda_spec.regressors.teachers import CommitteeTeacher, Student
 
 KINDS = (*sorted(REGRESSORS), "plugin")
+MEDIANS = tuple(f"{kind} of the median" for kind in sorted(REGRESSORS) if REGRESSORS[kind].learns_quantiles)
 
 _QUICK = {
     "catboost": {"iterations": 150, "learning_rate": 0.1},
@@ -85,8 +86,10 @@ def install_plugin(folder, source):
     (info / "entry_points.txt").write_text(POINTS)
 
 
-def quick(kind):
-    return REGRESSORS[kind](**_QUICK.get(kind, {}))
+def quick(kind, **settings):
+    kind, _, median = kind.partition(" ")
+    settings = {"objective": "quantile", "quantile": 0.5, **settings} if median else settings
+    return REGRESSORS[kind](**_QUICK.get(kind, {}), **settings)
 
 
 def table(x, y, *, columns=None, groups=None):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from regressor_parts import KINDS, Spy, line, numbered, synthetic, table
+from regressor_parts import KINDS, MEDIANS, Spy, line, numbered, synthetic, table
 
 from crda_spec.records import Column
 from crda_spec.regressors import REGRESSORS, Design, Fitter, Knn, Ridge
@@ -11,7 +11,7 @@ from crda_spec.regressors.fit import fit_encoder
 SEEDED = {kind for kind, member in REGRESSORS.items() if not member.seedless}  # what a spec may ask several models of
 WEIGHING = tuple(kind for kind in KINDS if kind == "plugin" or REGRESSORS[kind].takes_weights)
 
-every_kind = pytest.mark.parametrize("member", KINDS, indirect=True)
+every_kind = pytest.mark.parametrize("member", [*KINDS, *MEDIANS], indirect=True)
 
 
 def fit(member, train, *, seed=5, fill="median"):

@@ -585,7 +585,8 @@ def sensitivity_sentences(result: RunResult) -> Iterator[str]:
         yield "The gate measured no gain, so there is none that a hidden cause could use up."
     elif verdict.metric != "mse":
         compared = f"The gate compared the {verdict.metric.upper()}"
-        yield f"{compared}, and this question needs a gain in squared error: set gate.metric to mse."
+        advice = "" if verdict.metric.startswith("pinball") else ": set gate.metric to mse"
+        yield f"{compared}, and this question needs a gain in squared error{advice}."
 
 
 def _name(name: str) -> str:
