@@ -61,7 +61,7 @@ def write_a_run(folder):
 
 
 def write_a_file(folder):
-    write_predictions(np.array([2.5]), folder / "out.csv")
+    write_predictions({"prediction": np.array([2.5])}, folder / "out.csv")
 
 
 WRITERS = pytest.mark.parametrize("write", [write_a_run, write_a_file])
