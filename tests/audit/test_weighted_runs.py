@@ -204,6 +204,8 @@ def test_without_weights_no_file_speaks_of_them(tmp_path):
         "group",
         "plain_loss",
         "augmented_loss",
+        "plain_error",
+        "augmented_error",
     ]
     ledger = ledger_of(run)
     assert (ledger["_crda_weight"] == np.where(ledger["_crda_synthetic"], 0.5, 1.0)).all()
