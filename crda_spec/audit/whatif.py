@@ -192,7 +192,7 @@ def _answers(
     ignored = np.isin(np.arange(len(train.features)), model.irrelevant)
     meant = np.where(ignored, asked.x, found.x)
     robustness = sign_robustness(train, asked.x, meant, found.difference)
-    far = off_data(train, asked.x, meant, model.irrelevant, seed=model.seed)
+    far = off_data(train, asked.x, meant, model.irrelevant, asked.position, seed=model.seed)
     beyond = [(train.names[at], mask.tolist()) for at, mask in beyond_column(train, asked.x, found.x)]
     different = (asked.x != found.x) & ~(np.isnan(asked.x) & np.isnan(found.x))
     columns = sorted(np.flatnonzero(different.any(axis=0)).tolist(), key=lambda one: one not in asked.settings)

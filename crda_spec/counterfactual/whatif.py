@@ -155,12 +155,18 @@ def beyond_column(train: Table, x: Array, x_new: Array) -> Iterator[tuple[int, M
             yield position, far
 
 
-def off_data(train: Table, x: Array, x_new: Array, irrelevant: tuple[int, ...], *, seed: int) -> Mask:
-    """(m,) which changed rows lie where no training rows are, though the rows they were made of do not."""
+def off_data(
+    train: Table, x: Array, x_new: Array, irrelevant: tuple[int, ...], source: IntArray | None, *, seed: int
+) -> Mask:
+    """(m,) which changed rows lie where no training rows are, though the rows they were made of do not.
+
+    source: (m,) the training rows that these are; None: they are from elsewhere.
+    """
     kept = [position for position in range(len(train.features)) if position not in irrelevant]
     if not kept:
         return np.zeros(len(x), dtype=np.bool_)
     table = train.select(kept)
     region = NeighbourSupport().learn(table, rows=len(x), seed=seed, index=(0,))
-    strangers = region.strangers(x[:, kept], table)
-    return strangers.outside(x_new[:, kept], np.arange(len(x)))
+    if source is not None:
+        return region.outside(x_new[:, kept], source)
+    return region.strangers(x[:, kept], table).outside(x_new[:, kept], np.arange(len(x)))

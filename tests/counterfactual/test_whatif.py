@@ -204,7 +204,9 @@ def test_values_beyond_the_data_are_told():
     found = OutcomeModel(teacher=Known(lambda x: x.sum(axis=1))).what_if(asked(train, rows, "a", values))
     ((position, far),) = beyond_column(train, train.x[rows], found.x)
     assert (position, far.tolist()) == (0, [False, True])
-    assert off_data(train, train.x[rows], found.x, (), seed=1)[1]
+    for source in (rows, None):
+        assert off_data(train, train.x[rows], found.x, (), source, seed=1).tolist()[1]
+    assert not off_data(train, train.x[rows], train.x[rows], (), rows, seed=1).any()
 
 
 def test_average_effects_are_those_of_the_function():
