@@ -77,7 +77,9 @@ def run(plan: Plan, *, progress: Progress) -> RunResult:
     taught = scored.augmented if verdict.uses_augmented else None
     ensemble = fit_ensemble(split, augmented, taught, plan.models, clock, metric=metric, jobs=plan.jobs)
     fold = fold_numbers(len(train), parts[0].held if folds.outcomes else ())
-    sure = fit_intervals(clock, plan, split, procedure, folds, scored, errors, fold, augmented.plain)
+    sure = None
+    if plan.intervals is not None and errors is not None:
+        sure = fit_intervals(clock, plan, split, procedure, folds, scored, errors, fold, augmented.plain)
     final: Arm = "augmented" if taught is not None else "plain"
     return RunResult(
         data=report,
@@ -190,12 +192,12 @@ def fit_intervals(
     procedure: Procedure,
     folds: CrossValidation,
     scored: Scored,
-    errors: RowErrors | None,
+    errors: RowErrors,
     fold: IntArray,
     plain: Predictor,
 ) -> FittedIntervals | None:
-    """Intervals of both arms from the rows that the gate held out, and their scores; None where there are none."""
-    if plan.intervals is None or errors is None:
+    """Intervals of both arms from the rows that the gate held out, and their scores."""
+    if plan.intervals is None:
         return None
     models: dict[Arm, Predictor] = {"plain": plain}
     if scored.augmented is not None:

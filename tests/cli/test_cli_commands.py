@@ -132,6 +132,7 @@ def test_a_run_prints_plain_text_when_nobody_watches(command, place):
         "abduct, partition, act, predict",
         "gate",
         "refit and score",
+        "calibrate intervals",
     ]
     assert all(len(line) <= 100 for line in outcome.out.splitlines())
 

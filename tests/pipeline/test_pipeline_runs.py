@@ -81,6 +81,7 @@ def test_a_run_from_top_to_bottom(tmp_path):
         ("abduct, partition, act, predict", None),
         ("gate", 6),
         ("refit and score", None),
+        ("calibrate intervals", None),
     ]
     assert notes.steps == 6
     assert list(result.timings) == [name for name, _ in notes.stages]

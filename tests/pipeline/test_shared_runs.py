@@ -85,6 +85,7 @@ def test_a_shared_run_from_top_to_bottom(run):
         ("abduct, partition, act, predict", None),
         ("gate", 10 + 5),
         ("refit and score", None),
+        ("calibrate intervals", None),
     ]
     assert notes.steps == 6 + 15
     assert [fold.perturbed != () for fold in result.verdict.folds] == [True] * 5
