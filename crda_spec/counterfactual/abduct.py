@@ -11,8 +11,8 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from crda_spec.records import Abduction, Array, Residuals, Table, Teacher
-from crda_spec.scm.mechanisms import Inputs, SmoothMean, fit_mean
+from crda_spec.records import Abduction, Array, Column, Residuals, Table, Teacher
+from crda_spec.scm.mechanisms import Inputs, MeanDesign, SmoothMean
 from crda_spec.strict import Fraction, Strict
 
 
@@ -79,23 +79,36 @@ class LocationScale(Strict):
         ),
     )
 
-    def fit(self, train: Table, residual: Array) -> SmoothScale | EvenScale:
-        """The size of the noise at any x.  residual: (n,) of unseen rows; those where it is NaN are left out."""
+    def fit(self, train: Table, residual: Array, designs: Designs | None = None) -> SmoothScale | EvenScale:
+        """The size of the noise at any x.  residual: (n,) of unseen rows; those where it is NaN are left out.
+
+        designs: what earlier fits on the same rows left behind, for whoever fits several times.
+        """
         known = np.flatnonzero(np.isfinite(residual))
         known = known[np.linspace(0, len(known) - 1, min(len(known), _MOST_ROWS)).round().astype(np.int64)]
         size = np.abs(residual[known])
         if len(known) < _FEWEST or not size.any():
             return EvenScale(float(np.sqrt(np.mean(size**2))) if size.any() else 1.0)
         x = train.x[known]
-        inputs = Inputs.learn(x, train.features)
-        log_size = fit_mean(inputs, x, np.log(np.maximum(size, _TINY * size.mean()))).predict(x)
+        design = _design(x, train.features, {} if designs is None else designs)
+        log_size = design.fit(np.log(np.maximum(size, _TINY * size.mean()))).predict(x)
         log_size = log_size + np.log(np.mean(size / np.exp(log_size)))
         # One step of Fisher scoring for E|r| = exp(f(x)): with this link and variance, all rows weigh alike.
-        shape = fit_mean(inputs, x, log_size + np.minimum(size / np.exp(log_size), _OUTLIER) - 1.0)
+        shape = design.fit(log_size + np.minimum(size / np.exp(log_size), _OUTLIER) - 1.0)
         logs = shape.predict(x)
         level = 0.5 * float(np.log(np.mean((size / np.exp(logs)) ** 2)))
         lowest, highest = np.exp(np.quantile(logs, self.quantiles) + level)
         return SmoothScale(log_size=shape, level=level, lowest=float(lowest), highest=float(highest))
+
+
+Designs = dict[tuple[bytes, tuple[Column, ...]], MeanDesign]  # by rows and columns
+
+
+def _design(x: Array, features: tuple[Column, ...], known: Designs) -> MeanDesign:
+    key = (x.tobytes(), features)
+    if key not in known:
+        known[key] = MeanDesign(Inputs.learn(x, features), x)
+    return known[key]
 
 
 NoiseModel = Annotated[Additive | LocationScale, Field(discriminator="kind")]

@@ -11,13 +11,13 @@ With repeats, the errors are those of the first division of the rows; with resta
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
 
-from crda_spec.counterfactual.abduct import LocationScale
+from crda_spec.counterfactual.abduct import Designs, LocationScale
 from crda_spec.gate.cross_validate import FoldOutcome
 from crda_spec.gate.score import units_of
 from crda_spec.records import (
@@ -127,11 +127,23 @@ def size_sources(train: Table, parents: Sequence[str], features: Sequence[str]) 
     return {**found, "prediction": ()}
 
 
-def calibrate(train: Table, error: Array, fold: IntArray, sources: Sources, *, asked: Intervals) -> FittedBand | None:
+def calibrate_arms(
+    train: Table, errors: RowErrors, fold: IntArray, sources: Sources, arms: Iterable[Arm], *, asked: Intervals
+) -> dict[Arm, FittedBand]:
+    """The intervals of each arm; none where no row was held out. fold: (n,) from 1, 0 where not held out."""
+    designs: Designs = {}  # both arms have the same rows
+    found = {arm: calibrate(train, errors.of(arm), fold, sources, designs, asked=asked) for arm in arms}
+    return {arm: band for arm, band in found.items() if band is not None}
+
+
+def calibrate(
+    train: Table, error: Array, fold: IntArray, sources: Sources, designs: Designs | None = None, *, asked: Intervals
+) -> FittedBand | None:
     """The intervals of one arm; None where no row was held out.
 
-    error: (n,) of the training rows, NaN where not held out.  fold: (n,) from 1, 0 where not.
+    error: (n,) of the training rows, NaN where not held out.  fold: (n,) from 1, 0 where not.  designs: of `abduct`.
     """
+    designs = {} if designs is None else designs
     known = np.flatnonzero(np.isfinite(error) & (fold > 0))
     if not len(known):
         return None
@@ -144,10 +156,10 @@ def calibrate(train: Table, error: Array, fold: IntArray, sources: Sources, *, a
         source: rows.select(columns) if columns else _by_prediction(rows, rows.y - errors)
         for source, columns in sources.items()
     }
-    unseen = np.stack([_cross_fitted(table, errors, folds) for table in tables.values()])
+    unseen = np.stack([_cross_fitted(table, errors, folds, designs) for table in tables.values()])
     powers = _chosen(errors, unseen, rows, folds)
     sizes_by = tuple(
-        SizeBy(source=source, columns=sources[source], power=power, scale=LocationScale().fit(table, errors))
+        SizeBy(source=source, columns=sources[source], power=power, scale=LocationScale().fit(table, errors, designs))
         for (source, table), power in zip(tables.items(), powers, strict=True)
         if power
     )
@@ -163,12 +175,12 @@ def _by_prediction(rows: Table, prediction: Array) -> Table:
     return replace(rows, features=(_PREDICTION,), x=prediction[:, None].copy())
 
 
-def _cross_fitted(table: Table, errors: Array, folds: IntArray) -> Array:
+def _cross_fitted(table: Table, errors: Array, folds: IntArray, designs: Designs) -> Array:
     """(n,) the size at each row, fitted to the errors of the other folds."""
     sizes = np.empty(len(errors))
     for number in np.unique(folds):
         held = folds == number
-        sizes[held] = LocationScale().fit(table, np.where(held, np.nan, errors)).at(table.x[held])[0]
+        sizes[held] = LocationScale().fit(table, np.where(held, np.nan, errors), designs).at(table.x[held])[0]
     return sizes
 
 
@@ -291,8 +303,7 @@ def measure_intervals(
 ) -> FittedIntervals | None:
     """Calibrates and scores; None where no row was held out. models: of all rows.  outcomes: of the first division."""
     sources = size_sources(split.train, parents, boundary)
-    found = {arm: calibrate(split.train, errors.of(arm), fold, sources, asked=asked) for arm in models}
-    bands = {arm: band for arm, band in found.items() if band is not None}
+    bands = calibrate_arms(split.train, errors, fold, sources, models, asked=asked)
     if len(bands) < len(models):
         return None
     kept: dict[Arm, tuple[Predictor, ...]] = {

@@ -126,31 +126,56 @@ class SmoothMean:
 
 def fit_mean(inputs: Inputs, rows: Array, values: Array) -> SmoothMean:
     """rows: (n, k); values: (n,), none missing."""
-    most = 20 + int(1.5 * np.sqrt(len(values)))
-    fits = [_ridge(basis, rows, values) for basis in _bases(inputs, rows, most)]
-    return min(fits, key=lambda fit: fit[0])[1]
+    return MeanDesign(inputs, rows).fit(values)
 
 
-def _ridge(basis: Basis, rows: Array, values: Array) -> tuple[float, SmoothMean]:
-    """The least score over all penalties, and its fit."""
-    columns = basis.columns(rows)
-    middle, mean, n = columns.mean(axis=0), float(values.mean()), len(values)
-    columns, y = columns - middle, values - mean
-    strength, vectors = np.linalg.eigh(columns.T @ columns)
-    strength = np.maximum(strength, 0.0)
-    along = vectors.T @ (columns.T @ y)
-    total = float(y @ y)
-    best, chosen = np.inf, _PENALTIES[0]
-    for penalty in _PENALTIES:
-        left = n - _CAUTION * (1.0 + (strength / (strength + penalty)).sum())
-        if left <= 0.0:
-            break  # smaller penalties only leave less
-        loss = total - (along**2 * (strength + 2.0 * penalty) / (strength + penalty) ** 2).sum()
-        score = max(loss, _SMALL * total) / left**2
-        if score < best:
-            best, chosen = score, penalty
-    slopes = vectors @ (along / (strength + chosen))
-    return best, SmoothMean(basis, mean - float(middle @ slopes), slopes)
+class MeanDesign:
+    """The part of a smooth mean's fit that does not depend on the values, for several fits on the same rows."""
+
+    def __init__(self, inputs: Inputs, rows: Array) -> None:
+        """rows: (n, k)."""
+        self._parts = [_Rotated.of(basis, rows) for basis in _bases(inputs, rows, 20 + int(1.5 * np.sqrt(len(rows))))]
+
+    def fit(self, values: Array) -> SmoothMean:
+        """values: (n,), none missing."""
+        return min((part.ridge(values) for part in self._parts), key=lambda fit: fit[0])[1]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Rotated:
+    """A basis at some rows, in the directions in which a ridge penalty acts on each number by itself."""
+
+    basis: Basis
+    columns: Array  # (n, p) centred
+    middle: Array  # (p,)
+    strength: Array  # (p,)
+    vectors: Array  # (p, p)
+
+    @classmethod
+    def of(cls, basis: Basis, rows: Array) -> _Rotated:
+        """rows: (n, k)."""
+        columns = basis.columns(rows)
+        middle = columns.mean(axis=0)
+        columns = columns - middle
+        strength, vectors = np.linalg.eigh(columns.T @ columns)
+        return cls(basis, columns, middle, np.maximum(strength, 0.0), vectors)
+
+    def ridge(self, values: Array) -> tuple[float, SmoothMean]:
+        """The least score over all penalties, and its fit."""
+        mean, n = float(values.mean()), len(values)
+        strength, y = self.strength, values - mean
+        along, total = self.vectors.T @ (self.columns.T @ y), float(y @ y)
+        best, chosen = np.inf, _PENALTIES[0]
+        for penalty in _PENALTIES:
+            left = n - _CAUTION * (1.0 + (strength / (strength + penalty)).sum())
+            if left <= 0.0:
+                break  # smaller penalties only leave less
+            loss = total - (along**2 * (strength + 2.0 * penalty) / (strength + penalty) ** 2).sum()
+            score = max(loss, _SMALL * total) / left**2
+            if score < best:
+                best, chosen = score, penalty
+        slopes = self.vectors @ (along / (strength + chosen))
+        return best, SmoothMean(self.basis, mean - float(self.middle @ slopes), slopes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -19,7 +19,7 @@ from crda_spec.gate.intervals import (
     ARMS,
     FittedBand,
     Sources,
-    calibrate,
+    calibrate_arms,
     report_intervals,
     score_intervals,
     size_sources,
@@ -56,9 +56,7 @@ def _parents(record: Mapping[str, Any]) -> tuple[str, ...]:
 def bands_again(record: Mapping[str, Any], rows: Table, known: ScoredRows, asked: Intervals) -> dict[Arm, FittedBand]:
     """Each arm's intervals, calibrated from the errors in rows.csv. rows: the training rows of augmented.parquet."""
     train = replace(rows, groups=known.groups, weights=known.weights)
-    sources = _sources(record, train)
-    found = {arm: calibrate(train, known.errors.of(arm), known.fold, sources, asked=asked) for arm in _arms(record)}
-    return {arm: band for arm, band in found.items() if band is not None}
+    return calibrate_arms(train, known.errors, known.fold, _sources(record, train), _arms(record), asked=asked)
 
 
 def _sources(record: Mapping[str, Any], train: Table) -> Sources:
