@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import shutil
 import tempfile
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
@@ -632,6 +634,99 @@ class Run:
     def _files(self) -> dict[str, bytes]:
         return run_files(self.result, spec=self.spec, draft=self.draft)
 
+    def predict(self, data: Any, *, interval: float | None = None) -> pd.DataFrame:  # noqa: ANN401 - any kind of frame
+        """The final model on new rows.
+
+        Parameters
+        ----------
+        data : pandas or polars DataFrame, or Arrow table
+            Rows with the run's features, in any order of columns, under the contracts of the run's columns.
+        interval : float, optional
+            The level of prediction intervals: 0.9 adds the columns ``low`` and ``high``.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The columns of ``dataset.id`` and ``prediction``, missing for a row that the run's rule for missing cells
+            leaves out; in the rows' order, with their index.
+        """
+        from crda_spec.audit.new_rows import prepare_scoring
+        from crda_spec.audit.predicted import predicted_table
+
+        spec, opened = self.spec, open_run(self._folder)
+        with _as_file(data) as file, readable(self._folder):
+            scoring = prepare_scoring(
+                opened, file, missing=spec.dataset.missing.kind, ids=spec.dataset.ids, level=interval
+            )
+            frame: pd.DataFrame = predicted_table(scoring.written_ids(), scoring.predictions()).to_pandas()
+        if not scoring.ids:
+            frame = frame.drop(columns="row")
+        return frame if getattr(data, "index", None) is None else frame.set_index(data.index)
+
+    def whatif(
+        self,
+        rows: int | Sequence[int] | Any,  # noqa: ANN401 - or any kind of frame
+        *,
+        follow: bool = False,
+        refits: int = 20,
+        level: float = 0.9,
+        **changes: float | str,
+    ) -> pd.DataFrame:
+        """What the outcomes would have been.
+
+        Parameters
+        ----------
+        rows : int, sequence of int, or frame
+            Numbers of training rows in the run's source, counted from 1; or rows with all features and the outcome.
+        follow : bool
+            Whether what a changed column causes follows, by equations fitted along the graph.
+        refits : int
+            How many teachers are fitted again for the interval; 0: there is none.
+        level : float
+            Of the interval.
+        **changes : number or str
+            New values by column: ``dose=40`` sets, ``dose="+2"`` adds, a category takes a label.
+
+        Returns
+        -------
+        pandas.DataFrame
+            For each row: as observed, as it would have been, the difference with its interval, the basis of the claim,
+            and what a hidden cause would have to explain to turn the sign.
+
+        Raises
+        ------
+        CrdaError
+            When a changed feature is blocked, with the open path and the remedy, or a change makes no sense.
+        """
+        import pandas as pd
+
+        written = tuple(f"{name}={_as_change(value)}" for name, value in changes.items())
+        asked = Question(changes=written, follow=follow, refits=refits, level=level)
+        numbered = isinstance(rows, int) or (isinstance(rows, Sequence) and not isinstance(rows, str))
+        with nullcontext(None) if numbered else _as_file(rows) as file:
+            numbers = (rows,) if isinstance(rows, int) else tuple(rows) if file is None else ()
+            found = what_if(self._folder, replace(asked, rows=numbers, file=file), base=self.draft.file.parent)
+        return pd.DataFrame(
+            {
+                "row": one.row,
+                "observed": one.observed,
+                "outcome": one.outcome,
+                "difference": one.difference,
+                "low": None if one.interval is None else one.interval[0],
+                "high": None if one.interval is None else one.interval[1],
+                "basis": one.basis,
+                "turns_at": one.robustness,
+            }
+            for one in found.answers
+        ).set_index("row")
+
+    @cached_property
+    def _folder(self) -> Path:
+        """A copy of the run on disk, which goes when the run does: whoever asks it takes the commands' way."""
+        home = tempfile.mkdtemp(prefix="crda-run-")
+        weakref.finalize(self, shutil.rmtree, home, ignore_errors=True)
+        return self.save(Path(home) / "run")
+
     def save(self, folder: str | Path) -> Path:
         """Writes the folder that ``crda-run`` leaves; it must be new or empty."""
         check_destination(Path(folder))
@@ -646,3 +741,21 @@ class Run:
     def _repr_html_(self) -> str:
         """For notebooks: the verdict, the graph, the features and the scores."""
         return run_glance(self.result)
+
+
+def _as_change(value: float | str) -> str:
+    """A new value as a question writes it; a negative number is set, not taken away."""
+    return value if isinstance(value, str) else f"={value!r}" if value < 0 else repr(value)
+
+
+@contextmanager
+def _as_file(data: Any) -> Iterator[Path]:  # noqa: ANN401 - any kind of frame
+    """The frame as a Parquet file, for the readers of files."""
+    import pyarrow.parquet as pq
+
+    from crda_spec.data.sources.frame import arrow_table
+
+    with tempfile.TemporaryDirectory(prefix="crda-frame-") as folder:
+        file = Path(folder) / "data.parquet"
+        pq.write_table(arrow_table(data), file)
+        yield file

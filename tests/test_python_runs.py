@@ -12,7 +12,7 @@ import pytest
 
 import crda_spec
 from crda_spec import api
-from crda_spec.errors import DataError, SpecError
+from crda_spec.errors import CrdaError
 
 ROWS = 60
 
@@ -97,8 +97,44 @@ def test_a_saved_run_is_verified_as_far_as_its_rows_allow(run, tmp_path):
     assert done.returncode in (0, 5)
 
 
+def test_predictions_go_by_the_names_of_columns(run, houses):
+    new = houses.tail(9).drop(columns="price")
+    found = run.predict(new, interval=0.8)
+    assert list(found.columns) == ["prediction", "low", "high"]
+    assert found.index.equals(new.index)
+    assert (found.low < found.prediction).all()
+    assert (found.prediction < found.high).all()
+    backwards = pl.from_pandas(new[new.columns[::-1]].assign(noise=1.0))
+    assert run.predict(backwards).prediction.tolist() == found.prediction.tolist()
+    train = run.result.split.train
+    asked = train.take(np.arange(5))
+    rows = houses.iloc[asked.row_ids].drop(columns="price")
+    assert run.predict(rows).prediction.tolist() == run.model.predict(asked.x).tolist()
+
+
+def test_rows_that_do_not_fit_are_refused(run, houses):
+    assert "area" in complaint_of(lambda: run.predict(houses.drop(columns="area")))
+    strange = houses.assign(quarter="moon")
+    assert "moon" in complaint_of(lambda: run.predict(strange))
+    assert "between 0 and 1" in complaint_of(lambda: run.predict(houses, interval=1.0))
+
+
+def test_what_if_by_number_and_by_row(run, houses):
+    number = int(run.augmented["_crda_source_row"][0])
+    asked = run.whatif(number, area="+10", refits=4)
+    assert asked.loc[number, "outcome"] - asked.loc[number, "observed"] == asked.loc[number, "difference"]
+    assert asked.loc[number, "low"] < asked.loc[number, "difference"] < asked.loc[number, "high"]
+    assert asked.loc[number, "basis"] == "certificate"
+    area = houses.iloc[number - 1]["area"]
+    by_row = run.whatif(houses.iloc[[number - 1]], area=float(area) + 10, refits=0)
+    assert by_row["difference"].iloc[0] == pytest.approx(asked.loc[number, "difference"])
+    assert by_row["low"].isna().all()
+    assert "change" in complaint_of(lambda: run.whatif(number))
+    assert "did you mean 'area'" in complaint_of(lambda: run.whatif(number, areas=3))
+
+
 def complaint_of(call):
-    with pytest.raises((SpecError, DataError)) as raised:
+    with pytest.raises(CrdaError) as raised:
         call()
     return str(raised.value)
 

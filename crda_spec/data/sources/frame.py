@@ -55,7 +55,7 @@ def frame_table(data: Any) -> RawTable:  # noqa: ANN401 - any kind of frame
     """The cells of a pandas or polars frame or an Arrow table, as a Parquet file of them would deliver them."""
     from crda_spec.data.sources.parquet import typed_frame
 
-    table = _arrow(data)
+    table = arrow_table(data)
     names = tuple(table.schema.names)
     check_names(names, DESCRIPTION)
     if not table.num_rows:
@@ -67,8 +67,8 @@ def frame_table(data: Any) -> RawTable:  # noqa: ANN401 - any kind of frame
     return RawTable(frame=frame, sha256=sha256_of(canonical_bytes(frame)), description=DESCRIPTION)
 
 
-def _arrow(data: Any) -> pa.Table:  # noqa: ANN401
-    """An index is no column: rows are counted from 1, as everywhere."""
+def arrow_table(data: Any) -> pa.Table:  # noqa: ANN401
+    """The frame as Arrow has it. An index is no column: rows are counted from 1, as everywhere."""
     import pandas as pd
     import pyarrow as pa
 
