@@ -156,7 +156,8 @@ def test_the_final_model_is_the_augmented_one_when_accepted_and_the_plain_one_wh
 
 def test_every_source_row_has_one_line_that_says_its_part_and_its_fold(finished):
     rows, record = rows_of(finished), record_of(finished)
-    assert list(rows.columns) == ["source", "row", "part", "gate_fold", "group", "plain_loss", "augmented_loss"]
+    about = ["source", "row", "part", "gate_fold", "group"]
+    assert list(rows.columns) == [*about, "plain_loss", "augmented_loss", "plain_error", "augmented_error"]
     assert set(rows["source"]) == {record["data"]["source"]} == {"houses.csv"}
     assert sorted(rows["row"]) == list(range(1, 111))
     train, test = rows[rows["part"] == "train"], rows[rows["part"] == "test"]

@@ -158,7 +158,7 @@ def test_they_cost_three_students_and_no_teacher_and_the_plan_knew(tmp_path, mon
 
     monkeypatch.setattr(Fitter, "fit", watched)
     result = run(plan, progress=Silent())
-    without = round(4.0 * len(result.split.train))  # distilled's factor for this regressor
+    without = round(10.0 * len(result.split.train))  # distilled's factor for this regressor
     assert asked[-3:] == [(None, None, (0, 1)), (None, None, None), (without, None, None)]
     assert len(asked) == result.cost.fits + 3
     assert result.controls.fits == estimate(plan).fits_of_controls == 3
