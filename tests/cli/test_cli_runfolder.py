@@ -43,6 +43,8 @@ FILES = [
     "figures",
     "folds.csv",
     "graph.svg",
+    "intervals.csv",
+    "intervals.json",
     "ledger.parquet",
     "record.json",
     "report.html",
