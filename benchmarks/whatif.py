@@ -167,7 +167,7 @@ def questions(
                 cell = f"={value.item()!r}" if number else str(value)
                 writer.writerow((row, *(cell if one == name else "" for one in names)))
         question = Question(file=file, follow=follow, refits=refits)
-        found = answer(saved, spec, question, folder=None, advance=lambda: None)
+        found = answer(saved, spec, question, folder=None, progress=Silent())
     for one, name, value, row in zip(found.answers, moved, values, train.row_ids[at], strict=True):
         held = {} if follow else {other: sample.values[other][[row]] for other in world.features()}
         truth = sample.outcome({**held, name: np.array([value])}, rows=[row]) - sample.y[row]
@@ -203,7 +203,7 @@ def seconds(rows: int) -> dict[str, float]:
         saved = taught_run(open_run(finished(folder, spec)))
     kept = resolved_spec(saved.record)
     question = Question(changes=("a=+0.5",), rows=None, refits=0)
-    asked = _quickest(lambda: answer(saved, kept, question, folder=None, advance=lambda: None))
+    asked = _quickest(lambda: answer(saved, kept, question, folder=None, progress=Silent()))
     predicted = _quickest(lambda: saved.teacher.predict(saved.train.x))
     refits = Refits.of(kept.counterfactual.teacher, {"gaussian_process": 1.0}, kept.regressor, "median")
     assert refits is not None

@@ -8,7 +8,7 @@ import secrets
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -74,6 +74,7 @@ from crda_spec.regressors import FittedModel
 from crda_spec.report.figures import figure_files, run_figures
 from crda_spec.report.graph_draw import run_graph_svg
 from crda_spec.report.page import render_html, run_glance, tuning_figure
+from crda_spec.report.progress import Silent
 from crda_spec.scm.graph import CausalGraph
 from crda_spec.spec.check import known_graph, load_spec
 from crda_spec.spec.check_models import searched_paths
@@ -345,14 +346,13 @@ def resolved_spec(record: dict[str, Any]) -> RunSpec:
         raise SpecError(Complaint(code="bad-record", what=what, hint=hint)) from None
 
 
-def what_if(
-    run: Path, question: Question, *, base: Path | None = None, advance: Callable[[], None] = lambda: None
-) -> WhatIf:
+def what_if(run: Path, question: Question, *, base: Path | None = None, progress: Progress | None = None) -> WhatIf:
     """What the outcomes of some rows would have been, by a finished run. base: where the spec's files are."""
     saved = taught_run(open_run(run))
     spec = resolved_spec(saved.record)
     with readable(run):
-        return answer(saved, spec, question, folder=_graph_folder(run, spec, base), advance=advance)
+        folder = _graph_folder(run, spec, base)
+        return answer(saved, spec, question, folder=folder, progress=progress or Silent())
 
 
 def average_effects(run: Path, *, follow: bool = False, base: Path | None = None) -> Effects:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -22,7 +22,7 @@ from crda_spec.data.blocks import RowFile, missing_columns, open_rows
 from crda_spec.data.cells import BlockPlace, block_numbers
 from crda_spec.data.dataset import MissingImpute
 from crda_spec.errors import Complaint, CrdaError, DataError, GraphError, Place, SpecError, did_you_mean, show
-from crda_spec.execution import in_order
+from crda_spec.execution import Progress, in_order
 from crda_spec.records import (
     Answer,
     AnswerBasis,
@@ -80,9 +80,7 @@ class _Asked:
     settings: Mapping[int, Array] = field(default_factory=dict)  # by column: (m,) its new values
 
 
-def answer(
-    saved: SavedRun, spec: RunSpec, question: Question, *, folder: Path | None, advance: Callable[[], None]
-) -> WhatIf:
+def answer(saved: SavedRun, spec: RunSpec, question: Question, *, folder: Path | None, progress: Progress) -> WhatIf:
     """All answers, or an error with all that stands in their way.
 
     folder: where the files are that the spec names; only a graph in a file of its own is read.
@@ -113,7 +111,7 @@ def answer(
         found = model.what_if(rows)
         wanted = question.refits > 0 and not found.same.all()
         spread = _spread(saved, spec, model, certificate) if wanted else None
-        ends = None if spread is None else _ends(spread, rows, found.difference, question, advance)
+        ends = None if spread is None else _ends(spread, rows, found.difference, question, progress)
     moved = dict.fromkeys((*names, *(() if model.mechanisms is None else model.mechanisms.facts)))
     classes = {name: _class(certificate, name) for name in moved}
     unchanged = all(one == "irrelevant" for one in classes.values())
@@ -226,14 +224,15 @@ def _answers(
 
 
 def _ends(
-    spread: Spread, rows: AskedRows, difference: Array, question: Question, advance: Callable[[], None]
+    spread: Spread, rows: AskedRows, difference: Array, question: Question, progress: Progress
 ) -> tuple[Array, Array]:
     """Both ends of the interval, from as many teachers as asked for."""
     refitted = []
     tasks = (partial(spread.difference, rows, number) for number in range(question.refits))
-    for one in in_order(tasks, workers=min(question.jobs, question.refits)):
-        refitted.append(one)
-        advance()
+    with progress.stage("fit the teacher again", question.refits) as step:
+        for one in in_order(tasks, workers=min(question.jobs, question.refits)):
+            refitted.append(one)
+            step.advance()
     return interval(difference, np.array(refitted), question.level)
 
 

@@ -81,9 +81,8 @@ def whatif(
     from crda_spec.api import what_if
     from crda_spec.report.progress import progress_for
 
-    progress = progress_for(Console(stderr=True), quiet=as_json or not refits)
-    with progress.stage("fit the teacher again", refits or None) as stage:
-        found = what_if(run, question, base=base, advance=stage.advance)
+    progress = progress_for(Console(stderr=True), quiet=as_json)
+    found = what_if(run, question, base=base, progress=progress)
     if out is not None:
         _keep(found, out)
     if plot is not None:
