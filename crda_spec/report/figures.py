@@ -342,7 +342,7 @@ def ensemble_figure(ensemble: records.Ensemble) -> Picture:
 
 @_in_style()
 def interval_figure(found: records.IntervalReport) -> Picture:
-    """Coverage of each model's intervals against their level, with their mean widths beside the dots."""
+    """Coverage of each model's intervals against their level, with their mean widths."""
     lines = [one for one in found.scores if math.isfinite(one.width)]
     figure, ax = _panel(_WHOLE, 76.0 + 30.0 * len(lines))
     low = 100.0 * min(min(one.coverage, one.level) for one in lines)
@@ -350,11 +350,11 @@ def interval_figure(found: records.IntervalReport) -> Picture:
         ax.plot([100.0 * one.level] * 2, [at - 0.38, at + 0.38], color=_LINE, linewidth=2.0, label=_once("level", at))
         colour = _SKY if one.arm == "augmented" else _GREY
         ax.plot([100.0 * one.coverage], [at], **_DOT, color=colour, label=_once("test rows inside", at))
-        left = one.coverage > 0.5 * (1.0 + low / 100.0)
-        _beside(ax, 100.0 * one.coverage, at, f"mean width {number(one.width)}", left=left)
     _scale(ax, "x", max(0.0, low - 25.0), 104.0, 6)
     names = [f"{one.arm}, {setting(100 * one.level)} %" for one in lines]
-    ax.set_yticks(range(len(lines)), names)
+    ax.set_yticks(
+        range(len(lines)), [f"{name}, width {number(one.width)}" for name, one in zip(names, lines, strict=True)]
+    )
     ax.tick_params(axis="y", length=0, labelcolor=_INK)
     ax.set_ylim(len(lines) - 0.4, -0.6)
     ax.spines["left"].set_visible(False)
