@@ -21,7 +21,7 @@ from crda_spec.cli.predict import predict
 from crda_spec.cli.report import report
 from crda_spec.cli.run import run
 from crda_spec.cli.runs import runs
-from crda_spec.cli.signals import INTERRUPTED, TERMINATED, stoppable
+from crda_spec.cli.signals import INTERRUPTED, TERMINATED, check_stopped, stoppable
 from crda_spec.cli.spec import lock, render, schema, validate
 from crda_spec.cli.verify import verify
 from crda_spec.cli.whatif import whatif
@@ -81,9 +81,17 @@ def guarded(command: Callable[[], None]) -> None:
         raise SystemExit(CrdaError.exit_code) from None
 
 
-def _run(command: Callable[[], None]) -> None:
+def _called(command: Callable[[], None]) -> None:
     try:
         command()
+    except RuntimeError:
+        check_stopped()  # Python 3.11 turns what a signal raises while a class is made into a RuntimeError
+        raise
+
+
+def _run(command: Callable[[], None]) -> None:
+    try:
+        _called(command)
     except OSError as error:
         if error.filename is not None:  # no stream
             raise

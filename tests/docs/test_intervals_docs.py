@@ -44,7 +44,7 @@ def test_the_figures_are_those_that_were_kept():
 
 @pytest.mark.slow
 def test_the_clinic_says_what_the_page_shows(tmp_path):
-    shown = re.findall(r"```(?:csv)?\n(.+?)```", PAGE, re.DOTALL)
+    shown = re.findall(r"^```\w*\n(.+?)^```", PAGE, re.DOTALL | re.MULTILINE)
     summary, table, answer = (
         next(one for one in shown if one.startswith(head)) for head in ("Interv", "age", "$ crda")
     )

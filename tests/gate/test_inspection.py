@@ -56,7 +56,7 @@ def test_it_costs_the_method_no_fit_and_changes_no_other_number(tmp_path):
         assert told[key] == bare[key]
     assert not (other / "diagnostics.json").exists()
     drawn = [{path.name for path in (one / "figures").iterdir()} for one in (folder, other)]
-    assert drawn[1] == {f"{name}.svg" for name in ("feature_1", "feature_2", "gate", "test")}
+    assert drawn[1] == {f"{name}.svg" for name in ("feature_1", "feature_2", "gate", "intervals", "test")}
     assert drawn[1] < drawn[0]
 
 

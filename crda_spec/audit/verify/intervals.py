@@ -35,15 +35,20 @@ _ROUNDED = 1e-6  # of numbers that follow from errors instead of a model that is
 
 def has_intervals(record: Mapping[str, Any]) -> bool:
     """Whether the spec asks for intervals and there are rows to make them of, or the record tells of some."""
-    asked = asked_intervals(record)
-    return record.get("intervals") is not None or (asked is not None and bool(record["verdict"]["folds"]))
+    return record.get("intervals") is not None or (_said(record) is not None and bool(record["verdict"]["folds"]))
+
+
+def _said(record: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What the record's spec says of intervals, as it stands there; None where there are none."""
+    resolved = record["spec"]["resolved"]
+    said: dict[str, Any] | None = (resolved.get("output") or {}).get("intervals")
+    return said if (resolved.get("gate") or {}).get("enabled", True) else None
 
 
 def asked_intervals(record: Mapping[str, Any]) -> Intervals | None:
-    """What the record's spec asks for."""
-    resolved = record["spec"]["resolved"]
-    said = resolved.get("output", {}).get("intervals")
-    if said is None or not resolved.get("gate", {}).get("enabled", True):
+    """What the record's spec asks for; a ValueError where that is nonsense."""
+    said = _said(record)
+    if said is None:
         return None
     return Intervals.model_validate({**said, "levels": None if said["levels"] is None else tuple(said["levels"])})
 

@@ -298,7 +298,7 @@ _WIDTHS = {
 
 
 def _width_words(found: records.IntervalReport, arm: records.Arm) -> str:
-    own = next(one for one in found.widths if one.arm == arm)
+    own = {one.arm: one for one in found.widths}[arm]
     declared = f"the noise's declared parents ({shown(listed(found.parents))})"
     sources = ((declared, own.parents), ("the features", own.features), ("the prediction", own.prediction))
     by = tuple(words for words, power in sources if power)
