@@ -49,7 +49,7 @@ def kept(tmp_path_factory):
     folder = tmp_path_factory.mktemp("kept")
     houses(90).to_csv(folder / "houses.csv", index=False)
     regressor = "{kind: xgboost, n_estimators: 6, max_depth: 3, early_stopping: null}"
-    # Intervals of one width: fitted ones cost a third of a second each of the thousands of times that they are verified.
+    # Intervals of one width: fitted ones cost a third of a second, thousands of times.
     flat = "\noutput: {intervals: {width: constant}}\n"
     return ran(folder, SPEC.format(regressor=regressor, teacher=TEACHER["crossfit"]) + flat).folder
 
