@@ -227,7 +227,8 @@ def _stripped(discovery: Discovery, alpha: float | None) -> Discovery:
 def estimate(plan: Plan) -> CostEstimate:
     """What a run will do and cost: reads and checks the data, asks the graph, counts the fits."""
     split, _ = plan.load()
-    controls = control_fits(plan.procedure, split.train, plan.without_graph) if plan.inspect else 0
+    looks = plan.inspect and split.test is not None  # a control is scored on test rows
+    controls = control_fits(plan.procedure, split.train, plan.without_graph) if looks else 0
     cost = estimate_cost(split, plan.procedure, plan.gate, seed=plan.seed, models=plan.models)
     return replace(cost, fits_of_controls=controls)
 
@@ -474,7 +475,8 @@ def run_files(result: RunResult, *, spec: RunSpec, draft: Draft) -> dict[str, by
         files["repeats.csv"] = repeats_csv(result).encode()
     if isinstance(result.band, FittedBand):
         files[BAND] = band_text(result.band).encode()
-        files["intervals.csv"] = intervals_csv(result).encode()
+        if result.split.test is not None:
+            files["intervals.csv"] = intervals_csv(result, result.split.test).encode()
     if result.studies:
         files["tuning.svg"] = tuning_figure(result.studies).encode()
     if result.diagnostics is not None:
@@ -607,8 +609,8 @@ class Run:
         return self.result.certificate
 
     @property
-    def score(self) -> TestScore:
-        """One plain against one augmented model on the test rows."""
+    def score(self) -> TestScore | None:
+        """One plain against one augmented model on the test rows; None with ``dataset.split: {kind: none}``."""
         return self.result.score
 
     @property

@@ -176,9 +176,9 @@ def gate(
 
 @stage("refit and score")
 def refit_and_score(plan: Plan, split: Split, augmented: Augmentation, metric: Metric) -> Scored:
-    """Both arms on all training rows, scored on the same test rows; then what the new rows and the gain are made of."""
+    """Both arms on all training rows, scored on the same test rows, if any; then what rows and gain are made of."""
     taught = None if augmented.counterfactuals is None else fit_augmented(augmented, split.train)
-    scored = score_on_equal_footing(split.test, augmented.plain, taught, metric=metric, seed=plan.seed)
+    scored = score_on_equal_footing(split, augmented.plain, taught, metric=metric, seed=plan.seed)
     if not plan.inspect:
         return scored
     controls = score_controls(split, augmented, scored, plan.without_graph, metric)

@@ -444,7 +444,7 @@ def _result(folder: Path, record: dict[str, Any]) -> records.RunResult:
         data=read_as(records.DataReport, record["data"]),
         split=records.Split(
             train=train,
-            test=records.HeldOut(_rows_elsewhere(train, held)),
+            test=None if record["test"] is None else records.HeldOut(_rows_elsewhere(train, held)),
             tuning=_rows_elsewhere(train, tuned) if len(tuned) else None,
         ),
         certificate=read_as(records.Certificate, record["certificate"]),
@@ -474,7 +474,7 @@ def _result(folder: Path, record: dict[str, Any]) -> records.RunResult:
         watched=np.flatnonzero(real["trained"] != 1.0),
         gate_fold=gate_fold,
         verdict=read_as(records.Verdict, record["verdict"]),
-        score=read_as(records.TestScore, record["test"]),
+        score=_optional(records.TestScore, record["test"]),
         controls=_optional(records.Controls, record.get("controls")),  # older records know none
         diagnostics=_optional(records.Diagnostics, diagnostics),
         model=_Absent(),
@@ -566,7 +566,9 @@ class ListedRun:
     decision: str = ""
     reason: str = ""
     metric: str = ""
-    change_percent: float | None = None  # of the test loss of one model by the augmentation, used or not
+    change_percent: float | None = (
+        None  # of the test loss of one model by the augmentation, used or not; None without test rows
+    )
     sha256: str = ""
     models: int = 1  # that the run hands over; more than one predict by their mean
     trouble: str = ""  # why the record cannot be read; then nothing else is known
@@ -595,14 +597,14 @@ def _listed(folder: Path) -> ListedRun:
         trouble = error.complaints[0].what
     if trouble:
         return ListedRun(folder=str(folder), trouble=trouble)
-    change = record["test"]["change_percent"]
+    change = None if record["test"] is None else record["test"]["change_percent"]
     return ListedRun(
         folder=str(folder),
         name=record["name"],
         created=record["volatile"]["created"],
         decision=record["verdict"]["decision"],
         reason=record["verdict"]["reason"],
-        metric=record["test"]["metric"],
+        metric=(record["test"] or record["verdict"])["metric"],
         change_percent=None if change is None else float(change),
         sha256=record["sha256"],
         models=(record["ensemble"] or {"models": 1})["models"],

@@ -174,9 +174,9 @@ def data_record(split: records.Split, report: records.DataReport) -> dict[str, A
         "target": plain(split.train.target),
         "grouped": split.train.groups is not None,
         "train_rows": len(split.train),
-        "test_rows": len(split.test),
-        "tuning_rows": 0 if split.tuning is None else len(split.tuning),
-        "test_row_ids_sha256": sha256_of(split.test.row_ids.astype("<i8").tobytes()),
+        "test_rows": records.rows_of(split.test),
+        "tuning_rows": records.rows_of(split.tuning),
+        "test_row_ids_sha256": None if split.test is None else sha256_of(split.test.row_ids.astype("<i8").tobytes()),
     }
 
 

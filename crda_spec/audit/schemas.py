@@ -86,7 +86,7 @@ class DataPart(records.DataReport):
     train_rows: Count  # rows that were trained on
     test_rows: Count  # rows that were set aside
     tuning_rows: Count  # rows that were spent on searches
-    test_row_ids_sha256: Sha256  # of the test rows' positions, as little-endian 64-bit numbers
+    test_row_ids_sha256: Sha256 | None  # of the test rows' positions, as little-endian 64-bit numbers; null without any
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,8 +199,10 @@ class RunRecord:
     regressor: dict[str, Any]  # the regressor's kind and settings, tuned or declared
     tuning: TuningPart | None  # the searches for settings and knobs; null when there were none
     verdict: VerdictPart
-    test: records.TestScore
-    controls: records.Controls | None  # what the change is made of; null when nobody looked, or no row was made
+    test: records.TestScore | None  # null when no row was held back for a test
+    controls: (
+        records.Controls | None
+    )  # what the change is made of; null when nobody looked, or no row was made or tested
     ensemble: records.Ensemble | None  # several models instead of one; null when one is handed over
     intervals: records.IntervalReport | None  # prediction intervals; null without a gate, or when nobody asks for them
     sensitivity: records.Sensitivity | None  # how strong a hidden cause would use up the gain

@@ -228,8 +228,10 @@ def rows_csv(result: RunResult) -> str:
     lines = [
         *_part(source, "train", split.train, split.clock, folds, result.gate_losses, result.gate_errors),
         *(() if split.tuning is None else _part(source, "tuning", split.tuning, split.clock)),
-        *_part(tested, "test", split.test, split.clock, losses=result.test_losses, errors=result.test_errors),
     ]
+    if split.test is not None:
+        given = (tested, "test", split.test, split.clock)
+        lines += _part(*given, losses=result.test_losses, errors=result.test_errors)
     return _csv_text(head if split.clock is None else (*head, TIME), lines)
 
 
@@ -257,12 +259,12 @@ def _arms(one: records.RowLosses | records.RowErrors | None) -> tuple[Array, Arr
     return (np.empty(0), np.empty(0)) if one is None else (one.plain, one.augmented)
 
 
-def intervals_csv(result: RunResult) -> str:
+def intervals_csv(result: RunResult, test: records.HeldOut) -> str:
     """Where each test row lies in its interval: how far above the lower end, and below the upper one.
 
     One line a level and row; a row is inside where neither number is negative. Rows are numbered as in rows.csv.
     """
-    numbers = (result.split.test.row_ids + 1).tolist()
+    numbers = (test.row_ids + 1).tolist()
     lines: list[Sequence[object]] = []
     for level in () if result.intervals is None else result.intervals.levels:
         mine = {one.arm: one for one in result.interval_rows if one.level == level}

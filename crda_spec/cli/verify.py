@@ -230,14 +230,20 @@ def _data_checks(
         again = check_again(run, ledger, taught, plan, (split, report), graph=graph, tolerance=tolerance)
         yield checked("again", "all of the record that needs no fit, made from spec, data and files", named(again))
     if "model/model.json" in record["files"]:
-        what = f"the saved model on {len(split.test)} test rows"
-        yield checked("model", what, named(rows.check_model(run, record, split, tolerance=tolerance)))
+        if split.test is not None:
+            what = f"the saved model on {len(split.test)} test rows"
+            yield checked("model", what, named(rows.check_model(run, record, split.test, tolerance=tolerance)))
         if record.get("intervals") is not None:
-            what = f"the intervals of {len(split.test)} test rows"
+            what = (
+                "what the intervals' width may follow"
+                if split.test is None
+                else f"the intervals of {len(split.test)} test rows"
+            )
             findings = intervals.check_interval_rows(run, record, ledger, plan, split, tolerance=tolerance)
             yield checked("intervals' rows", what, named(findings))
         if record.get("ensemble") is not None:
-            what = f"the saved models of the ensemble on {len(split.test)} test rows"
+            where = "" if split.test is None else f" on {len(split.test)} test rows"
+            what = f"the saved models of the ensemble{where}"
             findings = verdict.check_ensemble_models(run, record, split, tolerance=tolerance)
             yield checked("ensemble's models", what, findings)
 

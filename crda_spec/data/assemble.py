@@ -21,7 +21,7 @@ from crda_spec.data.sources import Source, read_source
 from crda_spec.data.split import SourceSplit, split_by_tables, split_rows
 from crda_spec.data.timestamps import NO_TIME, Timestamps, read_timestamps
 from crda_spec.errors import Complaint, DataError, Place, did_you_mean
-from crda_spec.records import Array, Clock, Column, ColumnType, DataReport, IntArray, Split, Table
+from crda_spec.records import Array, Clock, Column, ColumnType, DataReport, HeldOut, IntArray, Split, Table
 from crda_spec.seeds import integer_seed, stream
 
 _SMALLEST_SPREAD = 1e-100  # squares of smaller numbers underflow
@@ -61,13 +61,19 @@ def load(dataset: Dataset, base: Path, *, seed: int, frame: RawTable | None = No
         report = train.report
     _check_scales(raw, split.train)
     # A declared split may test on rows that are not later than all training rows. Nobody forbids it.
-    trained, tested = split.train.times, split.test.times
-    early = 0 if trained is None or tested is None else int(np.count_nonzero(tested <= trained.max()))
-    if early:
-        verb = "is" if early == 1 else "are"
-        note = f"{early} of {counted(len(split.test), 'test row')} {verb} not later than every training row"
+    note = None if split.test is None else _early_note(split.train, split.test)
+    if note is not None:
         report = replace(report, notes=(*report.notes, note))
     return replace(split, clock=train.clock), report
+
+
+def _early_note(train: Table, test: HeldOut) -> str | None:
+    """How many test rows are not later than all training rows; None when all are, or rows have no order."""
+    if train.times is None or test.times is None:
+        return None
+    early = int(np.count_nonzero(test.times <= train.times.max()))
+    verb = "is" if early == 1 else "are"
+    return f"{early} of {counted(len(test), 'test row')} {verb} not later than every training row" if early else None
 
 
 def _trained_types(raw: RawTable, train: Table) -> dict[str, ColumnType]:

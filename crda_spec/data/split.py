@@ -1,4 +1,4 @@
-"""Setting test rows aside: a seeded part of the rows, the rows that a column marks, or another table."""
+"""Setting test rows aside: a seeded part of the rows, the rows that a column marks, another table, or none."""
 
 from __future__ import annotations
 
@@ -50,13 +50,28 @@ class SourceSplit(Strict):
     source: Source = Field(description="Where the test rows come from.")
 
 
-SplitRule = Annotated[FractionSplit | ColumnSplit | SourceSplit, Field(discriminator="kind")]
+class NoSplit(Strict):
+    """There is no test set: every row is trained on, and the gate alone judges."""
+
+    kind: Literal["none"] = Field(
+        "none", description="No row is held back for a test: every row is trained on, and only the gate judges."
+    )
+
+
+SplitRule = Annotated[FractionSplit | ColumnSplit | SourceSplit | NoSplit, Field(discriminator="kind")]
 
 
 def split_rows(
-    rule: FractionSplit | ColumnSplit, table: Table, marks: ObjectArray | None, *, group_names: Sequence[str], seed: int
+    rule: FractionSplit | ColumnSplit | NoSplit,
+    table: Table,
+    marks: ObjectArray | None,
+    *,
+    group_names: Sequence[str],
+    seed: int,
 ) -> Split:
     """The rows of one table, by the rule. marks: (n,) the cells of its split column, where it has one."""
+    if isinstance(rule, NoSplit):
+        return keep_all(table)
     if isinstance(rule, FractionSplit):
         return split_fraction(table, rule.test, seed=seed)
     assert marks is not None  # noqa: S101 - the split column was read
@@ -86,6 +101,15 @@ def split_fraction(table: Table, test: float, *, seed: int) -> Split:
         raise DataError(Complaint(code="one-group", path="dataset.split", what=what, hint="use finer groups"))
     marked = np.isin(np.arange(n), draw_groups(table, wanted, rng=stream(seed, "split")))
     return _split(table, marked, f"the groups are too large: {int(marked.sum())} of {n} rows went to the test set")
+
+
+def keep_all(table: Table) -> Split:
+    """Every row is a training row, and none is for a test."""
+    if len(table) < _LEAST_TRAIN:
+        what = f"{counted(len(table), 'row')} cannot be trained on"
+        hint = f"at least {_LEAST_TRAIN} training rows are needed"
+        raise DataError(Complaint(code="empty-split", path="dataset.split", what=what, hint=hint))
+    return Split(train=table, test=None)
 
 
 def _split_latest(table: Table, times: IntArray, wanted: int) -> Split:

@@ -42,23 +42,25 @@ def control_fits(procedure: Procedure, train: Table, without_graph: Procedure | 
 def score_controls(
     split: Split, augmentation: Augmentation, scored: Scored, without_graph: Procedure | None, metric: Metric
 ) -> Controls | None:
-    """The controls and the shift score; None without an augmented model, or without a loss that could change.
+    """The controls and the shift score; None without an augmented model, test rows, or a loss that could change.
 
     without_graph: the same recipe for somebody who has no graph; None where the graph changes nothing in it.
     """
-    augmented, score, train = scored.augmented, scored.score, split.train
-    if augmented is None or not np.isfinite(score.augmented or 0.0) or not score.plain > 0:
+    augmented, score, train, test = scored.augmented, scored.score, split.train, split.test
+    if augmented is None or score is None or test is None:
+        return None
+    if not np.isfinite(score.augmented or 0.0) or not score.plain > 0:
         return None
     # A fitter of its own: these fits are the report's, not the method's.
     fitter = Fitter(augmentation.fitter.regressor, augmentation.fitter.fill)
     models = dict(_models(fitter, train, augmentation, without_graph))
     # A control has no errors on rows unseen of its own: it takes those of the arm that it is a control of.
     arms: dict[ControlKind, Arm] = {kind: "plain" if kind == "boundary" else "augmented" for kind in models}
-    losses = {kind: _loss(split.test, model, metric, arms[kind]) for kind, model in models.items()}
+    losses = {kind: _loss(test, model, metric, arms[kind]) for kind, model in models.items()}
     seed, boundary = augmentation.context.seed, augmentation.procedure.partitioner.boundary(train.names)
     irrelevant, shifted = [name for name in train.names if name not in boundary], None
     if irrelevant:
-        rows = split.test.shuffled(irrelevant, rng=stream(seed, "shift"))
+        rows = test.shuffled(irrelevant, rng=stream(seed, "shift"))
         shifted = (_loss(rows, augmentation.plain, metric, "plain"), _loss(rows, augmented, metric, "augmented"))
     return compare_controls(score, losses, irrelevant, shifted, fits=fitter.fits)
 

@@ -10,7 +10,7 @@ from crda_spec.gate.cross_validate import divisions, fold_layout
 from crda_spec.gate.describe import describe_time
 from crda_spec.gate.ensemble import ensemble_fits
 from crda_spec.gate.tests import Gate
-from crda_spec.records import Basis, FeatureVerdict, Split, TimeOrder
+from crda_spec.records import Basis, FeatureVerdict, Split, TimeOrder, rows_of
 from crda_spec.regressors._protocol import refits
 from crda_spec.regressors.teachers.fold_models import FoldLayout, FoldTeacher, shared_blocks
 
@@ -139,15 +139,15 @@ def estimate_cost(split: Split, procedure: Procedure, gate: Gate, *, seed: int, 
         tuned = replace(procedure, search=None, tuner=None)
         to_tune, procedure = procedure.fits(gate.folds) - tuned.fits(gate.folds), tuned
     counts = FitCounts(procedure=procedure, gate=gate, in_time=train.times is not None)
-    more = ensemble_fits(models, augmented=True)
+    more = ensemble_fits(models, both=split.test is not None)
     # Where synthetic rows stop the augmented models, only the plain ones are trained again.
-    again = to_tune + (more if procedure.watch == "real" else ensemble_fits(models, augmented=False))
+    again = to_tune + (more if procedure.watch == "real" else ensemble_fits(models, both=False))
     known = procedure.partitioner.known_before_fitting(train.names)
     causes = [one.name for one in known if one.perturbable and one.status != "irrelevant"]
     choice = procedure.choice_with(causes=causes) if known else procedure.choice
     return CostEstimate(
         train_rows=len(train),
-        test_rows=len(split.test),
+        test_rows=rows_of(split.test),
         synthetic_rows=procedure.new_rows(len(train)),
         folds=gate.all_folds if gate.enabled else 0,
         features=known,
@@ -157,7 +157,7 @@ def estimate_cost(split: Split, procedure: Procedure, gate: Gate, *, seed: int, 
         fits_at_most=counts.shared + to_tune + more,
         refits=counts.refits + (again if refits(procedure.regressor) else 0),
         fits_unshared=counts.unshared + to_tune + more,
-        tuning_rows=0 if split.tuning is None else len(split.tuning),
+        tuning_rows=rows_of(split.tuning),
         fits_to_tune=to_tune,
         fits_of_ensemble=more,
         time=describe_time(split, divisions(gate, train, seed=seed)[0] if gate.enabled else None),

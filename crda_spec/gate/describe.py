@@ -27,12 +27,14 @@ from crda_spec.scm.sensitivity import sensitivity
 
 def describe_rows(split: Split, augmentation: Augmentation, scored: Scored) -> Diagnostics | None:
     """What the new rows are like, and what became of the errors; None when there are no such rows."""
-    made, augmented = augmentation.counterfactuals, scored.augmented
-    if made is None or augmented is None or not np.isfinite(scored.score.augmented or 0.0):
+    made, augmented, score = augmentation.counterfactuals, scored.augmented, scored.score
+    if made is None or augmented is None or (score is not None and not np.isfinite(score.augmented or 0.0)):
         return None
     seed = augmentation.context.seed
     certificate, abduction = augmentation.certificate, augmentation.abduction
     described = diagnose(split.train, augmentation.teacher, abduction, made, seed=seed, certificate=certificate)
+    if split.test is None:
+        return described
     before, after = (split.test.errors(model) for model in (augmentation.plain, augmented))
     return replace(described, errors=comparison(before, after))
 
@@ -73,7 +75,7 @@ def describe_time(split: Split, division: Division | None) -> TimeOrder | None:
     clock, times = split.clock, split.train.times
     if clock is None or times is None:
         return None
-    tested, tuned = split.test.times, None if split.tuning is None else split.tuning.times
+    tested, tuned = (None if part is None else part.times for part in (split.test, split.tuning))
     seen, held = ((), ()) if division is None or division.seen is None else (division.seen, division.held)
     return TimeOrder(
         column=clock.column,

@@ -11,7 +11,7 @@ import numpy as np
 from crda_spec.counterfactual.procedure import Augmentation
 from crda_spec.errors import Complaint, DataError
 from crda_spec.execution import Clock, in_order, workers_for
-from crda_spec.gate.score import LEVEL, RESAMPLES, change_of
+from crda_spec.gate.score import change_of
 from crda_spec.records import Arm, Cost, Counterfactuals, Ensemble, EnsembleScore, HeldOut, Predictor, Split, Table
 from crda_spec.regressors import FittedModel, Fitter, Regressor
 from crda_spec.regressors.fit import Fill, MeanModel, Watch, student_seed
@@ -20,9 +20,9 @@ from crda_spec.regressors.metrics import Metric
 Members = Mapping[Arm, tuple[Predictor, ...]]
 
 
-def ensemble_fits(models: int, *, augmented: bool) -> int:
-    """How many models are fitted beside the one of each arm that a run fits anyway."""
-    return (models - 1) * (2 if augmented else 1)
+def ensemble_fits(models: int, *, both: bool) -> int:
+    """How many models are fitted beside the one of each arm that a run fits anyway. both: of both arms, to compare."""
+    return (models - 1) * (2 if both else 1)
 
 
 def member_seed(seed: int, number: int) -> int:
@@ -51,13 +51,17 @@ def fit_ensemble(
 ) -> FittedEnsemble | None:
     """As many models of the chosen arm as are asked for, scored beside as many plain ones; None for one model.
 
+    Without test rows nothing is compared, and no model is fitted for a comparison.
     augmented: the augmented model, when it is the one to use. Its further members train on the same synthetic rows.
     """
     if models == 1:
         return None
+    final: Arm = "plain" if augmented is None else "augmented"
     members: dict[Arm, tuple[Predictor, ...]] = {"plain": (augmentation.plain,)}
     if augmented is not None:
         members["augmented"] = (augmented,)
+    if split.test is None:
+        members = {final: members[final]}
     fitter, seed = augmentation.fitter, augmentation.context.seed
     made = {"plain": None, "augmented": augmentation.counterfactuals}
     fit = partial(_fit_member, fitter.regressor, fitter.fill, split.train, watch=augmentation.procedure.watch)
@@ -69,8 +73,9 @@ def fit_ensemble(
             members[arm] = (*members[arm], model)
             cost += spent
             step.advance()
-        scores = score_ensemble(split.test, members, metric=metric, seed=seed)
-    return FittedEnsemble(scores=scores, members=members[scores.arm], cost=cost)
+        scores = () if split.test is None else score_ensemble(split.test, members, metric=metric, seed=seed)
+    found = Ensemble(models=models, arm=final, fits=len(tasks), scores=scores)
+    return FittedEnsemble(scores=found, members=members[final], cost=cost)
 
 
 def _fit_member(
@@ -81,7 +86,7 @@ def _fit_member(
     return fitter.fit(train, extra, seed=seed, watch=watch), fitter.cost
 
 
-def score_ensemble(test: HeldOut, members: Members, *, metric: Metric, seed: int) -> Ensemble:
+def score_ensemble(test: HeldOut, members: Members, *, metric: Metric, seed: int) -> tuple[EnsembleScore, ...]:
     """One model and all models of each arm on the test rows, with the intervals that the test score has, too."""
     models = len(members["plain"])
     loss = partial(metric.loss, spread=test.spread, weights=test.weights)
@@ -111,13 +116,4 @@ def score_ensemble(test: HeldOut, members: Members, *, metric: Metric, seed: int
             augmentation_interval=gain[1],
         )
 
-    return Ensemble(
-        models=models,
-        arm="augmented" if "augmented" in members else "plain",
-        fits=ensemble_fits(models, augmented="augmented" in members),
-        metric=metric.name,
-        rows=len(test),
-        level=LEVEL,
-        resamples=RESAMPLES,
-        scores=tuple(score(arm, count) for count in (1, models) for arm in members),
-    )
+    return tuple(score(arm, count) for count in (1, models) for arm in members)

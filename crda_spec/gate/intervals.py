@@ -301,7 +301,10 @@ def measure_intervals(
     parents: Sequence[str],
     boundary: Sequence[str],
 ) -> FittedIntervals | None:
-    """Calibrates and scores; None where no row was held out. models: of all rows.  outcomes: of the first division."""
+    """Calibrates, and scores on the test rows, if any; None where no row was held out.
+
+    models: of all rows.  outcomes: of the first division.
+    """
     sources = size_sources(split.train, parents, boundary)
     bands = calibrate_arms(split.train, errors, fold, sources, models, asked=asked)
     if len(bands) < len(models):
@@ -309,6 +312,7 @@ def measure_intervals(
     kept: dict[Arm, tuple[Predictor, ...]] = {
         arm: tuple(one.models[at] for one in outcomes if one.models) for at, arm in enumerate(ARMS)
     }
-    rows = score_intervals(split.test, bands, models, kept, asked.wanted)
-    report = report_intervals(asked, split.train, bands, rows, split.test.weights, sources)
+    rows = () if split.test is None else score_intervals(split.test, bands, models, kept, asked.wanted)
+    weights = None if split.test is None else split.test.weights
+    report = report_intervals(asked, split.train, bands, rows, weights, sources)
     return FittedIntervals(report=report, rows=rows, bands=bands, fold_models=kept)

@@ -21,6 +21,7 @@ from crda_spec.records import (
     Predictor,
     RowErrors,
     RowLosses,
+    Split,
     TestScore,
 )
 from crda_spec.regressors.metrics import Metric, charged
@@ -35,25 +36,26 @@ _AT_ONCE = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Scored:
-    """Both models on the test rows, and what each row cost them."""
+    """The augmented model, and both models on the test rows."""
 
-    score: TestScore
-    rows: RowLosses  # NaN for a model that there is not
-    errors: RowErrors  # likewise
-    augmented: Predictor | None  # the model itself; None when there was no synthetic row to train on
+    augmented: Predictor | None  # None when there was no synthetic row to train on
+    score: TestScore | None = None  # None when there is no test row
+    rows: RowLosses | None = None  # what each test row cost both models: NaN for a model that there is not
+    errors: RowErrors | None = None  # likewise
     diagnostics: Diagnostics | None = None  # what the new rows are like, where somebody wants to know
     controls: Controls | None = None  # what the change is made of, likewise
 
 
 def score_on_equal_footing(
-    test: HeldOut, plain: Predictor, augmented: Predictor | None, *, metric: Metric, seed: int
+    split: Split, plain: Predictor, augmented: Predictor | None, *, metric: Metric, seed: int
 ) -> Scored:
-    """One plain against one augmented model; one that has run away is an error that says so."""
+    """One plain against one augmented model, where rows were held back; one that has run away is an error."""
+    test = split.test
+    if test is None:
+        _forbid_runaway(plain.predict(split.train.x), "training")
+        return Scored(augmented=augmented)
     scored = score(test, plain, augmented, metric=metric, seed=seed)
-    if not np.isfinite(scored.plain):
-        what = "the plain model predicts numbers that are not finite on the test rows"
-        hint = "lower its learning rate, or look for extreme values in the data"
-        raise DataError(Complaint(code="diverged", path="regressor", what=what, hint=hint))
+    _forbid_runaway(scored.plain, "test")
     nothing, before = np.full(len(test), np.nan), test.errors(plain)
     after = nothing if augmented is None else test.errors(augmented)
     losses = nothing if augmented is None else metric.row_losses(after, "augmented")
@@ -63,6 +65,13 @@ def score_on_equal_footing(
         errors=RowErrors(plain=before, augmented=after),
         augmented=augmented,
     )
+
+
+def _forbid_runaway(seen: float | Array, rows: str) -> None:
+    if not np.isfinite(seen).all():
+        what = f"the plain model predicts numbers that are not finite on the {rows} rows"
+        hint = "lower its learning rate, or look for extreme values in the data"
+        raise DataError(Complaint(code="diverged", path="regressor", what=what, hint=hint))
 
 
 def score(test: HeldOut, plain: Predictor, augmented: Predictor | None, *, metric: Metric, seed: int) -> TestScore:

@@ -92,6 +92,7 @@ from crda_spec.records.rows import (
     mean_prediction,
     read_only,
     relative,
+    rows_of,
     spread_of,
     weighted_mean,
 )

@@ -46,7 +46,7 @@ class TimeOrder:
 
     column: str  # that orders the rows
     train: Span  # of all training rows
-    test: Span | None  # of the test rows; null when they come from a second source, whose times are not read
+    test: Span | None  # of the test rows; null without any, or when a second source has them: its times are not read
     tuning: Span | None  # of the rows that were spent on searches; null when there are none
     folds: tuple[FoldSpan, ...]  # of the gate, as planned; none when nothing was gated
 
@@ -220,12 +220,17 @@ class HeldOut:
         return HeldOut(replace(self._rows, x=x))
 
 
+def rows_of(part: Table | HeldOut | None) -> int:
+    """How many rows a part of a split has; none where there is no such part."""
+    return 0 if part is None else len(part)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Split:
     """Training rows, which the method sees, and test rows, which only the final scoring sees."""
 
     train: Table
-    test: HeldOut
+    test: HeldOut | None  # None: no row is held back, and no test score follows
     tuning: Table | None = None  # rows that are spent on searches and are no longer among the training rows
     clock: Clock | None = None  # what `times` count in; None when rows have no order
 
@@ -514,5 +519,5 @@ class Diagnostics:
     places: Places
     disagreement: Disagreement | None  # None when the teacher is one model
     noise: Comparison | None  # residuals of the real rows, and what new rows carry of them; None when nothing
-    errors: Comparison | None = None  # on the test rows: the plain model's, and the augmented one's
+    errors: Comparison | None = None  # on the test rows: the plain model's, and the augmented one's; None without any
     effects: tuple[AverageEffect, ...] = ()  # of each certified cause alone, the other columns held fixed

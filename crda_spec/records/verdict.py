@@ -85,15 +85,14 @@ class EnsembleScore:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ensemble:
-    """What several models give instead of one, and what the augmentation gives beside that, on the same test rows."""
+    """What several models give instead of one, and what the augmentation gives beside that, on the same test rows.
+
+    Its scores have the metric, the rows and the level of the test score, and there are none without test rows.
+    """
 
     models: int
     arm: Arm  # whose models are handed over: augmented if the gate accepted, else plain
     fits: int  # beside those of one model
-    metric: str
-    rows: int
-    level: float
-    resamples: int
     scores: tuple[EnsembleScore, ...]  # one model of each arm, then as many as asked for; a refused arm is left out
 
     def score(self, arm: Arm, models: int) -> EnsembleScore | None:
@@ -300,7 +299,7 @@ class IntervalWidth:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IntervalReport:
-    """Prediction intervals from the rows that the gate held out, and what they are worth on the test rows."""
+    """Prediction intervals from the rows that the gate held out, and what they are worth on the test rows, if any."""
 
     form: IntervalForm  # residuals: around the final model; cv_plus: around the models of the gate's folds
     levels: tuple[float, ...]
@@ -309,7 +308,7 @@ class IntervalReport:
     parents: tuple[str, ...]  # that the graph declares to drive the size of the noise, to which a size was fitted
     features: tuple[str, ...]  # to which another was fitted; none: they are the parents, or no size was fitted
     widths: tuple[IntervalWidth, ...]  # of each arm
-    scores: tuple[IntervalScore, ...]  # of one model of each arm, at each level
+    scores: tuple[IntervalScore, ...]  # of one model of each arm, at each level; none without test rows
 
     def score(self, arm: Arm, level: float) -> IntervalScore | None:
         """One of the scores; None where there is no such arm."""
@@ -377,23 +376,23 @@ class RunResult:
     watched: IntArray  # positions of the rows that the final model has not trained on: early stopping set them aside
     gate_fold: IntArray  # (n,) the gate fold that holds each training row out, counted from 1; 0 without a gate
     verdict: Verdict
-    score: TestScore
+    score: TestScore | None  # None when no row was held back for a test
     model: Predictor  # the final one: augmented if accepted, else plain
     settings: Mapping[str, object]  # the regressor's settings, tuned or declared
     timings: Mapping[str, float]  # seconds, by stage
     cost: Cost  # of all regressor fits, on every worker
     gate_losses: RowLosses | None = None  # of the training rows, means over the repeats; None without a gate
     gate_rows: tuple[FoldRows, ...] = ()  # the same fold by fold, where repeats make more of them than one a row
-    test_losses: RowLosses | None = None  # of the test rows; None in a result that was read back for its pages
+    test_losses: RowLosses | None = None  # of the test rows; None without any, and in a result read back for its pages
     gate_errors: RowErrors | None = None  # of the training rows, in the first repeat and start; None without a gate
-    test_errors: RowErrors | None = None  # of the test rows
+    test_errors: RowErrors | None = None  # of the test rows, likewise
     intervals: IntervalReport | None = None  # None without held-out rows, or when the spec does without
-    interval_rows: tuple[IntervalRows, ...] = ()  # of the test rows, one for each score
+    interval_rows: tuple[IntervalRows, ...] = ()  # of the test rows, one for each score; none without test rows
     band: Band | None = None  # the final model's intervals, for any level and row
     fold_models: tuple[Predictor, ...] = ()  # of the final model's arm, where the intervals need them
     studies: tuple[Study, ...] = ()  # every search: on all training rows (or a tuning split), then fold by fold
     diagnostics: Diagnostics | None = None  # None when there are no new rows, or the spec does without
-    controls: Controls | None = None  # None when there is no augmented model, or the spec does without
+    controls: Controls | None = None  # None without an augmented model or test rows, or when the spec does without
     watch: Literal["real", "synthetic"] = "real"  # what stopped the augmented model: `watched`, or rows made of it
     ensemble: Ensemble | None = None  # None when one model is handed over
     members: tuple[Predictor, ...] = ()  # of the ensemble that is handed over, `model` first; none without one

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from crda_spec.records import RunResult
+from crda_spec.records import RunResult, rows_of
 from crda_spec.report.figures import Change, changes_figure
 from crda_spec.report.page import rendered
 from crda_spec.report.words.causal import badge, graph_words, is_contradicted
 from crda_spec.report.words.gate import verdict_sentence
-from crda_spec.report.words.numbers import count, number, p_value, percent, setting, shorten, shown
+from crda_spec.report.words.numbers import count, listed, number, p_value, percent, setting, shorten, shown
 from crda_spec.report.words.run import fits_words, score_change
 
 MOST_DIFFERENCES = 80
@@ -41,8 +41,9 @@ def render_comparison(runs: Sequence[ComparedRun]) -> str:
     letters = [_letter(index) for index in range(len(runs))]
     differences = list(_differences(runs))
     changes = [
-        Change(f"{letter}: {run.name}", run.result.score.change_percent, run.result.score.interval_percent)
+        Change(f"{letter}: {run.name}", score.change_percent, score.interval_percent)
         for letter, run in zip(letters, runs, strict=True)
+        if (score := run.result.score) is not None
     ]
     return rendered(
         "compare.html.j2",
@@ -50,11 +51,17 @@ def render_comparison(runs: Sequence[ComparedRun]) -> str:
         heads=list(zip(letters, runs, strict=True)),
         cautions=tuple(_cautions(runs)),
         facts=tuple(_facts(runs)),
-        figure=changes_figure(changes, title="Change on the test rows", metric=runs[0].result.score.metric).svg,
+        figure=_figure(changes, runs),
         differences=differences[:MOST_DIFFERENCES],
         more=max(0, len(differences) - MOST_DIFFERENCES),
         features=tuple(_features(runs)),
     )
+
+
+def _figure(changes: Sequence[Change], runs: Sequence[ComparedRun]) -> str:
+    """The changes of the runs that have test rows; "" where none has."""
+    metrics = [run.result.score.metric for run in runs if run.result.score is not None]
+    return changes_figure(changes, title="Change on the test rows", metric=metrics[0]).svg if metrics else ""
 
 
 def _letter(index: int) -> str:
@@ -62,16 +69,28 @@ def _letter(index: int) -> str:
     return (_letter(index // 26 - 1) if index >= 26 else "") + chr(ord("A") + index % 26)
 
 
+def _untested(runs: Sequence[ComparedRun]) -> str:
+    """`Run B` or `Runs A and C`: those without test rows."""
+    found = tuple(_letter(at) for at, run in enumerate(runs) if run.result.score is None)
+    return f"{'Run' if len(found) == 1 else 'Runs'} {listed(found)}"
+
+
 def _cautions(runs: Sequence[ComparedRun]) -> Iterator[str]:
     """What makes the numbers of these runs hard to compare."""
+    tested = [run for run in runs if run.result.score is not None]
+    if len(tested) < len(runs):
+        yield (
+            f"{_untested(runs)} held no rows back for a test, and trained on all: compare the gate's estimates, not "
+            "the test errors."
+        )
     data = [(run.record["data"]["sha256"], run.record["data"].get("test_sha256")) for run in runs]
     if len(set(data)) > 1:
         yield "The runs did not read the same data: a difference between them may come from the rows."
-    elif len({run.record["data"].get("test_row_ids_sha256") for run in runs}) > 1:
+    elif len({run.record["data"].get("test_row_ids_sha256") for run in tested}) > 1:
         yield "The runs were tested on different rows of the same data: their errors differ for that reason too."
     if len({run.result.split.train.target.name for run in runs}) > 1:
         yield "The runs do not predict the same column: their errors cannot be compared."
-    if len({run.result.score.metric for run in runs}) > 1:
+    if len({run.result.score.metric for run in runs if run.result.score is not None}) > 1:
         yield "The runs were scored by different measures: compare the changes, not the errors."
     if len({str(run.record["versions"]) for run in runs}) > 1:
         yield "The runs used different package versions; the records list them."
@@ -90,7 +109,7 @@ def _facts(runs: Sequence[ComparedRun]) -> Iterator[_Row]:
     yield row("verdict", lambda result: f"{result.verdict.decision}{doubt if is_contradicted(result) else ''}")
     yield row("in one sentence", lambda result: verdict_sentence(result.verdict))
     yield "data", tuple(shown(f"{run.result.data.source} ({run.record['data']['sha256'][:12]})") for run in runs)
-    yield row("training + test rows", lambda result: f"{len(result.split.train)} + {len(result.split.test)}")
+    yield row("training + test rows", lambda result: f"{len(result.split.train)} + {rows_of(result.split.test)}")
     if any(run.result.data.weights is not None for run in runs):
         yield row("rows weighted by", lambda result: result.data.weights or "-")
     yield row("regressor", lambda result: result.settings.get("kind", ""))
@@ -102,9 +121,9 @@ def _facts(runs: Sequence[ComparedRun]) -> Iterator[_Row]:
     yield row(effect, lambda result: _or_dash(result.verdict.effect_percent, lambda value: f"{percent(value)} %"))
     yield row("gate: folds in which it helped", _helped)
     yield row("gate: p-value", lambda result: _or_dash(result.verdict.p_value, p_value))
-    yield row("test error, plain", lambda result: f"{result.score.metric.upper()} {number(result.score.plain)}")
+    yield row("test error, plain", _plain)
     yield row("test error, augmented", _augmented)
-    yield row("change on the test rows", lambda result: score_change(result.score) or "-")
+    yield row("change on the test rows", lambda result: (result.score and score_change(result.score)) or "-")
     if any(run.result.ensemble is not None for run in runs):
         yield row("handed over", _handed)
     yield row("cost", lambda result: fits_words(result.cost))
@@ -120,8 +139,10 @@ def _handed(result: RunResult) -> str:
     arm = "augmented" if result.verdict.uses_augmented else "plain"
     if result.ensemble is None:
         return f"1 {arm} model"
-    last = result.ensemble.scores[-1]
-    return f"the mean of {last.models} {arm} models, {result.score.metric.upper()} {number(last.loss)}"
+    handed = f"the mean of {result.ensemble.models} {arm} models"
+    if result.score is None:
+        return handed
+    return f"{handed}, {result.score.metric.upper()} {number(result.ensemble.scores[-1].loss)}"
 
 
 def _moved(result: RunResult) -> str:
@@ -146,8 +167,15 @@ def _helped(result: RunResult) -> str:
     return f"{sum(fold.augmented < fold.plain for fold in folds)} of {len(folds)}" if folds else "-"
 
 
+def _plain(result: RunResult) -> str:
+    score = result.score
+    return "no test rows" if score is None else f"{score.metric.upper()} {number(score.plain)}"
+
+
 def _augmented(result: RunResult) -> str:
     score = result.score
+    if score is None:
+        return "no test rows"
     if score.augmented is None:
         return "-"
     return f"{score.metric.upper()} {number(score.augmented)}" + ("" if result.verdict.accepted else " (not used)")

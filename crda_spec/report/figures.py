@@ -325,7 +325,7 @@ def score_figure(score: records.TestScore) -> Picture:
     return changes_figure([only], title="Change on the test rows", metric=score.metric, description=description)
 
 
-def ensemble_figure(ensemble: records.Ensemble) -> Picture:
+def ensemble_figure(ensemble: records.Ensemble, metric: str) -> Picture:
     """The changes with their intervals, the two equal footings first, then both together."""
     many, score, changes = ensemble.models, ensemble.score, []
     plain, augmented, single = score("plain", many), score("augmented", many), score("augmented", 1)
@@ -337,7 +337,7 @@ def ensemble_figure(ensemble: records.Ensemble) -> Picture:
         gain, between = augmented.augmentation_percent, augmented.augmentation_interval
         changes.append(Change(f"{many} augmented : {many} plain", gain, between))
         changes.append(Change(f"{many} augmented : 1 plain", augmented.change_percent, augmented.interval_percent))
-    return changes_figure(changes, title="What the ensemble and the augmentation give", metric=ensemble.metric)
+    return changes_figure(changes, title="What the ensemble and the augmentation give", metric=metric)
 
 
 @_in_style()
@@ -683,12 +683,13 @@ def run_figures(result: RunResult) -> dict[str, Picture]:
     found, verdict = result.diagnostics, result.verdict
     if verdict.folds:
         figures["gate"] = gate_figure(verdict.folds, verdict.metric, train.target)
-    if result.score.change_percent is not None:
-        figures["test"] = score_figure(result.score)
+    score = result.score
+    if score is not None and score.change_percent is not None:
+        figures["test"] = score_figure(score)
     if result.intervals is not None and any(math.isfinite(one.width) for one in result.intervals.scores):
         figures["intervals"] = interval_figure(result.intervals)
-    if changes := control_changes(result):
-        figures["gain"] = gain_figure(changes, result.score.metric)
+    if score is not None and (changes := control_changes(result)):
+        figures["gain"] = gain_figure(changes, score.metric)
     return figures if found is None else {**figures, **_row_figures(train, found)}
 
 

@@ -116,7 +116,7 @@ def render_html(
         ),
         sensitivity=tuple(_sensitivity(result)),
         trials_figure=tuning_figure(result.studies) if result.studies else "",
-        ensemble_figure="" if result.ensemble is None else ensemble_figure(result.ensemble).svg,
+        ensemble_figure=_ensemble_figure(result),
         columns=tuple(_columns(result)),
     )
     # Links to the sections that this page has; their titles are the template's own words, never data.
@@ -133,13 +133,15 @@ def run_glance(result: RunResult) -> str:
 def _tiles(result: RunResult) -> Iterator[tuple[str, str]]:
     """The figures that a reader in a hurry wants: (value, label)."""
     verdict, score = result.verdict, result.score
-    yield f"{len(result.split.train)} + {len(result.split.test)}", "training + test rows"
+    yield run.rows_tile(result)
     moved = sum(movement.moves == "moves" for movement in result.movements)
     noise = ", without noise" if causal.moved_without_noise(result) else ""
     yield f"{moved} of {len(result.certificate.features)}", f"features move{noise}"
     yield str(0 if result.counterfactuals is None else len(result.counterfactuals)), "synthetic rows"
     if verdict.effect_percent is not None:
         yield f"{percent(verdict.effect_percent)} %", f"mean fold {verdict.metric.upper()} in the gate"
+    if score is None:
+        return
     if score.change_percent is not None:
         used = "" if verdict.uses_augmented else " (not used)"
         yield f"{percent(score.change_percent)} %", f"test {score.metric.upper()}, augmented{used}"
@@ -198,6 +200,13 @@ def _sensitivity(result: RunResult) -> Iterator[tuple[str, str, str, str, str]]:
             causal.yardstick_words(feature, target),
             sensitivity_figure(feature, target).svg if drawn else "",
         )
+
+
+def _ensemble_figure(result: RunResult) -> str:
+    """What the ensemble gives; "" without one, or without test rows to compare it on."""
+    if result.ensemble is None or result.score is None:
+        return ""
+    return ensemble_figure(result.ensemble, result.score.metric).svg
 
 
 def tuning_figure(studies: Sequence[Study]) -> str:

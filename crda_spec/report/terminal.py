@@ -89,7 +89,7 @@ def sections(result: RunResult) -> tuple[Section, ...]:
         "Sensitivity": _sensitivity(result),
         "Test": _lines(run.score_sentences(result)),
         "Intervals": _lines(run.interval_sentences(result)),
-        f"{'WHERE THE GAIN COMES FROM':{_GAIN_WIDTH}}change of test {result.score.metric.upper()}": _gain(result),
+        _gain_title(result): _gain(result),
         "Ensemble": _ensemble(result),
     }
     calm = _without_green if causal.is_contradicted(result) else tuple
@@ -302,6 +302,11 @@ def _sensitivity(result: RunResult) -> Iterator[Line | Grid]:
     )
 
 
+def _gain_title(result: RunResult) -> str:
+    metric = "" if result.score is None else result.score.metric.upper()
+    return f"{'WHERE THE GAIN COMES FROM':{_GAIN_WIDTH}}change of test {metric}"
+
+
 def _gain(result: RunResult) -> Iterator[Line]:
     """One line a control, the recipe itself last, with the points that the graph gave."""
     controls, changes = result.controls, run.control_changes(result)
@@ -315,15 +320,16 @@ def _gain(result: RunResult) -> Iterator[Line]:
 
 
 def _ensemble(result: RunResult) -> Iterator[Line | Grid]:
-    ensemble = result.ensemble
+    ensemble, score = result.ensemble, result.score
     if ensemble is None:
         return
-    yield Grid(
-        headers=("models", ensemble.metric.upper(), "each alone", "against 1 plain, %", "against as many plain, %"),
-        rows=gate.ensemble_rows(ensemble),
-        numeric=(1, 2, 3, 4),
-        tones=tuple("strong" if one.models > 1 and one.arm == ensemble.arm else "" for one in ensemble.scores),
-    )
+    if score is not None:
+        yield Grid(
+            headers=("models", score.metric.upper(), "each alone", "against 1 plain, %", "against as many plain, %"),
+            rows=gate.ensemble_rows(ensemble),
+            numeric=(1, 2, 3, 4),
+            tones=tuple("strong" if one.models > 1 and one.arm == ensemble.arm else "" for one in ensemble.scores),
+        )
     yield from _lines(gate.ensemble_sentences(result))
 
 

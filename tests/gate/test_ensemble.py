@@ -113,6 +113,6 @@ def test_the_first_model_is_the_runs_own_and_no_other_seed_is_used_twice():
     assert len({*seeds, *of_folds}) == 100 + 50
 
 
-@pytest.mark.parametrize(("models", "augmented", "fits"), [(1, True, 0), (2, False, 1), (5, True, 8)])
-def test_fits_beside_the_runs_own(models, augmented, fits):
-    assert ensemble_fits(models, augmented=augmented) == fits
+@pytest.mark.parametrize(("models", "both", "fits"), [(1, True, 0), (2, False, 1), (5, True, 8)])
+def test_fits_beside_the_runs_own(models, both, fits):
+    assert ensemble_fits(models, both=both) == fits

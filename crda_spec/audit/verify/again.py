@@ -165,12 +165,15 @@ def _without_fits(
     said, (teacher, scale) = run.result, taught
     train, seed = split.train, plan.seed
     procedure = plan.procedure.on(train)
-    tested = bool(said.verdict.folds)
+    tested, held = bool(said.verdict.folds), None if split.test is None else read_scored(run.folder, "test")
     parts = divisions(plan.gate, train, seed=seed) if tested else ()
     division = parts[0] if parts else None
     abduction = replace(said.abduction, model=procedure.noise.kind, residuals=procedure.residuals)
     if scale is not None:
         abduction = replace(abduction, scale_model=scale, scale_clipped=scale.at(train.x)[1])
+    score = None
+    if split.test is not None and said.score is not None:
+        score = replace(said.score, metric=_test_metric(plan, tested=tested), level=LEVEL, resamples=RESAMPLES)
     result = replace(
         said,
         data=report,
@@ -182,10 +185,10 @@ def _without_fits(
         gate_fold=fold_numbers(len(train), () if division is None else division.held),
         gate_losses=read_scored(run.folder, "train").losses if tested else None,
         gate_errors=read_scored(run.folder, "train").errors if tested else None,
-        test_losses=read_scored(run.folder, "test").losses,
-        test_errors=read_scored(run.folder, "test").errors,
-        score=replace(said.score, metric=_test_metric(plan, tested=tested), level=LEVEL, resamples=RESAMPLES),
-        controls=None if said.controls is None else _controls(said.controls, said.score, procedure, train),
+        test_losses=None if held is None else held.losses,
+        test_errors=None if held is None else held.errors,
+        score=score,
+        controls=None if said.controls is None or score is None else _controls(said.controls, score, procedure, train),
         verdict=replace(said.verdict, folds=tuple(_sized(one, len(train), parts) for one in said.verdict.folds)),
         time=describe_time(split, division),
     )
@@ -208,7 +211,7 @@ def _without_fits(
     figures = said.diagnostics
     if figures is not None and made is not None and teacher is not None:
         anew = diagnose(train, teacher, abduction, made, seed=seed, certificate=certificate)
-        figures = replace(anew, errors=figures.errors)
+        figures = replace(anew, errors=None if split.test is None else figures.errors)
     return replace(
         result,
         certificate=certificate,

@@ -14,9 +14,8 @@ from crda_spec.audit.canonical import plain
 from crda_spec.audit.models import load_model, load_models
 from crda_spec.audit.open_run import BAND, FOLD_MODELS, Finding, Ledger, band_text, load_band
 from crda_spec.audit.verify.checks import EXACT, Tolerance, compared, differing
-from crda_spec.audit.verify.verdict import ScoredRows, read_scored
+from crda_spec.audit.verify.verdict import ScoredRows, read_scored, read_tested, scored_arms
 from crda_spec.gate.intervals import (
-    ARMS,
     FittedBand,
     Sources,
     calibrate_arms,
@@ -61,17 +60,13 @@ def _parents(record: Mapping[str, Any]) -> tuple[str, ...]:
 def bands_again(record: Mapping[str, Any], rows: Table, known: ScoredRows, asked: Intervals) -> dict[Arm, FittedBand]:
     """Each arm's intervals, calibrated from the errors in rows.csv. rows: the training rows of augmented.parquet."""
     train = replace(rows, groups=known.groups, weights=known.weights)
-    return calibrate_arms(train, known.errors, known.fold, _sources(record, train), _arms(record), asked=asked)
+    return calibrate_arms(train, known.errors, known.fold, _sources(record, train), scored_arms(record), asked=asked)
 
 
 def _sources(record: Mapping[str, Any], train: Table) -> Sources:
     """What may tell the size of the noise: the spec says the parents, the record which features bear on the target."""
     parents, told = _parents(record), record["intervals"]["features"]
     return size_sources(train, parents, told or parents)
-
-
-def _arms(record: Mapping[str, Any]) -> tuple[Arm, ...]:
-    return tuple(arm for arm in ARMS if record["test"][arm] is not None)
 
 
 def check_intervals(
@@ -95,9 +90,10 @@ def check_intervals(
         return
     if band_text(saved) != band_text(final):
         yield from compared(BAND, plain(saved), plain(final), tolerance=tolerance)
-    test = read_scored(folder, "test")
-    rows = list(_read(folder, record, test))
-    again = report_intervals(asked, ledger.train, bands, rows, test.weights, _sources(record, ledger.train))
+    test = read_tested(folder, record)
+    rows = [] if test is None else list(_read(folder, record, test))
+    weights = None if test is None else test.weights
+    again = report_intervals(asked, ledger.train, bands, rows, weights, _sources(record, ledger.train))
     yield from compared(_WHERE, record["intervals"], plain(again), tolerance=tolerance)
 
 
@@ -111,7 +107,7 @@ def _read(folder: Path, record: Mapping[str, Any], test: ScoredRows) -> Iterator
         raise ValueError(f"{_CSV}: its lines are not the test rows, level by level")
     for at, level in enumerate(levels):
         mine = lines[at * count : (at + 1) * count]
-        for arm in _arms(record):
+        for arm in scored_arms(record):
             below, above = (np.array([float(one[f"{arm}_{side}"]) for one in mine]) for side in _SIDES)
             yield IntervalRows(arm=arm, level=level, below=below, above=above)
 
@@ -119,7 +115,7 @@ def _read(folder: Path, record: Mapping[str, Any], test: ScoredRows) -> Iterator
 def check_interval_rows(
     folder: Path, record: Mapping[str, Any], ledger: Ledger, plan: Plan, split: Split, *, tolerance: Tolerance
 ) -> Iterator[Finding]:
-    """intervals.csv from the saved model and the test rows; of the other model, from its errors."""
+    """intervals.csv from the saved model and the test rows, if any; of the other model, from its errors."""
     asked, test, final = asked_intervals(record), split.test, record["final_model"]
     boundary = plan.procedure.on(split.train).partitioner.boundary(split.train.names)
     sources = size_sources(split.train, plan.noise_parents, boundary)
@@ -128,7 +124,9 @@ def check_interval_rows(
     if asked.width == "fitted":
         names = [split.train.names[at] for at in sources.get("features", ())]
         yield from compared(f"{_WHERE}.features", record["intervals"]["features"], names)
-    known = read_scored(folder, "test")
+    known = read_tested(folder, record)
+    if test is None or known is None:
+        return
     bands = bands_again(record, ledger.train, read_scored(folder, "train"), asked)
     models = load_models(folder / FOLD_MODELS)
     chosen = load_model(folder / "model")

@@ -212,7 +212,7 @@ def _trained(ledger: Ledger, record: Mapping[str, Any], train: Table) -> Iterato
         yield Finding(f"{FILE}, row {at + 1}, '_crda_trained'", f"says {said}, but the row was {true}")
 
 
-def check_model(folder: Path, record: Mapping[str, Any], split: Split, *, tolerance: Tolerance) -> Iterator[Finding]:
+def check_model(folder: Path, record: Mapping[str, Any], test: HeldOut, *, tolerance: Tolerance) -> Iterator[Finding]:
     """The saved final model on the test rows: does it score what the record says?"""
     arm = record["final_model"]
     known, told = read_scored(folder, "train"), read_scored(folder, "test")
@@ -220,13 +220,13 @@ def check_model(folder: Path, record: Mapping[str, Any], split: Split, *, tolera
         named_metric(record["test"]["metric"]).given(errors_by_arm(known.errors, known.weights)),
         told.losses,
     )
-    errors = split.test.errors(load_model(folder / "model"))
+    errors = test.errors(load_model(folder / "model"))
     found = metric.row_losses(errors, arm)
     # What the other model lost on each row is in rows.csv alone.
     for name in ("plain", "augmented"):
         if (recorded := record["test"][name]) is not None:
             rows = found if name == arm else getattr(losses, name)
-            mean = metric.mean(rows, spread=split.test.spread, weights=split.test.weights)
+            mean = metric.mean(rows, spread=test.spread, weights=test.weights)
             yield from compared(f"record.json, test.{name}", recorded, plain(mean), tolerance=tolerance)
     says = "says {:.17g}, the saved model loses {:.17g}"
     yield from differing("rows.csv, test row", f"{arm}_loss", getattr(losses, arm), found, says, tolerance)

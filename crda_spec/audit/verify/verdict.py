@@ -27,7 +27,7 @@ from crda_spec.gate.tests import Gate
 from crda_spec.gate.verdict import abstain, conclude, mean_losses, measure, paired_losses, percent_change
 from crda_spec.records import Array, FoldResult, FoldRows, IntArray, RowErrors, RowLosses, Table
 from crda_spec.regressors.fit import MeanModel
-from crda_spec.regressors.metrics import charged, named_metric
+from crda_spec.regressors.metrics import HeldOutErrors, charged, named_metric
 from crda_spec.seeds import stream
 
 _ROWS = "rows.csv"
@@ -48,6 +48,20 @@ class ScoredRows:
     weights: Array | None  # None where the file tells none
     timestamps: tuple[str, ...] = ()  # when each row was, where the file says so
     times: IntArray | None = None  # (n,) numbers that grow with them
+
+
+def read_tested(folder: Path, record: Mapping[str, Any]) -> ScoredRows | None:
+    """The test rows; None where the record has no test score. A ValueError when rows.csv says otherwise."""
+    test = read_scored(folder, "test")
+    if (record["test"] is None) == (len(test.number) == 0):
+        return None if record["test"] is None else test
+    told = "lists test rows, but the record has no test score" if record["test"] is None else "lists no test row"
+    raise ValueError(f"{_ROWS}: {told}")
+
+
+def scored_arms(record: Mapping[str, Any]) -> tuple[records.Arm, ...]:
+    """The models that the run fitted on all rows."""
+    return _ARMS if record["counterfactuals"] is not None else ("plain",)
 
 
 def read_scored(folder: Path, part: str) -> ScoredRows:
@@ -93,33 +107,41 @@ def check_losses(
     their outcomes; None: not at hand.
     """
     train = read_scored(folder, "train")
-    test = read_scored(folder, "test")
+    test = read_tested(folder, record)
     yield from _weighted(record, train, test, rows)
     yield from _drawn(record, train)
     yield from _spans(folder, record, train)
     scored = scored_folds(folder, record, train)
     yield from _repeated(record, train, scored, tolerance)
     yield from _fold_losses(record, train, scored, None if rows is None else rows.y, tolerance)
-    yield from _test_losses(record, test, tolerance)
-    yield from _row_errors(record, train, test, scored, tolerance)
+    if test is not None:
+        yield from _test_losses(record, test, tolerance)
+        yield from _test_errors(record, test, errors_by_arm(train.errors if scored else None, train.weights), tolerance)
+    yield from _held_errors(record, train, scored, tolerance)
 
 
-def _row_errors(
+_COSTS = "costs {:.17g}, by its error {:.17g}"
+
+
+def _test_errors(
     record: Mapping[str, Any],
-    train: ScoredRows,
     test: ScoredRows,
-    scored: Sequence[FoldRows],
+    held_out: Mapping[records.Arm, HeldOutErrors] | None,
     tolerance: Tolerance,
 ) -> Iterator[Finding]:
-    """What a row cost follows from its error; in the gate only where each row was scored once."""
-    says, where = "costs {:.17g}, by its error {:.17g}", f"{_ROWS}, {{}} row"
-    by_arm = errors_by_arm(train.errors if scored else None, train.weights)
-    metric = named_metric(record["test"]["metric"]).given(by_arm)
+    """What a test row cost follows from its error. held_out: the errors of the rows that the gate held out."""
+    metric = named_metric(record["test"]["metric"]).given(held_out)
     for arm in _ARMS:
         errors, losses = (getattr(one, arm) for one in (test.errors, test.losses))
         if record["test"][arm] is not None:
             expected = metric.row_losses(errors, arm)
-            yield from differing(where.format("test"), f"{arm}_loss", losses, expected, says, tolerance)
+            yield from differing(f"{_ROWS}, test row", f"{arm}_loss", losses, expected, _COSTS, tolerance)
+
+
+def _held_errors(
+    record: Mapping[str, Any], train: ScoredRows, scored: Sequence[FoldRows], tolerance: Tolerance
+) -> Iterator[Finding]:
+    """The same of a row that the gate held out, where each was scored once."""
     if not scored or record["verdict"]["restarts"] > 1:
         return
     first = scored[: len(scored) // record["verdict"]["repeats"]]
@@ -130,13 +152,15 @@ def _row_errors(
         errors, losses = getattr(train.errors, arm)[rows], np.concatenate([getattr(one, arm) for one in first])
         needs = gate_metric.needs_errors
         expected = gate_metric.cross_losses(errors, fold, own) if needs else gate_metric.row_losses(errors)
-        yield from differing(where.format("held-out"), f"{arm}_loss", losses, expected, says, tolerance)
+        yield from differing(f"{_ROWS}, held-out row", f"{arm}_loss", losses, expected, _COSTS, tolerance)
 
 
-def _weighted(record: Mapping[str, Any], train: ScoredRows, test: ScoredRows, rows: Table | None) -> Iterator[Finding]:
+def _weighted(
+    record: Mapping[str, Any], train: ScoredRows, test: ScoredRows | None, rows: Table | None
+) -> Iterator[Finding]:
     """The file tells weights if the record says that there are any, the same as the rows themselves."""
     declared = record["data"].get("weights") is not None
-    if any((part.weights is not None) != declared for part in (train, test)):
+    if any((part.weights is not None) != declared for part in (train, test) if part is not None):
         yield Finding(_ROWS, "lacks the rows' weights" if declared else "tells weights, but there are none")
         return
     if train.weights is None or rows is None or rows.weights is None or len(rows) != len(train.weights):
@@ -319,8 +343,15 @@ def check_verdict(
 
 
 def check_score(record: Mapping[str, Any]) -> Iterator[Finding]:
-    """The test score against itself: the change follows from the two losses."""
-    recorded = record["test"]
+    """The test score against itself: the change follows from the two losses. None where the spec holds no row back."""
+    recorded, untested = record["test"], record["spec"]["resolved"]["dataset"]["split"]["kind"] == "none"
+    if untested or recorded is None:
+        if recorded is not None:
+            yield Finding("record.json, test", "tells of test rows, but the spec holds none back")
+        elif not untested:
+            yield Finding("record.json, test", "is missing, but the spec holds rows back")
+        yield from compared("record.json, data.test_rows", record["data"]["test_rows"], 0 if untested else "some")
+        return
     if (recorded["augmented"] is None) != (record["counterfactuals"] is None):
         yield Finding("record.json, test.augmented", "a model was scored that the run cannot have fitted")
     change = None if recorded["augmented"] is None else percent_change(recorded["plain"], recorded["augmented"])
@@ -389,11 +420,11 @@ def check_ensemble(record: Mapping[str, Any]) -> Iterator[Finding]:
         return
     ensemble = read_as(records.Ensemble, record["ensemble"])
     arms: tuple[records.Arm, ...] = ("plain", "augmented") if record["final_model"] == "augmented" else ("plain",)
+    arms = () if record["test"] is None else arms
     recorded = {
         "models": _asked(record),
         "arm": record["final_model"],
-        "fits": ensemble_fits(_asked(record), augmented=len(arms) > 1),
-        **{name: record["test"][name] for name in ("metric", "rows", "level", "resamples")},
+        "fits": ensemble_fits(_asked(record), both=len(arms) > 1),
     }
     for name, value in recorded.items():
         yield from compared(f"{_WHERE}.{name}", getattr(ensemble, name), value)
@@ -401,8 +432,9 @@ def check_ensemble(record: Mapping[str, Any]) -> Iterator[Finding]:
     if [(one.arm, one.models) for one in ensemble.scores] != expected:
         yield Finding(f"{_WHERE}.scores", f"must be of {expected}, in this order")
         return
-    yield from _changes(ensemble)
-    yield from _single(ensemble, record["test"])
+    if arms:
+        yield from _changes(ensemble)
+        yield from _single(ensemble, record["test"])
 
 
 def _changes(found: records.Ensemble) -> Iterator[Finding]:
@@ -434,7 +466,7 @@ def _single(found: records.Ensemble, test: Mapping[str, Any]) -> Iterator[Findin
 def check_ensemble_models(
     folder: Path, record: Mapping[str, Any], split: records.Split, *, tolerance: Tolerance
 ) -> Iterator[Finding]:
-    """The saved models on the test rows: do they score what the record says, alone and together?"""
+    """The saved models on the test rows, if any: do they score what the record says, alone and together?"""
     ensemble = read_as(records.Ensemble, record["ensemble"])
     members = load_models(folder / "ensemble")
     if len(members) != ensemble.models:
@@ -444,7 +476,9 @@ def check_ensemble_models(
         if (folder / "model" / name).read_bytes() != (folder / "ensemble" / "1" / name).read_bytes():
             yield Finding(f"ensemble/1/{name}", f"is not the same as model/{name}")
     known, test = read_scored(folder, "train"), split.test
-    metric = named_metric(ensemble.metric).given(errors_by_arm(known.errors, known.weights))
+    if test is None:
+        return
+    metric = named_metric(record["test"]["metric"]).given(errors_by_arm(known.errors, known.weights))
     last = ensemble.scores[-1]  # as many models as asked for, of the arm that was chosen
     together = metric.loss(test.errors(MeanModel(members)), spread=test.spread, weights=test.weights, arm=last.arm)
     yield from compared(f"{_WHERE}, {last.models} {last.arm} models", last.loss, together, tolerance=tolerance)

@@ -253,17 +253,20 @@ def handed_over(result: RunResult) -> str:
 
 def ensemble_sentences(result: RunResult) -> Iterator[str]:
     """How much of the change is the ensemble's and how much the augmentation's, and who tested what."""
-    ensemble, decision = result.ensemble, result.verdict.decision
+    ensemble, decision, test = result.ensemble, result.verdict.decision, result.score
     if ensemble is None:
         return
     many = ensemble.models
+    if test is None:
+        yield f"No test rows were held back, so nobody compared the mean of {many} models with one model."
+        return
     plain, augmented = ensemble.score("plain", many), ensemble.score("augmented", many)
     if plain is None or plain.change_percent is None:
         return
     if augmented is None or augmented.change_percent is None or augmented.augmentation_percent is None:
         why = "nothing was augmented" if decision == "abstained" else "the gate chose the plain model"
         yield (
-            f"{many} plain models against one: {ensemble.metric.upper()} {percent(plain.change_percent)} %. "
+            f"{many} plain models against one: {test.metric.upper()} {percent(plain.change_percent)} %. "
             f"The augmentation has no part in it: {why}."
         )
     else:
@@ -273,7 +276,7 @@ def ensemble_sentences(result: RunResult) -> Iterator[str]:
             f"augmentation changes that by {percent(augmented.augmentation_percent)} % ({many} augmented models "
             f"against {many} plain)."
         )
-        yield _helps(augmented, ensemble)
+        yield _helps(augmented, many, test)
     if len(set(plain.singles)) == 1:
         yield f"All {many} models are the same: this regressor draws nothing, so one of them would do."
     elif augmented is not None:
@@ -281,14 +284,14 @@ def ensemble_sentences(result: RunResult) -> Iterator[str]:
         yield f"{tested}: whether an ensemble gains by it, only these test rows say."
 
 
-def _helps(augmented: records.EnsembleScore, ensemble: records.Ensemble) -> str:
+def _helps(augmented: records.EnsembleScore, many: int, test: records.TestScore) -> str:
     interval = augmented.augmentation_interval
     if interval is None:
-        return f"{count(ensemble.rows, 'test row')} are too few to say how sure that is."
-    sure = f"({setting(100 * ensemble.level)} % interval {between(interval)})"
+        return f"{count(test.rows, 'test row')} are too few to say how sure that is."
+    sure = f"({setting(100 * test.level)} % interval {between(interval)})"
     if interval[1] < 0:
         return f"So the augmentation helps an ensemble, too {sure}."
     if interval[0] > 0:
-        plain = f"{ensemble.models} plain models err less"
+        plain = f"{many} plain models err less"
         return f"So on these rows the augmentation hurts an ensemble {sure}: {plain}."
     return f"These rows cannot tell whether the augmentation helps an ensemble {sure}."

@@ -33,7 +33,7 @@ def plan_lines(content: dict[str, Any], reasons: Mapping[str, str], hidden: Mapp
     rows, fits = content["rows"], content["fits"]
     yield f"Plan of {content['name']}"
     aside = f", {rows['tuning']} to tune" if "tuning" in rows else ""
-    yield f"  rows: {rows['train']} to train, {rows['test']} to test{aside}, {rows['synthetic']} to make"
+    yield f"  rows: {rows['train']} to train, {rows['test'] or 'none'} to test{aside}, {rows['synthetic']} to make"
     if "weights" in content:
         yield from _wrapped(f"weights: each row counts as '{content['weights']}' says, in fits and scores", first=2)
     if "time" in content:
@@ -58,8 +58,11 @@ def plan_lines(content: dict[str, Any], reasons: Mapping[str, str], hidden: Mapp
         yield from _tuning_lines(content["tuning"], folds=content["gate"]["folds"], rows=rows.get("tuning", 0))
     yield from _tests(content)
     if fits["ensemble"]:
-        many = fits["ensemble"] // 2 + 1
-        cost = f"{fits['ensemble']} of the fits below, or {many - 1} if the gate does not accept"
+        cost = f"{fits['ensemble']} of the fits below"
+        many = fits["ensemble"] + 1
+        if rows["test"]:  # there as many plain models are fitted, to compare
+            many = fits["ensemble"] // 2 + 1
+            cost += f", or {many - 1} if the gate does not accept"
         yield from _wrapped(f"ensemble: the mean of {many} models is handed over; {cost}", first=2)
     report = f", and {fits['report']} for the report" if fits["report"] else ""
     yield f"  fits: at most {_fits_line(fits, content['gate']['folds'])}{report}"

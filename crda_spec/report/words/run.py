@@ -9,6 +9,7 @@ from crda_spec import records
 from crda_spec.records import Counterfactuals, RunResult, Study, movable
 from crda_spec.regressors.intervals import fewest_units
 from crda_spec.report.words.causal import followed_words, is_contradicted, movable_words, moved_without_noise
+from crda_spec.report.words.gate import mean_losses
 from crda_spec.report.words.numbers import (
     REASON_WORDS,
     between,
@@ -72,14 +73,23 @@ _MOST_MISSING = 3  # columns that a sentence names; the page lists all
 def data_sentence(result: RunResult) -> str:
     """How many rows there were, how they were split, and what was left out."""
     train, test = result.split.train, result.split.test
+    tested = "none to test" if test is None else f"{len(test)} to test"
     groups = "" if train.groups is None else ", groups kept whole"
     groups += "" if result.data.weights is None else f", rows weighted by '{shown(result.data.weights)}'"
     rows = f"{count(result.data.rows_read, 'row')} read, {result.data.rows_used} used"
     aside = "" if result.split.tuning is None else f", {len(result.split.tuning)} spent on tuning"
     if result.data.test_source is not None:
         where = shown(result.data.test_source)
-        return f"{rows} to train{groups}{aside}, {_dropped(result.data)}; {len(test)} to test, from {where}."
-    return f"{rows}: {len(train)} to train, {len(test)} to test{aside}{groups}; {_dropped(result.data)}."
+        return f"{rows} to train{groups}{aside}, {_dropped(result.data)}; {tested}, from {where}."
+    return f"{rows}: {len(train)} to train, {tested}{aside}{groups}; {_dropped(result.data)}."
+
+
+def rows_tile(result: RunResult) -> tuple[str, str]:
+    """`320 + 80`, and what these are."""
+    train, test = result.split.train, result.split.test
+    if test is None:
+        return f"{len(train)}", "training rows, none held back for a test"
+    return f"{len(train)} + {len(test)}", "training + test rows"
 
 
 def _dropped(data: records.DataReport) -> str:
@@ -250,9 +260,39 @@ def score_change(score: records.TestScore) -> str:
     return f"{percent(score.change_percent)} % ({sure})"
 
 
+def untested_sentence(result: RunResult) -> str:
+    """What stands where no rows were held back for a test; empty where some were."""
+    if result.score is not None:
+        return ""
+    if result.verdict.folds:
+        return "No test rows were held back, so only the gate's estimate stands."
+    why = "the gate is off" if result.verdict.decision == "ungated" else "there was no augmented model to gate"
+    return f"No test rows were held back, and {why}: nothing judged the model."
+
+
+def _gate_estimate(verdict: records.Verdict) -> Iterator[str]:
+    """What the folds say of the model to use, and of the other one."""
+    metric = verdict.metric.upper()
+    plain, augmented = mean_losses(verdict.folds)
+    moved = f"mean fold {metric} {number(plain)} -> {number(augmented)}"
+    if verdict.effect_percent is not None:
+        moved += f", {percent(verdict.effect_percent)} %"
+    if verdict.interval_percent is not None and verdict.level is not None:
+        moved += f" ({setting(100 * verdict.level)} % interval {between(verdict.interval_percent)})"
+    if verdict.uses_augmented:
+        yield f"The gate's estimate, one model vs one model: {moved}."
+    else:
+        yield f"The gate's estimate of the plain model: mean fold {metric} {number(plain)} (used)."
+        yield f"Not used: with the refused augmentation, {moved}."
+
+
 def score_sentences(result: RunResult) -> tuple[str, ...]:
-    """The test result on equal footing; what was refused is named as not used."""
-    score, metric = result.score, result.score.metric.upper()
+    """The test result on equal footing; what was refused is named as not used. Without test rows, what stands."""
+    score = result.score
+    if score is None:
+        estimate = _gate_estimate(result.verdict) if result.verdict.folds else ()
+        return (*estimate, untested_sentence(result))
+    metric = score.metric.upper()
     rows = count(score.rows, "test row" if result.data.weights is None else "weighted test row")
     if score.augmented is None:
         return (f"One plain model on {rows}: {metric} {number(score.plain)}; there is no augmented model to compare.",)
@@ -268,25 +308,26 @@ def score_sentences(result: RunResult) -> tuple[str, ...]:
 
 def interval_sentences(result: RunResult) -> Iterator[str]:
     """What the intervals are worth on the test rows, for the model to use; then what they rest on."""
-    found, target = result.intervals, result.split.train.target
+    found, target, score = result.intervals, result.split.train.target, result.score
     if found is None:
         return
     used: records.Arm = "augmented" if result.verdict.uses_augmented else "plain"
     unit = f" {shown(target.unit)}" if target.unit else ""
     for level in found.levels:
-        own, plain = found.score(used, level), found.score("plain", level)
-        if own is None or plain is None:
-            continue
+        own, plain, least = found.score(used, level), found.score("plain", level), fewest_units(level)
         named = f"{setting(100 * level)} % intervals"
-        if not math.isfinite(own.width):
-            least, rows = fewest_units(level), "held-out rows" if found.units == found.rows else "held-out groups"
+        if found.units < least if own is None else not math.isfinite(own.width):
+            rows = "held-out rows" if found.units == found.rows else "held-out groups"
             yield f"{named} are infinite: they need at least {least} {rows}, and there are {found.units}."
+            continue
+        if own is None or plain is None or score is None:
+            yield f"{named}: no test rows were held back to count how many they hold."
             continue
         against = ""
         if used == "augmented" and plain.score > 0:
             moved = percent(100.0 * (own.score / plain.score - 1.0))
             against = f" (plain model: {share(plain.coverage)}, {number(plain.width)}; interval score {moved} %)"
-        rows = count(result.score.rows, "test row")
+        rows = count(score.rows, "test row")
         yield f"{named} hold {share(own.coverage)} of {rows}, mean width {number(own.width)}{unit}{against}."
     yield f"{_WIDTHS[found.form].format(rows=count(found.rows, 'held-out row'))} {_width_words(found, used)}"
 
@@ -370,7 +411,7 @@ CONTROLS: Mapping[records.ControlKind, str] = {
 
 def control_changes(result: RunResult) -> tuple[tuple[str, float], ...]:
     """Each control and then the augmented model: who it is, and its change of the test loss in percent."""
-    controls, whole = result.controls, result.score.change_percent
+    controls, whole = result.controls, None if result.score is None else result.score.change_percent
     if controls is None or whole is None:
         return ()
     changes = [(words, change) for kind, words in CONTROLS.items() if (change := controls.change_of(kind)) is not None]
@@ -379,7 +420,7 @@ def control_changes(result: RunResult) -> tuple[tuple[str, float], ...]:
 
 def graph_sentence(result: RunResult) -> str:
     """What the graph gave or cost; empty where nobody knows."""
-    controls, whole = result.controls, result.score.change_percent
+    controls, whole = result.controls, None if result.score is None else result.score.change_percent
     blind = None if controls is None else controls.change_of("without_graph")
     if whole is None or blind is None:
         return ""
@@ -410,13 +451,13 @@ def _points(value: float) -> str:
 
 def shift_sentence(result: RunResult) -> str:
     """Both models where what the graph calls irrelevant is shuffled; empty where nothing is."""
-    shift = None if result.controls is None else result.controls.shift
-    if shift is None:
+    shift, score = None if result.controls is None else result.controls.shift, result.score
+    if shift is None or score is None:
         return ""
     names = listed(tuple(map(shown, shift.features)))
     which = f"irrelevant feature ({names})" if len(shift.features) == 1 else f"irrelevant features ({names})"
     each = "" if len(shift.features) == 1 else ", each by itself"
-    losses = f"{result.score.metric.upper()} {number(shift.plain)} -> {number(shift.augmented)}"
+    losses = f"{score.metric.upper()} {number(shift.plain)} -> {number(shift.augmented)}"
     return f"Test rows with the {which} shuffled{each}: {losses}, {percent(shift.change_percent)} %."
 
 
