@@ -53,7 +53,7 @@ from crda_spec.data.sources import Csv, Excel, Parquet
 from crda_spec.discovery import Consensus, Discovery, Fci, Ges, Knowledge, Pc, Stability
 from crda_spec.discovery.findings import OFTEN, Findings, compare
 from crda_spec.discovery.knowledge import Constraints
-from crda_spec.errors import Complaint, CrdaError, SpecError
+from crda_spec.errors import Complaint, CrdaError, OutputError, SpecError
 from crda_spec.execution import Progress, no_collection
 from crda_spec.gate.controls import control_fits
 from crda_spec.gate.cost import CostEstimate, estimate_cost
@@ -71,6 +71,7 @@ from crda_spec.records import (
     WhatIf,
 )
 from crda_spec.regressors import FittedModel
+from crda_spec.regressors.estimator import spec_complaint
 from crda_spec.report.figures import figure_files, run_figures
 from crda_spec.report.graph_draw import run_graph_svg
 from crda_spec.report.page import render_html, run_glance, tuning_figure
@@ -263,6 +264,7 @@ class KeptSpec:
     spec: RunSpec
     draft: Draft
     absent: str = ""  # why the data are not at hand; empty when they are
+    unfit: str = ""  # why no model can be fitted again; empty when it can
 
 
 def kept_spec(run: Path, base: Path | None, record: dict[str, Any]) -> KeptSpec:
@@ -284,12 +286,13 @@ def kept_spec(run: Path, base: Path | None, record: dict[str, Any]) -> KeptSpec:
             absent = f"no folder holds {', '.join(files)}; say where with --base"
             return KeptSpec(spec=written, draft=draft, absent=absent)
         try:
-            spec, loaded = load_spec(file, base=folder)
+            spec, loaded = load_spec(file, base=folder, fits=False)
         except CrdaError as error:
             if base is not None:
                 raise
             return KeptSpec(spec=written, draft=draft, absent=error.complaints[0].headline())
-        return KeptSpec(spec=spec, draft=loaded)
+        lost = spec_complaint(spec.regressor)
+        return KeptSpec(spec=spec, draft=loaded, unfit="" if lost is None else lost.what)
 
 
 def origins_again(run: Path, record: dict[str, Any]) -> dict[str, Any]:
@@ -405,7 +408,7 @@ def lock_now(spec: RunSpec, draft: Draft, plan: Plan) -> tuple[dict[str, Any], P
     drawn = None if spec.causal.graph is None else known_graph(spec, draft).drawn
     data = plan.load()
     searched = spec.tune.augmentation is not None and spec.tune.augmentation.kind == "tpe"
-    packages = special_packages(spec.regressor.kind, searched=searched)
+    packages = special_packages(spec.regressor.model_dump(), searched=searched)
     lock = make_lock(resolved(spec, draft, shared=True), data, graph_of(spec, draft, drawn), packages)
     return lock, replace(plan, load=lambda: data)
 
@@ -438,10 +441,28 @@ def plan_folder(out: Path | None, *, base: Path, name: str) -> Path:
     return folder
 
 
-def _saved(folder: str, model: Predictor) -> dict[str, bytes]:
-    if not isinstance(model, FittedModel):
-        return {}
-    return {f"{folder}/{name}": data for name, data in model_files(model).items()}
+def saved_models(result: RunResult, unsaved: dict[str, str]) -> dict[str, bytes]:
+    """All models of a run as files. A folder is left out whole where one of its models cannot be saved.
+
+    unsaved: receives the folders that are left out, and why.
+    """
+    groups: dict[str, Sequence[Predictor]] = {
+        "model": (result.model,),
+        "ensemble": result.members,  # what predicts, by its mean; the first is model/
+        FOLD_MODELS: result.fold_models,  # around which cv_plus intervals lie
+        "teacher": result.teacher.members,  # what labelled the synthetic rows
+    }
+    files: dict[str, bytes] = {}
+    for folder, models in groups.items():
+        try:
+            made = [model_files(one) if isinstance(one, FittedModel) else {} for one in models]
+        except OutputError as error:
+            unsaved[folder] = error.complaints[0].what
+            continue
+        for number, one in enumerate(made, start=1):
+            place = folder if folder == "model" else f"{folder}/{number}"
+            files |= {f"{place}/{name}": data for name, data in one.items()}
+    return files
 
 
 def finish_run(result: RunResult, *, spec: RunSpec, draft: Draft, folder: Path) -> FinishedRun:
@@ -494,15 +515,11 @@ def run_files(result: RunResult, *, spec: RunSpec, draft: Draft) -> dict[str, by
     if spec.output.plots:
         files |= figure_files(figures)
     files["croissant.json"] = croissant_json(record, files["augmented.parquet"]).encode()
+    unsaved: dict[str, str] = {}
     if spec.output.model:
-        files |= _saved("model", result.model)
-        for number, member in enumerate(result.members, start=1):
-            files |= _saved(f"ensemble/{number}", member)  # what predicts, by its mean; the first is model/
-        for number, member in enumerate(result.fold_models, start=1):
-            files |= _saved(f"{FOLD_MODELS}/{number}", member)  # around which cv_plus intervals lie
-        for number, member in enumerate(result.teacher.members, start=1):
-            files |= _saved(f"teacher/{number}", member)  # what labelled the synthetic rows
+        files |= saved_models(result, unsaved)
         files |= noise_files(result.abduction) | in_sample_files(result.teacher, result.abduction.residuals)
+    record |= {"unsaved": unsaved} if unsaved else {}
     record["files"] = file_hashes(files)
     volatile = {
         "created": datetime.now(tz=UTC).isoformat(timespec="seconds"),
@@ -519,6 +536,7 @@ def run(
     spec: str | Path | Mapping[str, Any] | RunSpec,
     data: Any = None,  # noqa: ANN401 - any kind of frame
     *,
+    estimator: Any = None,  # noqa: ANN401 - an object of any library
     overrides: Sequence[str] = (),
     progress: bool = False,
 ) -> Run:
@@ -530,6 +548,8 @@ def run(
         The spec: its file, or its values.
     data : pandas or polars DataFrame, or Arrow table, optional
         The rows, in place of those that the spec's source names.
+    estimator : object with fit, predict and get_params, optional
+        The regressor, in place of the spec's: a LightGBM or CatBoost model, a pipeline. Each fit clones it.
     overrides : sequence of str
         Single values, as ``--set`` takes them: ``["gate.folds=5"]``.
     progress : bool
@@ -566,7 +586,8 @@ def run(
 
     written = spec.model_dump(mode="json") if isinstance(spec, RunSpec) else spec
     written = Path(written) if isinstance(written, str) else written
-    found, draft = load_spec(written, overrides=overrides, frame=None if data is None else frame_table(data))
+    frame = None if data is None else frame_table(data)
+    found, draft = load_spec(written, overrides=overrides, frame=frame, estimator=estimator)
     return execute(found, draft, progress=progress_for(Console(stderr=True), quiet=not progress))
 
 
@@ -658,7 +679,12 @@ class Run:
         spec, opened = self.spec, open_run(self._folder)
         with _as_file(data) as file, readable(self._folder):
             scoring = prepare_scoring(
-                opened, file, missing=spec.dataset.missing.kind, ids=spec.dataset.ids, level=interval
+                opened,
+                file,
+                missing=spec.dataset.missing.kind,
+                ids=spec.dataset.ids,
+                level=interval,
+                memory=self.result,
             )
             frame: pd.DataFrame = predicted_table(scoring.written_ids(), scoring.predictions()).to_pandas()
         if not scoring.ids:

@@ -17,23 +17,27 @@ import numpy as np
 import numpy.typing as npt
 import skops.io
 import xgboost
+from sklearn.neighbors import BallTree, KDTree
+from sklearn.tree._tree import Tree as SavedTree
 
 from crda_spec.audit.canonical import canonical_json, plain
 from crda_spec.errors import Complaint, OutputError, show
 from crda_spec.records import IntArray
 from crda_spec.regressors import REGRESSORS, FittedModel
 from crda_spec.regressors.boosting import Booster, load_catboost
+from crda_spec.regressors.classes import SETTING, is_trusted
 from crda_spec.regressors.fit import Encoder
 from crda_spec.regressors.gaussian_process import SHAPES, Process
 from crda_spec.regressors.mlp import Network
 
 BoolArray = npt.NDArray[np.bool_]
 _TRUSTED = [name for member in REGRESSORS.values() for name in member.saved_types]
+_ANY = ("sklearn", "object")  # kinds that are any class: what may be read back depends on the user's list of packages
 _ESTIMATORS = ("estimator.json", "estimator.skops")
 
 
 def model_files(model: FittedModel) -> dict[str, bytes]:
-    """File name -> bytes."""
+    """File name -> bytes; OutputError when it is an estimator of another package that cannot be saved."""
     head: dict[str, Any] = {"model_version": 1, "kind": model.kind, "encoder": plain(model.encoder)}
     if model.columns is not None:
         head["columns"] = list(model.columns)
@@ -48,9 +52,42 @@ def model_files(model: FittedModel) -> dict[str, bytes]:
     elif model.kind == "catboost":
         name, data = "estimator.json", _catboost_json(estimator)
     else:
-        name, data = "estimator.skops", _settled(skops.io.dumps(estimator))
+        name, data = "estimator.skops", _archive(model)
     head["estimator"] = name
     return {"model.json": canonical_json(head).encode(), name: data}
+
+
+def _archive(model: FittedModel) -> bytes:
+    """The estimator by skops. One of another package is read back at once: what nobody could load is not saved."""
+    if model.kind not in _ANY:
+        return _settled(skops.io.dumps(model.estimator))
+    name = type(model.estimator).__name__
+    try:
+        data = _settled(skops.io.dumps(model.estimator))
+        again = _load_any(data, name)
+        x = np.zeros((2, sum(len(codes) or 1 for codes in model.encoder.labels)))
+        same = np.array_equal(again.predict(x), model.estimator.predict(x))
+    except OutputError:
+        raise
+    except Exception as error:  # whatever skops or a class of another package raises
+        raise _unsaved(f"skops cannot save the {name}: {' '.join(str(error).split())[:200]}") from error
+    if not same:
+        raise _unsaved(f"the {name} predicts something else once skops has saved it")
+    return data
+
+
+def _load_any(data: bytes, name: str) -> Any:  # noqa: ANN401
+    types = skops.io.get_untrusted_types(data=data)
+    foreign = [one for one in types if not is_trusted(one)]
+    if foreign:
+        what = f"{name} holds types of packages that are not allowed, or no classes: {', '.join(foreign)}"
+        hint = f"do not load this model, unless you trust these packages: export {SETTING}=..."
+        raise OutputError(Complaint(code="untrusted-model", what=what, hint=hint))
+    return skops.io.loads(data, trusted=types)
+
+
+def _unsaved(what: str) -> OutputError:
+    return OutputError(Complaint(code="unsaved-model", what=what, hint="predict with the Run in memory"))
 
 
 def load_model(folder: Path) -> FittedModel:
@@ -121,6 +158,10 @@ def _load_estimator(folder: Path, head: dict[str, Any]) -> Any:  # noqa: ANN401 
     name = f"{folder.name}/{head['estimator']}"
     if not zipfile.is_zipfile(io.BytesIO(data)):  # a pickle, say: it is not even looked into
         raise _untrusted(f"{name} is not the archive that a run writes")
+    if head["kind"] in _ANY:
+        estimator = _load_any(data, name)
+        _require(file, sound=_sound_parts(estimator) and getattr(estimator, "n_features_in_", width) == width)
+        return estimator
     foreign = [one for one in skops.io.get_untrusted_types(data=data) if one not in _TRUSTED]
     if foreign and head["kind"] not in REGRESSORS:
         what = f"{name} is a model of the plugin {show(head['kind'])}, whose types are not loaded: {', '.join(foreign)}"
@@ -243,9 +284,41 @@ def _sound_scikit(estimator: Any, width: int) -> bool:  # noqa: ANN401
         count = len(estimator.support_vectors_)
         shapes = {"support_": (count,), "support_vectors_": (count, width), "_dual_coef_": (1, count)}
         shapes |= {"_intercept_": (1,), "_n_support": (2,), "_probA": (0,), "_probB": (0,)}
-        sound = sound and (estimator.kernel, estimator._sparse) == ("rbf", False)  # noqa: SLF001
+        sound = sound and (isinstance(estimator.kernel, str), estimator._sparse) == (True, False)  # noqa: SLF001
         sound = sound and all(getattr(estimator, name).shape == shape for name, shape in shapes.items())
     return sound
+
+
+def _sound_parts(value: Any, seen: set[int] | None = None) -> bool:  # noqa: ANN401
+    """The same for everything of scikit-learn and XGBoost inside an estimator of any class."""
+    seen = set() if seen is None else seen
+    if id(value) in seen or isinstance(value, str | bytes | bytearray | int | float | None):
+        return True
+    seen.add(id(value))
+    if isinstance(value, np.ndarray):
+        return value.dtype != object or all(_sound_parts(one, seen) for one in value.flat)
+    if isinstance(value, dict):
+        return all(_sound_parts(one, seen) for one in value.values())
+    if isinstance(value, list | tuple):
+        return all(_sound_parts(one, seen) for one in value)
+    if not is_trusted(f"{type(value).__module__}.{type(value).__qualname__}") or not hasattr(value, "__dict__"):
+        return True
+    width, sound = getattr(value, "n_features_in_", 0), True
+    if isinstance(tree := getattr(value, "tree_", None), SavedTree):
+        left, right = tree.children_left, tree.children_right
+        sound = (tree.n_features, tree.n_outputs, tree.value.shape[1:]) == (width, 1, (1, 1))
+        sound = sound and _grown(left, right, tree.feature, width, leaf=(left == -1) & (right == -1))
+    elif isinstance(value, xgboost.Booster):
+        learner = json.loads(bytes(value.save_raw("json")))["learner"]
+        booster, count = learner["gradient_booster"], value.num_features()
+        trees = booster.get("gbtree", booster).get("model", {}).get("trees", [])
+        return all(_sound_xgboost_tree(tree, at, count) for at, tree in enumerate(trees))
+    elif isinstance(getattr(value, "_tree", None), KDTree | BallTree):  # which the rows build again, to the last bit
+        sound = value._fit_X.shape == (len(value._y), width)  # noqa: SLF001
+        value._fit(value._fit_X)  # noqa: SLF001
+    elif type(value).__name__ in ("HistGradientBoostingRegressor", "SVR") and width:
+        sound = _sound_scikit(value, width)
+    return sound and all(_sound_parts(one, seen) for one in vars(value).values())
 
 
 def _untrusted(what: str) -> OutputError:

@@ -39,7 +39,7 @@ from crda_spec.data.sources import Csv, Source
 from crda_spec.errors import Complaint, DataError, OutputError, Place, SpecError
 from crda_spec.execution import pool
 from crda_spec.gate.intervals import FittedBand, bounds_at
-from crda_spec.records import Array, Column, IntArray, Predictor
+from crda_spec.records import Array, Column, IntArray, Predictor, RunResult
 from crda_spec.regressors.fit import MeanModel
 from crda_spec.regressors.intervals import unknown_level
 
@@ -335,6 +335,7 @@ def prepare_scoring(
     single: bool = False,
     level: float | None = None,
     ids: Sequence[str] = (),
+    memory: RunResult | None = None,
 ) -> Scoring:
     """All that is needed: the models, the file of rows and its columns.
 
@@ -342,20 +343,30 @@ def prepare_scoring(
     single: asks for the run's one model also where there is an ensemble.
     level: asks for intervals too; those of an ensemble are as wide as one model's.
     ids: columns that tell rows apart; one that the file lacks is left out, for no prediction needs it.
+    memory: the run itself, whose models then predict, saved or not.
     """
     folder, record = run.folder, run.record
     if level is not None:
         _check_level(run, level)
     together = record["ensemble"] is not None and not single
-    if "model/model.json" not in record["files"]:
+    if memory is None and "model/model.json" not in record["files"]:
         what, hint = "the run saved no model", "set output.model: true, and run again"
+        if "model" in record.get("unsaved", {}):
+            what, hint = f"{what}: {record['unsaved']['model']}", "run it in Python, and call Run.predict"
         raise OutputError(Complaint(code="no-model", place=Place(file=str(folder)), what=what, hint=hint))
     with readable(folder):
         features = tuple(read_as(Column, column) for column in record["data"]["features"])
         target = read_as(Column, record["data"]["target"])
-        members = load_models(folder / "ensemble") if together else (load_model(folder / "model"),)
         band = None if level is None else load_band(folder)
-        fold_models = load_models(folder / FOLD_MODELS) if band is not None and band.form == "cv_plus" else ()
+        around = band is not None and band.form == "cv_plus"
+        members: tuple[Predictor, ...]
+        fold_models: tuple[Predictor, ...] = ()
+        if memory is not None:
+            members = memory.members if together else (memory.model,)
+            fold_models = memory.fold_models if around else ()
+        else:
+            members = load_models(folder / "ensemble") if together else (load_model(folder / "model"),)
+            fold_models = load_models(folder / FOLD_MODELS) if around else ()
     file = open_rows(data, like=like)
     complaints = missing_columns(file, [column.name for column in features])
     if complaints:

@@ -383,7 +383,7 @@ def load_band(folder: Path) -> FittedBand | None:
     )
 
 
-VOLATILE = ("files", "sha256", "volatile")  # what the record gains after the page is made
+VOLATILE = ("files", "sha256", "unsaved", "volatile")  # what the record gains after the page is made
 
 
 _Kind = TypeVar("_Kind")

@@ -11,7 +11,7 @@ import platform
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from crda_spec.audit.compare import changes, said
 from crda_spec.audit.runfolder import writing
 from crda_spec.audit.tables import trials_csv
 from crda_spec.errors import Complaint, DataError, Place, show
+from crda_spec.regressors.classes import distribution, roots_of
 from crda_spec.report.words.causal import followed_words
 from crda_spec.scm.certificate import graph_certificate
 from crda_spec.scm.graph import CausalGraph
@@ -73,12 +74,23 @@ _PACKAGES = ("crda-spec", "numpy", "pandas", "scikit-learn", "scipy", "xgboost",
 
 def versions(*others: str) -> dict[str, str]:
     """What the numbers depend on, beside spec and data; `others` are packages that only this run used."""
-    return {"python": platform.python_version(), **{name: version(name) for name in (*_PACKAGES, *others)}}
+    known = {name: version(name) for name in _PACKAGES}
+    return {"python": platform.python_version(), **known, **{name: _version(name) for name in others}}
 
 
-def special_packages(regressor: object, *, searched: bool) -> list[str]:
-    """The packages that only some runs use. searched: whether the augmentation's knobs are."""
-    return [name for name, used in (("catboost", regressor == "catboost"), ("optuna", searched)) if used]
+def _version(name: str) -> str:
+    """A module of the user's own belongs to no package, and has no version."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def special_packages(regressor: Mapping[str, Any], *, searched: bool) -> list[str]:
+    """The packages that only some runs use. regressor: its settings. searched: whether the augmentation's knobs are."""
+    catboost = regressor["kind"] == "catboost"
+    used = [name for name, used in (("catboost", catboost), ("optuna", searched)) if used]
+    return sorted({*used, *map(distribution, roots_of(regressor))} - set(_PACKAGES))
 
 
 def platform_record() -> dict[str, str]:
@@ -107,7 +119,7 @@ def make_record(
         "name": spec["name"],
         "seed": seed,
         "spec": {"sha256": sha256_of(spec_yaml), "resolved": plain(spec), "origins": dict(origins)},
-        "versions": versions(*special_packages(result.settings["kind"], searched=searched)),
+        "versions": versions(*special_packages(result.settings, searched=searched)),
         "platform": platform_record(),
         "streams": {"rule": STREAM_RULE, "names": dict(STREAMS)},
         "graph": dict(graph),
@@ -147,6 +159,7 @@ def make_record(
         "reused_fits": result.cost.reused,
         "watch": result.watch,
         **({} if result.time is None else {"time": plain(result.time)}),
+        **({"reproducible": False} if spec["regressor"]["kind"] == "object" else {}),
     }
 
 

@@ -213,6 +213,8 @@ class RunRecord:
     reused_fits: int  # fits saved by models that served twice
     watch: Literal["real", "synthetic"]  # what stopped the augmented model early
     time: records.TimeOrder  # only where rows have an order
+    reproducible: Literal[False]  # only where no spec can express the regressor, an object from Python
+    unsaved: Mapping[str, str]  # only where models could not be saved: the folders that are missing, and why
     files: Mapping[str, Sha256]  # every other file of the folder, and the hash of its bytes
     sha256: Sha256  # the seal: of this record in canonical JSON, without sha256 and volatile
     volatile: VolatilePart
@@ -223,7 +225,8 @@ SCHEMAS = {
     "crda-record.v1.schema.json": (RunRecord, "crda-spec record v1"),
 }
 _COMMENT = re.compile(r"^    (\w+): .*?  # (.+)$", re.MULTILINE)
-_NOT_ALWAYS = ("time",)  # a record of rows without an order says nothing of time
+# A record of rows without an order says nothing of time, one of a run that a spec gives again nothing of objects.
+_NOT_ALWAYS = ("time", "reproducible", "unsaved")
 
 
 class _Closed(GenerateJsonSchema):

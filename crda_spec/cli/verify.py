@@ -104,7 +104,7 @@ def _checks(run: Path, depth: Depth, base: Path | None, tolerance: Tolerance, se
     yield checked("spec", "the record's spec against spec.yaml", _spec_findings(run, base, record, kept))
     yield from _row_checks(run, record, kept[0] if kept else None, tolerance)
     if depth is Depth.full:
-        absent = kept[0].absent if kept else "spec.yaml cannot be loaded"
+        absent = (kept[0].absent or kept[0].unfit) if kept else "spec.yaml cannot be loaded"
         yield skipped("run again", absent) if absent else _again(run, record, kept[0], tolerance)
 
 

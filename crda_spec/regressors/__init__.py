@@ -7,6 +7,7 @@ from pydantic import Field
 
 from crda_spec.regressors._protocol import BaseRegressor, Design, EarlyStopping, Estimator, Regressor
 from crda_spec.regressors.boosting import Catboost, Xgboost
+from crda_spec.regressors.estimator import GivenEstimator, SklearnEstimator
 from crda_spec.regressors.fit import FittedModel, Fitter
 from crda_spec.regressors.gaussian_process import GaussianProcess
 from crda_spec.regressors.mlp import Mlp
@@ -25,10 +26,13 @@ AnyRegressor = Annotated[
     | Svr
     | Knn
     | Catboost
+    | SklearnEstimator
+    | GivenEstimator
     | Plugin,
     Field(discriminator="kind"),
 ]
 
-# Ours, by kind.
-_OURS = (member for member in get_args(get_args(AnyRegressor)[0]) if member is not Plugin)
+# Ours, by kind; the others say nothing by their kind alone.
+_OTHERS = (SklearnEstimator, GivenEstimator, Plugin)
+_OURS = (member for member in get_args(get_args(AnyRegressor)[0]) if member not in _OTHERS)
 REGRESSORS: Mapping[str, type[BaseRegressor]] = {member.model_fields["kind"].default: member for member in _OURS}

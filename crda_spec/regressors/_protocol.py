@@ -168,6 +168,10 @@ class BaseRegressor(Strict):
         """What trains: the model itself, or the class of another package that it names."""
         return self
 
+    def placed(self, path: str) -> Self:
+        """The same, once its place in the spec is known, for whoever complains only when it trains."""
+        return self
+
     def train(self, design: Design, *, seed: int) -> Estimator:
         """Trains on the design. The same design and seed give the same model, bit for bit, on one thread."""
         raise NotImplementedError

@@ -248,8 +248,8 @@ _Section = TypeVar("_Section", bound=Strict)
 
 def _of_distilled(spec: RunSpec, name: str, section: _Section) -> _Section:
     """The section with the knobs of `distilled` wherever it has those of the spec's own recipe."""
-    kind, goal = spec.regressor.kind, spec.goal
-    presets = [whole_preset_of(recipe, kind, goal)[name] for recipe in (spec.recipe, "distilled")]
+    kind, trees = spec.regressor.kind, spec.regressor.grows_trees
+    presets = [whole_preset_of(recipe, kind, spec.goal, trees=trees)[name] for recipe in (spec.recipe, "distilled")]
     own, other = (type(section).model_validate_json(json.dumps(preset)) for preset in presets)
     same = [key for key in presets[1] if getattr(section, key) == getattr(own, key)]
     return section.model_copy(update={key: getattr(other, key) for key in same})
@@ -270,7 +270,7 @@ def build_procedure(spec: RunSpec, draft: Draft, graph: CausalGraph | None) -> P
             seed=spec.seed,
         )
     return Procedure(
-        regressor=spec.regressor.with_signs(spec.causal.signs).load(),
+        regressor=spec.regressor.placed("regressor").with_signs(spec.causal.signs).load(),
         fill=dataset.missing.numbers if isinstance(dataset.missing, MissingImpute) else "median",
         search=None if spec.tune.kind == "none" else spec.tune,
         teacher=with_student(spec.counterfactual.teacher, spec),

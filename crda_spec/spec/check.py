@@ -45,18 +45,22 @@ def load_spec(
     environ: Mapping[str, str] | None = None,
     base: Path | None = None,
     frame: RawTable | None = None,
+    estimator: Any = None,  # noqa: ANN401 - an object of any library
+    fits: bool = True,
 ) -> tuple[RunSpec, Draft]:
     """The spec, checked against its data's header and its graph; SpecError with all complaints otherwise.
 
     spec: its file, or its values.  base: where its relative paths start, when that is not the file's own folder (of
-    values: the current one).  frame: a data frame's rows, in place of those that the spec names.
+    values: the current one).  frame: a data frame's rows, in place of those that the spec names.  estimator: a
+    regressor, in place of the spec's.  fits: whether models will be fitted, for which an object must be at hand.
     """
     known = os.environ if environ is None else environ
-    draft = read_draft(spec, overrides=overrides, environ=known, frame=frame)
+    draft = read_draft(spec, overrides=overrides, environ=known, frame=frame, estimator=estimator)
     if base is not None:
         draft.file = base / draft.file.name
     for complaint in _complaints(draft, draft.parts):
-        draft.complain(complaint)
+        if fits or complaint.code != "no-estimator":
+            draft.complain(complaint)
     return draft.sound(), draft
 
 

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from crda_spec.counterfactual.policies import POLICIES, PluginPolicy, Scale
 from crda_spec.errors import Complaint, show
-from crda_spec.regressors import BaseRegressor
+from crda_spec.regressors import BaseRegressor, GivenEstimator, SklearnEstimator
 from crda_spec.spec.check_goal import goal_complaints, quantile_teacher_complaints
 from crda_spec.spec.load import Draft, check_parts
 from crda_spec.spec.recipes import whole_preset_of
@@ -77,6 +77,8 @@ def regressor_complaints(parts: Mapping[str, Any]) -> Iterator[Complaint]:
 
 
 def _absent_package(regressor: Any, path: str) -> Iterator[Complaint]:  # noqa: ANN401 - the spec's union
+    if isinstance(regressor, SklearnEstimator | GivenEstimator):
+        yield from regressor.complaints(path.removesuffix(".kind"))
     if regressor.kind == "catboost" and importlib.util.find_spec("catboost") is None:
         what, hint = "the package catboost is not installed", 'install it with: pip install "crda-spec[catboost]"'
         yield Complaint(code="missing-extra", path=path, what=what, hint=hint)
@@ -186,7 +188,8 @@ def searched_knobs(draft: Draft) -> dict[str, Any]:
         return {}
     if isinstance(search.knobs, Knobs):
         return dict(_fields(search.knobs))
-    usual = dict(_fields(usual_knobs(parts.get("recipe", "distilled"), parts["regressor"].kind)))
+    student = parts["regressor"]
+    usual = dict(_fields(usual_knobs(parts.get("recipe", "distilled"), student.kind, trees=student.grows_trees)))
     size = parts["perturbation"].default.size
     if size is None or _by_user(draft, f"perturbation.default.{size}"):
         usual.pop("reach", None)
@@ -399,7 +402,7 @@ def _whole(spec: RunSpec, name: str, candidate: Candidate) -> RunSpec | list[Com
     merged["tune"]["augmentation"] = None
     if candidate.recipe is not None:
         merged["recipe"] = candidate.recipe
-        preset = whole_preset_of(candidate.recipe, spec.regressor.kind, spec.goal)
+        preset = whole_preset_of(candidate.recipe, spec.regressor.kind, spec.goal, trees=spec.regressor.grows_trees)
         merged = _over(merged, {key: value for key, value in preset.items() if key in _SECTIONS})
     merged = _over(merged, {key: getattr(candidate, key) for key in _SECTIONS if getattr(candidate, key)})
     try:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from crda_spec.errors import Complaint, did_you_mean, show
@@ -111,7 +112,7 @@ def _one(path: SpecPath, errors: list[ErrorDetails], model: type[BaseModel], tre
 def _key_hint(path: SpecPath, model: type[BaseModel], value: Any) -> str:  # noqa: ANN401
     """Of an unknown key: the kind that it belongs to, if another one has it; else the nearest key, or all of them."""
     above, key = path[:-1], str(path[-1])
-    owners = [str(_kind_of(one)) for one in _models_at(model, above, None) if key in one.model_fields]
+    owners = [str(_kind_of(one)) for one in _models_at(model, above, None) if key in _keys(one)]
     known = sorted(_fields_at(model, above, value))
     if dotted(path) in _FORMER:
         return f"did you mean {_FORMER[dotted(path)]}?"
@@ -182,7 +183,12 @@ def _type_hint(kind: str, value: object) -> str:
 
 def _fields_at(model: type[BaseModel], path: SpecPath, value: Any) -> dict[str, Any]:  # noqa: ANN401
     """The fields that may be written at `path`, of the union's member that the spec chose where there is one."""
-    return {name: field for one in _models_at(model, path, value) for name, field in one.model_fields.items()}
+    return {name: field for one in _models_at(model, path, value) for name, field in _keys(one).items()}
+
+
+def _keys(model: type[BaseModel]) -> dict[str, FieldInfo]:
+    """A model's fields by the keys that a spec writes: `class` cannot be the name of a field."""
+    return {field.alias or name: field for name, field in model.model_fields.items()}
 
 
 def _models_at(model: type[BaseModel], path: SpecPath, value: Any) -> list[type[BaseModel]]:  # noqa: ANN401

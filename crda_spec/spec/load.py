@@ -33,8 +33,10 @@ from crda_spec.errors import (
     show,
 )
 from crda_spec.gate.tests import FiveByTwo
+from crda_spec.regressors import GivenEstimator
+from crda_spec.regressors.estimator import section_of
 from crda_spec.spec.explain import explain
-from crda_spec.spec.recipes import default_goal, default_recipe, goal_preset, preset_of
+from crda_spec.spec.recipes import default_goal, default_recipe, goal_preset, is_of_trees, preset_of
 from crda_spec.spec.run import RunSpec
 from crda_spec.spec.yaml_tree import MAX_BYTES, SpecPath, Tree, dotted, read_tree, tree_of, value_at
 
@@ -83,6 +85,7 @@ class Draft:
     origins: dict[str, Origin] = field(default_factory=dict)  # dotted path of a leaf -> who wrote it
     complaints: list[Complaint] = field(default_factory=list)
     frame: RawTable | None = None  # what Python handed over in place of a source
+    estimator: Any = None  # what Python handed over in place of the regressor
 
     def sound(self) -> RunSpec:
         """The spec; SpecError with all that is wrong with it."""
@@ -150,11 +153,12 @@ def read_draft(
     overrides: Sequence[str] = (),
     environ: Mapping[str, str],
     frame: RawTable | None = None,
+    estimator: Any = None,  # noqa: ANN401 - an object of any library
 ) -> Draft:
     """Reads a spec file, fills in its recipe, applies `--set` overrides and checks every section.
 
     spec: its file, or its values, which mean what they say: nothing is filled in from the environment.
-    frame: a data frame's rows, in place of those that the spec names.
+    frame: a data frame's rows, in place of those that the spec names.  estimator: a regressor, in place of the spec's.
     """
     if isinstance(spec, Mapping):
         file, trouble, tree = Path.cwd() / "spec", None, tree_of(spec, "spec")
@@ -162,7 +166,13 @@ def read_draft(
         file = spec
         text, trouble = _read_text(file)
         tree = read_tree(text, file.name, environ) if trouble is None else Tree()
-    draft = Draft(file=file, tree=tree, complaints=[trouble] if trouble else list(tree.complaints), frame=frame)
+    draft = Draft(
+        file=file,
+        tree=tree,
+        complaints=[trouble] if trouble else list(tree.complaints),
+        frame=frame,
+        estimator=estimator,
+    )
     if trouble is not None or (tree.value is None and tree.complaints):
         return draft
     if not isinstance(tree.value, dict):
@@ -180,6 +190,8 @@ def read_draft(
         return draft
     if frame is not None and isinstance(tree.value.setdefault("dataset", {}), dict):
         tree.value["dataset"]["source"] = {"kind": "frame"}
+    if estimator is not None:
+        tree.value["regressor"] = section_of(estimator)
     for override in overrides:
         draft.complaints.extend(apply_override(tree, override))
     expand_shorthands(tree)
@@ -256,7 +268,8 @@ def _fill_recipe(draft: Draft) -> None:
     value.setdefault("goal", default_goal(value.get("regressor")))
     regressor = value.get("regressor")
     kind = regressor.get("kind") if isinstance(regressor, dict) else None
-    preset = preset_of(str(value["recipe"]), str(kind or _USUAL_REGRESSOR))
+    trees = is_of_trees(regressor if kind else {"kind": _USUAL_REGRESSOR})
+    preset = preset_of(str(value["recipe"]), str(kind or _USUAL_REGRESSOR), trees=trees)
     if preset is None:
         return  # the models will complain about the name
     goal = _goal_preset(value, str(kind or _USUAL_REGRESSOR))
@@ -337,6 +350,9 @@ def _validate(draft: Draft) -> None:
                     section: TypeAdapter[Any] = TypeAdapter(info.rebuild_annotation())
                     draft.parts[name] = section.validate_json(json.dumps(sound[name]))
     else:
+        student = draft.spec.regressor
+        if isinstance(student, GivenEstimator) and draft.estimator is not None:
+            draft.spec = draft.spec.model_copy(update={"regressor": student.holding(draft.estimator)})
         draft.parts = {name: getattr(draft.spec, name) for name in RunSpec.model_fields}
 
 

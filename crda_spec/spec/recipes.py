@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 
 from crda_spec.regressors import REGRESSORS
 from crda_spec.regressors.boosting import STUDENTS_STEP
+from crda_spec.regressors.estimator import grows_trees
 
 RecipeName = Literal["paper", "distilled", "certified"]
 GoalName = Literal["mean", "quantiles", "simulate"]
@@ -141,8 +142,17 @@ def goal_preset(goal: str, regressor: str, quantile: object = None) -> Preset:
     return {}
 
 
-def preset_of(recipe: str, regressor: str) -> Preset | None:
-    """What the recipe fills in for a regressor of this kind; None when there is no such recipe."""
+def is_of_trees(regressor: object) -> bool:
+    """Whether the student's predictions are steps. regressor: that section of the spec as it was written."""
+    kind = regressor.get("kind") if isinstance(regressor, dict) else None
+    return kind in TREES or grows_trees(regressor)
+
+
+def preset_of(recipe: str, regressor: str, *, trees: bool | None = None) -> Preset | None:
+    """What the recipe fills in for a regressor of this kind; None when there is no such recipe.
+
+    trees: whether its predictions are steps; None: as those of the kind are.
+    """
     if recipe not in get_args(RecipeName):
         return None
     # But in `paper`, synthetic rows stop the augmented model, which trains on all real rows; so does the plain one.
@@ -151,7 +161,7 @@ def preset_of(recipe: str, regressor: str) -> Preset | None:
         stopping = _joined(stopping, {"regressor": {"learning_rate": STUDENTS_STEP}})
     if recipe == "paper":
         return _joined(_PAPER, stopping)
-    trees, networks = regressor in TREES, regressor == "mlp"
+    trees, networks = regressor in TREES if trees is None else trees, regressor == "mlp"
     students_own = _FOR_TREES if trees else _FOR_NETWORKS if networks else _FOR_OTHERS
     if recipe == "distilled":
         return _joined(_joined(_DISTILLED, students_own), stopping)
@@ -161,12 +171,14 @@ def preset_of(recipe: str, regressor: str) -> Preset | None:
     return _joined(_joined(_CERTIFIED, _joined(_joined(students_own, more), fallback)), stopping)
 
 
-def whole_preset_of(recipe: RecipeName, regressor: str, goal: GoalName = "mean") -> Preset:
+def whole_preset_of(
+    recipe: RecipeName, regressor: str, goal: GoalName = "mean", *, trees: bool | None = None
+) -> Preset:
     """The same with what only other recipes set, at its default: for a spec that another recipe has already filled.
 
     goal: what it fills in goes before the recipe's.
     """
-    preset = preset_of(recipe, regressor)
+    preset = preset_of(recipe, regressor, trees=trees)
     assert preset is not None  # noqa: S101 - the name is one of ours
     return _joined(_joined(_UNSET, preset), goal_preset(goal, regressor))
 

@@ -199,14 +199,15 @@ PINNED_KNOBS: dict[str, dict[str, str]] = {
 }
 
 
-def usual_knobs(recipe: str, regressor: str) -> Knobs:
-    """The knobs of this recipe for a regressor of this kind."""
+def usual_knobs(recipe: str, regressor: str, *, trees: bool | None = None) -> Knobs:
+    """The knobs of this recipe for a regressor of this kind. trees: as for `preset_of`."""
+    trees = regressor in TREES if trees is None else trees
     if recipe == "paper":
         return _PAPER
-    own = _FOR_TREES if regressor in TREES else _FOR_OTHERS
+    own = _FOR_TREES if trees else _FOR_OTHERS
     knobs = _DISTILLED.model_copy(update={"factor": own.factor, "weight": own.weight, "policy": own.policy})
     if recipe == "distilled":
         return knobs
     # The teacher stays: only a hedged committee tells whether the rows bear the graph out.
-    more = {"policy": (Resample(), *(own.policy or ()))} if regressor in TREES else {"factor": (5.0, 10.0, 20.0, 25.0)}
+    more = {"policy": (Resample(), *(own.policy or ()))} if trees else {"factor": (5.0, 10.0, 20.0, 25.0)}
     return knobs.model_copy(update={"teacher": None, **more})

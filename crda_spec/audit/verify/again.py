@@ -33,7 +33,7 @@ from crda_spec.regressors.fit import student_seed, watched_rows, watches_synthet
 from crda_spec.regressors.teachers import FoldContext
 
 _Taught = tuple[Teacher | None, NoiseScale | None]  # what labelled the rows, and the noise's size, where saved
-_NOT_FACTS = ("files", "sha256", "volatile", "versions", "platform")
+_NOT_FACTS = ("files", "sha256", "unsaved", "volatile", "versions", "platform")
 # What no depth but `full` can tell, by name; the clock and the machine not even that.
 _FITS = (
     "fits, refits, reused_fits, verdict.fits, verdict.reused_fits, verdict.stopped_fits",

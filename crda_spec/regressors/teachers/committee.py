@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
 from operator import add
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, PrivateAttr
@@ -94,12 +94,15 @@ class CommitteeTeacher(FoldTeacher):
 
     def with_student(self, student: Regressor | None) -> Self:
         """With the student in the place of a member that is written as it is, and every plugin loaded."""
-        members = []
+        members: list[Any] = []
         for position, member in enumerate(self.members):
+            path = f"counterfactual.teacher.members.{position}"
             try:
-                members.append(Student() if isinstance(member, Student) or member == student else member.load())
+                if isinstance(member, Student) or member == student:
+                    members.append(Student())
+                else:
+                    members.append(member.placed(path).load())
             except SpecError as error:
-                path = f"counterfactual.teacher.members.{position}"
                 raise SpecError(one.moved("regressor", path) for one in error.complaints) from error
         return self.model_copy(update={"members": tuple(members)})
 
