@@ -10,14 +10,26 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from crda_spec.api import Run, run
-    from crda_spec.errors import CrdaError, DataError, GraphError, OutputError, SpecError, TamperedError
+    from crda_spec.errors import (
+        CrdaError,
+        DataError,
+        GraphError,
+        NotAugmentedWarning,
+        OutputError,
+        SpecError,
+        TamperedError,
+    )
+    from crda_spec.estimators import CRDARegressor, CRDASampler
     from crda_spec.graphs import CausalGraph
 
 __all__ = [
+    "CRDARegressor",
+    "CRDASampler",
     "CausalGraph",
     "CrdaError",
     "DataError",
     "GraphError",
+    "NotAugmentedWarning",
     "OutputError",
     "Run",
     "SpecError",
@@ -28,7 +40,11 @@ __all__ = [
 
 _HOMES = {
     "crda_spec.api": ("Run", "run"),
-    "crda_spec.errors": ("CrdaError", "DataError", "GraphError", "OutputError", "SpecError", "TamperedError"),
+    "crda_spec.errors": (
+        *("CrdaError", "DataError", "GraphError", "NotAugmentedWarning"),
+        *("OutputError", "SpecError", "TamperedError"),
+    ),
+    "crda_spec.estimators": ("CRDARegressor", "CRDASampler"),
     "crda_spec.graphs": ("CausalGraph",),
 }
 

@@ -9,6 +9,7 @@
     ├── MissingExtraError     an optional package is needed and absent
     ├── OutputError           the run folder cannot be written, or read as one
     └── TamperedError         a run's file is not as the run wrote it; exit code 4
+    NotAugmentedWarning       a sampler added no row
 
 Each of the first three carries *all* its complaints. A complaint names the place (`spec.yaml:12:5`), the path
 inside the spec, what is wrong with the value, and the next thing to try.
@@ -136,6 +137,10 @@ class TamperedError(CrdaError):
     """A run's file is not as the run wrote it."""
 
     exit_code = 4
+
+
+class NotAugmentedWarning(UserWarning):
+    """A sampler returned the rows as they came: the gate did not accept, or nothing may move."""
 
 
 def inconsistent(path: str, what: str, hint: str) -> Complaint:

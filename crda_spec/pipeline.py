@@ -107,6 +107,7 @@ def run(plan: Plan, *, progress: Progress) -> RunResult:
         band=None if sure is None else sure.bands[final],
         fold_models=() if sure is None else sure.fold_models[final],
         model=augmented.plain if taught is None else taught,
+        plain=augmented.plain,
         studies=(*tuned.studies, *augmented.studies, *folds.studies),
         cost=cost if ensemble is None else cost + ensemble.cost,
         timings=clock.seconds,

@@ -30,6 +30,7 @@ ROOMS = (
     ("spec",),
     ("audit",),
     ("api",),
+    ("estimators",),
     ("cli",),
     ("__main__",),  # `python -m crda_spec`
 )

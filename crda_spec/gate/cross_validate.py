@@ -24,14 +24,23 @@ Advance = Callable[[], None]
 
 
 def divisions(gate: Gate, train: Table, *, seed: int) -> tuple[Division, ...]:
-    """The gate's divisions of the rows. The first has the run's own seed: its models serve the teacher too."""
+    """The gate's divisions of the rows. The first has the run's own seed: its models serve the teacher too.
+
+    A gate that is off has no need of its folds; a teacher that shares them makes do with as many as there can be.
+    """
+    count = gate.folds if gate.enabled else min(gate.folds, _units(train))
     if train.times is not None:
         parts = scoring_folds(train, gate.folds, rng=stream(seed, "gate-folds"))
         seen, held = zip(*parts, strict=True)
         return (Division(seed=seed, held=held, seen=seen),)
     each = enumerate(division_seeds(seed, gate.divisions))
-    draw = partial(folds, len(train), gate.folds, groups=train.groups)
+    draw = partial(folds, len(train), count, groups=train.groups)
     return tuple(Division(number=number, seed=own, held=draw(rng=stream(own, "gate-folds"))) for number, own in each)
+
+
+def _units(rows: Table) -> int:
+    """What a fold holds out whole: rows, or groups of them."""
+    return len(rows) if rows.groups is None else len(np.unique(rows.groups))
 
 
 def division_seeds(seed: int, count: int) -> list[int]:
@@ -70,8 +79,7 @@ def tuning_context(gate: Gate, rows: Table, *, seed: int) -> FoldContext:
     """On rows that are spent on searches: folds as the gate's, drawn among these rows."""
     if rows.times is not None:
         return time_context(gate.folds, None, seed=seed)
-    units = len(rows) if rows.groups is None else len(np.unique(rows.groups))
-    held = folds(len(rows), min(gate.folds, units), rng=stream(seed, "tuning-gate-folds"), groups=rows.groups)
+    held = folds(len(rows), min(gate.folds, _units(rows)), rng=stream(seed, "tuning-gate-folds"), groups=rows.groups)
     return fold_context(Division(held=held, seed=seed), len(rows), None)
 
 

@@ -381,6 +381,7 @@ class RunResult:
     settings: Mapping[str, object]  # the regressor's settings, tuned or declared
     timings: Mapping[str, float]  # seconds, by stage
     cost: Cost  # of all regressor fits, on every worker
+    plain: Predictor | None = None  # trained on real rows alone; None in a result that was read back for its pages
     gate_losses: RowLosses | None = None  # of the training rows, means over the repeats; None without a gate
     gate_rows: tuple[FoldRows, ...] = ()  # the same fold by fold, where repeats make more of them than one a row
     test_losses: RowLosses | None = None  # of the test rows; None without any, and in a result read back for its pages

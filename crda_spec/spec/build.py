@@ -150,6 +150,7 @@ def _inner_folds(spec: RunSpec) -> Iterator[tuple[str, int]]:
 def _fold_complaints(spec: RunSpec, train: Table, tuning: Table | None) -> list[Complaint]:
     """Folds that the rows (or groups) cannot fill, counted before anything is fitted."""
     noun, units, gate = "row" if train.groups is None else "group", _units(train), spec.gate.folds
+    gate = gate if spec.gate.enabled else min(gate, units)  # only a gate that is on needs them all
     least = units - -(-units // gate)  # units that the smallest fold-training set is sure to have
     wanted = [("gate.folds", gate, units, "the training set has")]
     if gate <= units:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
+    from crda_spec.records import Array, IntArray
+
 DESCRIPTION = "data frame"
 
 
@@ -84,6 +86,66 @@ def arrow_table(data: Any) -> pa.Table:  # noqa: ANN401
         return pa.table(data) if hasattr(data, "__arrow_c_stream__") else data.to_arrow()
     what = f"data is of type {type(data).__name__}, not a table with named columns"
     raise _wrong("no-frame", what, "give a pandas or polars DataFrame or an Arrow table; of an array, make one")
+
+
+def frame_like(table: pa.Table, like: Any, at: IntArray) -> Any:  # noqa: ANN401 - any kind of frame
+    """The table as a frame of the same kind and types; of pandas, row i has the index of row at[i]."""
+    import pandas as pd
+    import pyarrow as pa
+
+    if isinstance(like, pa.Table):
+        return table
+    known = arrow_table(like).schema
+    same = [name for name in known.names if known.field(name).type == table.schema.field(name).type]
+    if isinstance(like, pd.DataFrame):
+        return table.to_pandas().astype({name: like[name].dtype for name in same}).set_axis(like.index[at])
+    return type(like)(table).cast({name: like.schema[name] for name in same})
+
+
+def column_like(values: Array, like: Any, at: IntArray) -> Any:  # noqa: ANN401 - any kind of column
+    """The numbers as a column of the same kind; of pandas, row i has the index of row at[i]."""
+    import numpy as np
+    import pandas as pd
+    import pyarrow as pa
+
+    if isinstance(like, pd.DataFrame):
+        return pd.DataFrame(column_like(values, like.iloc[:, 0], at))
+    if isinstance(like, pd.Series):
+        kind = like.dtype if pd.api.types.is_float_dtype(like.dtype) else np.float64
+        return pd.Series(values, index=like.index[at], name=like.name, dtype=kind)
+    if isinstance(like, list | tuple):
+        return values.tolist()
+    if isinstance(like, pa.ChunkedArray | pa.Array):
+        return pa.array(values)
+    if hasattr(like, "__arrow_c_stream__"):
+        made = type(like)(like.name, values)
+        return made.cast(like.dtype) if like.dtype.is_float() else made
+    like = np.asarray(like)
+    kind = like.dtype if np.issubdtype(like.dtype, np.floating) else np.float64
+    return values.astype(kind).reshape(-1, *like.shape[1:])
+
+
+def joined(first: Any, second: Any) -> Any:  # noqa: ANN401 - rows of any kind
+    """The rows of both; whole numbers and fractions together are fractions."""
+    import numpy as np
+    import pandas as pd
+    import pyarrow as pa
+
+    if isinstance(first, pd.DataFrame | pd.Series):
+        return pd.concat([first, second])
+    if isinstance(first, pa.Table):
+        return pa.concat_tables([first, second], promote_options="permissive")
+    if isinstance(first, pa.ChunkedArray | pa.Array):
+        return pa.chunked_array([first.cast(pa.float64()), second])
+    if isinstance(first, list | tuple):
+        return [*first, *second]
+    if not hasattr(first, "__arrow_c_stream__"):
+        return np.concatenate([first, second])
+    import polars as pl
+
+    if isinstance(first, pl.Series):
+        return pl.concat([first.cast(second.dtype), second])
+    return pl.concat([first, second], how="vertical_relaxed")
 
 
 def _array(column: pd.Series, name: str) -> pa.Array:
