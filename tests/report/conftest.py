@@ -680,9 +680,7 @@ def build_ensemble() -> RunResult:
             "augmented", (other, 9.1, 9.3, 8.9, 9.02), 8.6112, (-12.8077, (-20.1, -5.2)), (-4.4400, (-9.9, 1.3))
         ),
     )
-    found = Ensemble(
-        models=5, arm="augmented", fits=8, metric="mse", rows=80, level=0.95, resamples=2000, scores=scores
-    )
+    found = Ensemble(models=5, arm="augmented", fits=8, scores=scores)
     return replace(run, ensemble=found, cost=run.cost + Cost(fits=8))
 
 
