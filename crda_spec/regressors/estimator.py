@@ -176,7 +176,8 @@ def spec_complaint(regressor: object) -> Complaint | None:
 
 def section_of(estimator: object) -> dict[str, Any]:
     """The spec's section `regressor` for an object: kind sklearn where a spec can make it again, else kind object."""
-    missing = [name for name in ("fit", "predict", "get_params") if not hasattr(estimator, name)]
+    # Of its class: a stack that is not fitted yet does not say that it will predict.
+    missing = [name for name in ("fit", "predict", "get_params") if not hasattr(type(estimator), name)]
     if missing or isinstance(estimator, type):
         what = f"estimator= takes an object with fit, predict and get_params, got {show(estimator)}"
         hint = "call the class: Ridge()" if isinstance(estimator, type) else f"it has no {', '.join(missing)}"
@@ -258,6 +259,11 @@ def _same(one: Any, other: Any) -> bool:  # noqa: ANN401
 
 def _described(value: object) -> Any:  # noqa: ANN401
     """A parameter for the record: itself where it is JSON, else what it is. No memory address, so no repr."""
+    if isinstance(value, list | tuple):
+        return [_described(one) for one in value]
+    if is_estimator(value):
+        params = {name: _described(one) for name, one in _changed(value).items()}
+        return {"class": _name_of(value), **({"params": params} if params else {})}
     try:
         return _plain(value)
     except _NotPlainError:
@@ -364,8 +370,8 @@ def _weight_key(model: Any) -> str | None:  # noqa: ANN401
         key = None if isinstance(inner, str) else _weight_key(inner)
         return f"{model.steps[-1][0]}__{key}" if key is not None and "Pipeline" in names else key
     together = [one for one in _members(model) if is_estimator(one)]
-    if any(_weight_key(one) is None for one in together):
-        return None
+    if together:  # which pass on what they are given
+        return None if any(_weight_key(one) is None for one in together) else "sample_weight"
     if "TransformedTargetRegressor" in names:
         return "sample_weight"  # to its default, least squares
     return "sample_weight" if has_fit_parameter(model, "sample_weight") else None

@@ -10,10 +10,12 @@ import crda_spec
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "python.md").read_text()
 BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
+(GRAPH,) = (block for block in BLOCKS if "CausalGraph" in block)
+(ESTIMATOR,) = (block for block in BLOCKS if "estimator=" in block)
 
 
 def test_the_graph_of_the_page(capsys):
-    exec(BLOCKS[1], {})  # noqa: S102 - our own page
+    exec(GRAPH, {})  # noqa: S102 - our own page
     assert re.findall(r"(\w+) +(cause|blocked)", capsys.readouterr().out) == [
         ("age", "cause"),
         ("bmi", "cause"),
@@ -49,3 +51,10 @@ def test_the_page_lists_what_a_run_offers():
     listed = set(re.findall(r"`(\w+)[`(]", PAGE))
     offered = {name for name in dir(crda_spec.Run) if not name.startswith("_")} - {"draft"}
     assert offered <= listed
+
+
+@pytest.mark.slow
+def test_the_estimator_of_the_page(capsys, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    exec(ESTIMATOR, {})  # noqa: S102 - our own page
+    assert capsys.readouterr().out == "sklearn\n"

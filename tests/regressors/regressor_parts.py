@@ -7,10 +7,21 @@ import numpy as np
 from pydantic import Field
 
 from crda_spec.records import Action, Column, Counterfactuals, Table
-from crda_spec.regressors import REGRESSORS, BaseRegressor, EarlyStopping
+from crda_spec.regressors import REGRESSORS, BaseRegressor, EarlyStopping, SklearnEstimator
 from crda_spec.regressors.teachers import CommitteeTeacher, Student
 
 KINDS = (*sorted(REGRESSORS), "plugin")
+_RIDGE = {"class": "sklearn.linear_model.Ridge"}
+_SCALED = [["scale", {"class": "sklearn.preprocessing.StandardScaler"}], ["ridge", _RIDGE]]
+ESTIMATORS = {
+    "sklearn of ridge": _RIDGE,
+    "sklearn of a pipeline": {"class": "sklearn.pipeline.Pipeline", "params": {"steps": _SCALED}},
+    "sklearn of histograms": {"class": "sklearn.ensemble.HistGradientBoostingRegressor", "params": {"max_iter": 80}},
+    "sklearn of lightgbm": {
+        "class": "lightgbm.LGBMRegressor",
+        "params": {"n_estimators": 80, "subsample": 0.7, "subsample_freq": 1},
+    },
+}
 MEDIANS = tuple(f"{kind} of the median" for kind in sorted(REGRESSORS) if REGRESSORS[kind].learns_quantiles)
 
 _QUICK = {
@@ -87,6 +98,8 @@ def install_plugin(folder, source):
 
 
 def quick(kind, **settings):
+    if kind in ESTIMATORS:
+        return SklearnEstimator.model_validate(ESTIMATORS[kind])
     kind, _, median = kind.partition(" ")
     settings = {"objective": "quantile", "quantile": 0.5, **settings} if median else settings
     return REGRESSORS[kind](**_QUICK.get(kind, {}), **settings)

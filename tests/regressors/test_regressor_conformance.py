@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from regressor_parts import KINDS, MEDIANS, Spy, line, numbered, synthetic, table
+from regressor_parts import ESTIMATORS, KINDS, MEDIANS, Spy, line, numbered, synthetic, table
 
 from crda_spec.records import Column
 from crda_spec.regressors import REGRESSORS, Design, Fitter, Knn, Ridge
@@ -11,7 +11,7 @@ from crda_spec.regressors.fit import fit_encoder
 SEEDED = {kind for kind, member in REGRESSORS.items() if not member.seedless}  # what a spec may ask several models of
 WEIGHING = tuple(kind for kind in KINDS if kind == "plugin" or REGRESSORS[kind].takes_weights)
 
-every_kind = pytest.mark.parametrize("member", [*KINDS, *MEDIANS], indirect=True)
+every_kind = pytest.mark.parametrize("member", [*KINDS, *MEDIANS, *ESTIMATORS], indirect=True)
 
 
 def fit(member, train, *, seed=5, fill="median"):
@@ -37,10 +37,11 @@ def test_the_same_seed_gives_the_same_bits(member):
 def test_another_seed_matters_only_where_there_is_randomness(member):
     train = line(80)
     one, two = (fit(member, train, seed=seed).predict(train.x) for seed in (3, 4))
-    assert (one.tobytes() != two.tobytes()) == (member.kind in SEEDED)
+    draws = member.kind in SEEDED or "subsample" in getattr(member, "params", {})
+    assert (one.tobytes() != two.tobytes()) == draws
 
 
-@pytest.mark.parametrize("member", WEIGHING, indirect=True)
+@pytest.mark.parametrize("member", [*WEIGHING, *ESTIMATORS], indirect=True)
 def test_heavy_rows_pull(member):
     """At every x one row says -1 and one says +1; the ones that say +1 weigh three times as much."""
     x = np.repeat(np.linspace(-1.5, 1.5, 40), 2)[:, None]
@@ -55,7 +56,14 @@ def test_heavy_rows_pull(member):
 
 @pytest.mark.parametrize(
     ("member", "tolerance"),
-    [("linear", 1e-9), ("ridge", 1e-9), ("kernel_ridge", 1e-7), ("plugin", 1e-9), ("svr", 5e-3)],
+    [
+        ("linear", 1e-9),
+        ("ridge", 1e-9),
+        ("kernel_ridge", 1e-7),
+        ("plugin", 1e-9),
+        ("svr", 5e-3),
+        ("sklearn of ridge", 1e-9),
+    ],
     indirect=["member"],
 )
 def test_a_weight_is_a_number_of_repetitions(member, tolerance):
