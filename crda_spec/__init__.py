@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from crda_spec.api import Run, run
+    from crda_spec.api import certify, discover, init, load_spec, open_run, plan, run, validate, verify
     from crda_spec.errors import CrdaError, DataError, GraphError, OutputError, SpecError, TamperedError
     from crda_spec.graphs import CausalGraph
+    from crda_spec.runs import Run
+    from crda_spec.spec.run import RunSpec
 
 __all__ = [
     "CausalGraph",
@@ -20,16 +22,30 @@ __all__ = [
     "GraphError",
     "OutputError",
     "Run",
+    "RunSpec",
     "SpecError",
     "TamperedError",
     "__version__",
+    "certify",
+    "discover",
+    "init",
+    "load_spec",
+    "open_run",
+    "plan",
     "run",
+    "validate",
+    "verify",
 ]
 
 _HOMES = {
-    "crda_spec.api": ("Run", "run"),
+    "crda_spec.api": (
+        *("certify", "discover", "init", "load_spec", "open_run"),
+        *("plan", "run", "validate", "verify"),
+    ),
     "crda_spec.errors": ("CrdaError", "DataError", "GraphError", "OutputError", "SpecError", "TamperedError"),
     "crda_spec.graphs": ("CausalGraph",),
+    "crda_spec.runs": ("Run",),
+    "crda_spec.spec.run": ("RunSpec",),
 }
 
 

@@ -15,6 +15,7 @@ from itertools import pairwise, product
 from typing import Literal, NamedTuple, Unpack
 
 from crda_spec.errors import Complaint, GraphError, show
+from crda_spec.scm.formats._protocol import ReadGraph
 from crda_spec.scm.graph import MAX_EDGES, CausalGraph, Declared, Edge, GraphDeclaration, complaints_about
 
 MAX_TEXT = 10_000  # characters of one entry
@@ -222,14 +223,17 @@ def from_edges(texts: Sequence[str], **declared: Unpack[Declared]) -> CausalGrap
     return CausalGraph.from_declaration(pieces)
 
 
-def to_edges(graph: CausalGraph) -> tuple[str, ...]:
+def to_edges(graph: CausalGraph | ReadGraph) -> tuple[str, ...]:
     """One entry per edge, in the order of the names; columns, latent nodes and the noise's parents are not repeated."""
     return tuple(f"{_written(edge.tail)} {edge.mark} {_written(edge.head)}" for edge in graph.edges)
 
 
 def _written(name: str) -> str:
     """The name bare where that is unambiguous, else in double quotes."""
-    if name == name.strip() and _BARE.fullmatch(name):
-        return name
+    return name if name == name.strip() and _BARE.fullmatch(name) else quoted(name)
+
+
+def quoted(name: str) -> str:
+    """The name in double quotes, as an edge takes any."""
     escaped = name.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
