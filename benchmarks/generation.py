@@ -36,7 +36,7 @@ import pyarrow.parquet as pq
 from _harness import arguments, publish, say
 from threadpoolctl import threadpool_limits
 
-from crda_spec.api import finish_run
+from crda_spec.audit.files import finish_run
 from crda_spec.audit.new_rows import generate, prepare
 from crda_spec.audit.open_run import SavedRun, open_run, saved_run
 from crda_spec.counterfactual.generation import generate_block

@@ -28,7 +28,7 @@ from unittest.mock import patch
 
 from _harness import arguments, publish, say
 
-from crda_spec.api import finish_run
+from crda_spec.audit.files import finish_run
 from crda_spec.pipeline import run
 from crda_spec.regressors.fit import FittedModel, Fitter
 from crda_spec.report.progress import Silent

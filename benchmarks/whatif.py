@@ -31,7 +31,9 @@ import numpy as np
 from _harness import arguments, publish, say, share
 from threadpoolctl import threadpool_limits
 
-from crda_spec.api import finish_run, resolved_spec, what_if
+from crda_spec.api import whatif as what_if
+from crda_spec.audit.files import finish_run
+from crda_spec.audit.kept_spec import resolved_spec
 from crda_spec.audit.open_run import open_run, taught_run
 from crda_spec.audit.whatif import Question, answer
 from crda_spec.counterfactual.whatif import AskedRows, OutcomeModel

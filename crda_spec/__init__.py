@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from crda_spec.api import Run, run
+    from crda_spec.api import certify, discover, init, load_spec, open_run, plan, run, validate, verify
     from crda_spec.errors import (
         CrdaError,
         DataError,
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     )
     from crda_spec.estimators import CRDARegressor, CRDASampler
     from crda_spec.graphs import CausalGraph
+    from crda_spec.runs import Run
+    from crda_spec.spec.run import RunSpec
 
 __all__ = [
     "CRDARegressor",
@@ -32,20 +34,34 @@ __all__ = [
     "NotAugmentedWarning",
     "OutputError",
     "Run",
+    "RunSpec",
     "SpecError",
     "TamperedError",
     "__version__",
+    "certify",
+    "discover",
+    "init",
+    "load_spec",
+    "open_run",
+    "plan",
     "run",
+    "validate",
+    "verify",
 ]
 
 _HOMES = {
-    "crda_spec.api": ("Run", "run"),
+    "crda_spec.api": (
+        *("certify", "discover", "init", "load_spec", "open_run"),
+        *("plan", "run", "validate", "verify"),
+    ),
     "crda_spec.errors": (
         *("CrdaError", "DataError", "GraphError", "NotAugmentedWarning"),
         *("OutputError", "SpecError", "TamperedError"),
     ),
     "crda_spec.estimators": ("CRDARegressor", "CRDASampler"),
     "crda_spec.graphs": ("CausalGraph",),
+    "crda_spec.runs": ("Run",),
+    "crda_spec.spec.run": ("RunSpec",),
 }
 
 

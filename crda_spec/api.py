@@ -1,539 +1,44 @@
-"""What the commands do, as functions: discovery alone, the spec that a run kept, locks, a run from plan to folder."""
+"""All that one can do with crda-spec: each command is one of these functions, and Python calls the same.
+
+What computes is imported when it is asked for, so that `crda-spec validate` answers at once.
+"""
 
 from __future__ import annotations
 
-import json
-import os
-import secrets
-import shutil
-import tempfile
-import weakref
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from functools import cached_property, partial
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-import yaml
-from pydantic import ValidationError
-from threadpoolctl import threadpool_limits
-
-from crda_spec.audit.canonical import canonical_json, sealed, sha256_of
-from crda_spec.audit.export import CRATE, crate_json, croissant_json
-from crda_spec.audit.models import model_files
-from crda_spec.audit.open_run import (
-    BAND,
-    FOLD_MODELS,
-    band_text,
-    in_sample_files,
-    noise_files,
-    open_run,
-    readable,
-    taught_run,
-)
-from crda_spec.audit.record import (
-    certificate_record,
-    lock_complaints,
-    lock_file,
-    make_lock,
-    make_record,
-    read_lock,
-    special_packages,
-    tuning_files,
-)
-from crda_spec.audit.runfolder import check_destination, file_hashes, write_run
-from crda_spec.audit.tables import augmented_parquet, folds_csv, intervals_csv, ledger_parquet, repeats_csv, rows_csv
-from crda_spec.audit.whatif import Effects, Question, answer, effects
-from crda_spec.data.assemble import assemble
-from crda_spec.data.dataset import Dataset, DuplicatesKeep, MissingImpute
-from crda_spec.data.sources import Csv, Excel, Parquet
-from crda_spec.discovery import Consensus, Discovery, Fci, Ges, Knowledge, Pc, Stability
-from crda_spec.discovery.findings import OFTEN, Findings, compare
-from crda_spec.discovery.knowledge import Constraints
-from crda_spec.errors import Complaint, CrdaError, OutputError, SpecError
-from crda_spec.execution import Progress, no_collection
-from crda_spec.gate.controls import control_fits
-from crda_spec.gate.cost import CostEstimate, estimate_cost
-from crda_spec.gate.intervals import FittedBand
-from crda_spec.records import (
-    Certificate,
-    DrawnGraph,
-    FeatureVerdict,
-    Predictor,
-    RunResult,
-    Table,
-    Teacher,
-    TestScore,
-    Verdict,
-    WhatIf,
-)
-from crda_spec.regressors import FittedModel
-from crda_spec.regressors.estimator import spec_complaint
-from crda_spec.report.figures import figure_files, run_figures
-from crda_spec.report.graph_draw import run_graph_svg
-from crda_spec.report.page import render_html, run_glance, tuning_figure
-from crda_spec.report.progress import Silent
-from crda_spec.scm.graph import CausalGraph
-from crda_spec.spec.check import known_graph, load_spec
-from crda_spec.spec.check_models import searched_paths
-from crda_spec.spec.load import Draft, read_draft
-from crda_spec.spec.render import render, resolved, value_origins
-from crda_spec.spec.run import RunSpec
+from crda_spec.errors import Complaint, CrdaError, OutputError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from crda_spec.pipeline import Plan
-
-
-DataKind = Literal["csv", "parquet", "excel"]
-
-
-def search(
-    table: Table,
-    discovery: Discovery,
-    *,
-    source: str,
-    seed: int,
-    stability: Stability | None = None,
-    declared: CausalGraph | None = None,
-) -> Findings:
-    """Searches the features and the target of a table; with resamples, each link carries its share of them.
-
-    discovery: a search without resamples of its own.  declared: the expert's graph, to compare with.
-    """
-    x = np.column_stack([table.x, table.y])
-    find = partial(discovery.graph, columns=(*table.features, table.target), seed=seed)
-    often: tuple[tuple[str, str, float], ...] = ()
-    with threadpool_limits(limits=1):
-        if stability is None:
-            graph = find(x)
-        else:
-            repeated = stability.repeat(find, x, seed=seed)
-            graph, place = repeated.graph, repeated.graph.names.index
-            often = tuple(
-                (a, b, float(repeated.linked[place(a), place(b)]))
-                for a, b in repeated.stable(OFTEN)
-                if graph.edge(a, b) is None
-            )
-    return Findings(
-        graph=graph,
-        target=table.target.name,
-        source=source,
-        rows=len(table),
-        complete=int(np.isfinite(x).all(axis=1).sum()),
-        stability=stability,
-        often=often,
-        comparison=None if declared is None else compare(graph, declared),
-        barred=frozenset(_barred(discovery, graph.names)),
-    )
-
-
-def _barred(discovery: Discovery, names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """The arrows that what the expert told a search rules out."""
-    for method in _methods(discovery):
-        if not isinstance(method, Ges) and method.knowledge:
-            tails, heads = np.nonzero(~Constraints.of(method.knowledge, names).may_cause)
-            yield from ((names[tail], names[head]) for tail, head in zip(tails.tolist(), heads.tolist(), strict=True))
-
-
-def read_table(path: Path, kind: DataKind, *, target: str) -> Table:
-    """All rows of a file, its columns' types inferred as in a run; missing cells and repeated rows stay."""
-    kinds: dict[DataKind, type[Csv | Parquet | Excel]] = {"csv": Csv, "parquet": Parquet, "excel": Excel}
-    source = kinds[kind](path=str(path))
-    # Constructed, not validated: whatever was asked for as the target, the header answers.
-    dataset = Dataset.model_construct(
-        source=source, target=target, missing=MissingImpute(), duplicates=DuplicatesKeep()
-    )
-    return assemble(source.read(Path()), dataset, seed=0).table
-
-
-_SLOW = ("ges", "consensus")  # seconds a search: a hundred of them are not for nothing
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WantedSearch:
-    """A search without resamples of its own, the resamples, and what the user should know."""
-
-    discovery: Discovery
-    stability: Stability | None
-    notes: tuple[str, ...]
-
-
-def wanted_search(
-    written: Discovery | None, *, method: str | None, alpha: float | None, resamples: int | None
-) -> WantedSearch:
-    """The spec's search (PC when it has none), changed by what the command line says."""
-    _check(written, method=method, alpha=alpha, resamples=resamples)
-    start = written or Pc()
-    notes: list[str] = []
-    wanted = start
-    if method is not None and method != start.kind:
-        shared = _shared(start)
-        made: dict[str, Pc | Fci | Ges] = {"pc": Pc(**shared), "fci": Fci(**shared), "ges": Ges()}
-        wanted = Consensus(methods=tuple(made.values())) if method == "consensus" else made[method]
-        if method == "ges" and shared.get("knowledge", Knowledge()):
-            notes.append("GES takes no knowledge: what the spec says is known was not used")
-    # As many resamples as asked for; else the spec's; else a hundred halves, unless each search is slow.
-    stability = next((one.stability for one in _methods(start) if one.stability is not None), None)
-    if resamples is None:
-        stability = stability or (None if wanted.kind in _SLOW else Stability())
-    else:
-        stability = None if resamples == 0 else (stability or Stability()).model_copy(update={"resamples": resamples})
-    if stability is None and resamples is None:
-        notes.append("GES takes seconds a search, so no resamples were searched; --resamples 20 asks for them")
-    return WantedSearch(discovery=_stripped(wanted, alpha), stability=stability, notes=tuple(notes))
-
-
-def _check(written: Discovery | None, *, method: str | None, alpha: float | None, resamples: int | None) -> None:
-    complaints = []
-    if alpha is not None and not 0 < alpha < 1:
-        what = f"--alpha {alpha:g} is not between 0 and 1"
-        complaints.append(Complaint(code="out-of-range", what=what, hint="use 0.05 or 0.01"))
-    elif alpha is not None and (method or (written.kind if written else "pc")) == "ges":
-        what = "GES compares scores and makes no test, so --alpha would do nothing"
-        complaints.append(Complaint(code="idle-option", what=what, hint="leave it out, or use --method pc"))
-    if resamples is not None and (resamples == 1 or not 0 <= resamples <= 10_000):
-        what = f"--resamples {resamples} is neither 0 nor between 2 and 10000"
-        complaints.append(Complaint(code="out-of-range", what=what, hint="use 100, or 0 for none"))
-    if complaints:
-        raise SpecError(complaints)
-
-
-def _methods(discovery: Discovery) -> tuple[Pc | Fci | Ges, ...]:
-    return discovery.methods if isinstance(discovery, Consensus) else (discovery,)
-
-
-def _shared(discovery: Discovery) -> dict[str, Any]:
-    """The settings that a search by tests hands over to another one: its knowledge above all."""
-    for one in _methods(discovery):
-        if not isinstance(one, Ges):
-            return {name: getattr(one, name) for name in type(one).model_fields if name not in ("kind", "stability")}
-    return {}
-
-
-def _stripped(discovery: Discovery, alpha: float | None) -> Discovery:
-    """Without resamples of its own, which are drawn around the whole search, and with the alpha asked for."""
-    if isinstance(discovery, Consensus):
-        return discovery.model_copy(update={"methods": tuple(_stripped(one, alpha) for one in discovery.methods)})
-    changes: dict[str, Any] = {"stability": None}
-    if alpha is not None and not isinstance(discovery, Ges):
-        changes["alpha"] = alpha
-    return discovery.model_copy(update=changes)
-
-
-def estimate(plan: Plan) -> CostEstimate:
-    """What a run will do and cost: reads and checks the data, asks the graph, counts the fits."""
-    split, _ = plan.load()
-    looks = plan.inspect and split.test is not None  # a control is scored on test rows
-    controls = control_fits(plan.procedure, split.train, plan.without_graph) if looks else 0
-    cost = estimate_cost(split, plan.procedure, plan.gate, seed=plan.seed, models=plan.models)
-    return replace(cost, fits_of_controls=controls)
-
-
-_TEXT = "causal.graph.text:"  # how messages call the lines of a graph that is written inside the spec
-
-
-def place_of(where: str, draft: Draft) -> str:
-    """`spec.yaml:12:9` for a path inside the spec; a place in a graph's own file stays as it is."""
-    path, _, rest = where.partition(":") if where.startswith(_TEXT) else (where, "", "")
-    if not path.startswith("causal.graph"):
-        return where
-    place = draft.placed(Complaint(code="written-at", what="", path=path)).place
-    return f"{place}, line {rest.split(':', 1)[0]} of the text" if rest else str(place)
-
-
-def with_places(result: RunResult, draft: Draft) -> RunResult:
-    """The same result for the reader of this spec file; the record keeps paths, which hold for the spec it stores."""
-
-    def placed(verdict: FeatureVerdict) -> FeatureVerdict:
-        lines = tuple(replace(line, where=place_of(line.where, draft)) for line in verdict.lines)
-        return replace(verdict, lines=lines)
-
-    features = tuple(map(placed, result.certificate.features))
-    return replace(result, certificate=replace(result.certificate, features=features))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class KeptSpec:
-    """The spec, and its data and graph if they are at hand."""
-
-    spec: RunSpec
-    draft: Draft
-    absent: str = ""  # why the data are not at hand; empty when they are
-    unfit: str = ""  # why no model can be fitted again; empty when it can
-
-
-def kept_spec(run: Path, base: Path | None, record: dict[str, Any]) -> KeptSpec:
-    """The run's own spec.yaml; SpecError when it is none, or needs an environment that is not set."""
-    tune = record["spec"]["resolved"].get("tune", {})
-    searched = tune.get("kind") != "none" or (tune.get("augmentation") or {}).get("kind") == "tpe"
-    # A search leaves alone what is written, and spec.yaml writes everything: then only what somebody wrote counts.
-    kept = run / "spec.yaml"
-    with _only_written(kept, record) if searched else nullcontext(kept) as file:
-        draft = read_draft(file, environ=os.environ)
-        written = draft.sound()
-        files = tuple(_files(written))
-        if any("***" in name for name in files):
-            return KeptSpec(spec=written, draft=draft, absent="the database's URL is masked; write it with ${NAME}")
-        here = [name for name in files if "://" not in name]
-        nearest = (one for one in (Path.cwd(), *run.resolve().parents) if all((one / name).is_file() for name in here))
-        folder = base if base is not None else next(nearest, None)
-        if folder is None:
-            absent = f"no folder holds {', '.join(files)}; say where with --base"
-            return KeptSpec(spec=written, draft=draft, absent=absent)
-        try:
-            spec, loaded = load_spec(file, base=folder, fits=False)
-        except CrdaError as error:
-            if base is not None:
-                raise
-            return KeptSpec(spec=written, draft=draft, absent=error.complaints[0].headline())
-        lost = spec_complaint(spec.regressor)
-        return KeptSpec(spec=spec, draft=loaded, unfit="" if lost is None else lost.what)
-
-
-def origins_again(run: Path, record: dict[str, Any]) -> dict[str, Any]:
-    """The spec that follows from what somebody wrote alone, and who wrote each value: `user`, whoever it was."""
-    with _only_written(run / "spec.yaml", record) as file:
-        draft = read_draft(file, environ=os.environ)
-    values = resolved(draft.sound(), draft, shared=True)
-    return {"resolved": values, "origins": somebody(value_origins(values, draft))}
-
-
-def somebody(origins: Mapping[str, str]) -> dict[str, str]:
-    """The origins of values, without who of those that write specs it was."""
-    return {name: one if one in ("default", "recipe", "goal") else "user" for name, one in origins.items()}
-
-
-@contextmanager
-def _only_written(file: Path, record: dict[str, Any]) -> Iterator[Path]:
-    """A spec's file with only what somebody wrote, as the record tells it."""
-    origins = record["spec"]["origins"]
-    written = {name for name, origin in origins.items() if origin not in ("default", "recipe", "goal")}
-    filled = {name for name, origin in origins.items() if origin in ("recipe", "goal")}
-    kept = _kept(yaml.safe_load(file.read_text(encoding="utf-8")), "", written, filled)
-    with tempfile.TemporaryDirectory(prefix="crda-verify-") as folder:
-        pruned = Path(folder) / file.name
-        pruned.write_text(json.dumps(kept, ensure_ascii=False), encoding="utf-8")
-        yield pruned
-
-
-def _kept(value: Any, path: str, written: set[str], filled: set[str]) -> Any:  # noqa: ANN401 - any value of a spec
-    """The value without what nobody wrote, None when nothing is left.
-
-    A list keeps its length. A section keeps its kind, unless a recipe fills it in again.
-    """
-    below = [name for name in written if name == path or not path or name.startswith(f"{path}.")]
-    if isinstance(value, list) and below:
-        parts = ((f"{path}.{at}", one) for at, one in enumerate(value))
-        return [_kept(one, place, written, filled) if isinstance(one, dict) else one for place, one in parts]
-    if not isinstance(value, dict) or not value:
-        return value if below else None
-    inner = {key: (_kept(one, f"{path}.{key}" if path else key, written, filled), one) for key, one in value.items()}
-    kept = {key: one for key, (left, one) in inner.items() if left is not None or f"{path}.{key}" in written}
-    kept = {key: inner[key][0] if isinstance(one, dict | list) and one else one for key, one in kept.items()}
-    if kept and "kind" in value and f"{path}.kind" not in filled:
-        kept = {"kind": value["kind"], **kept}
-    return kept or None
-
-
-def resolved_spec(record: dict[str, Any]) -> RunSpec:
-    """The spec that the record itself holds; text from the environment stands there as it was written."""
-    try:
-        return RunSpec.model_validate_json(json.dumps(record["spec"]["resolved"]))
-    except (ValidationError, KeyError, TypeError) as error:
-        what = f"the record's spec is no spec of this version: {str(error).splitlines()[0]}"
-        hint = "see what was changed: crda-spec verify RUN"
-        raise SpecError(Complaint(code="bad-record", what=what, hint=hint)) from None
-
-
-def what_if(run: Path, question: Question, *, base: Path | None = None, progress: Progress | None = None) -> WhatIf:
-    """What the outcomes of some rows would have been, by a finished run. base: where the spec's files are."""
-    saved = taught_run(open_run(run))
-    spec = resolved_spec(saved.record)
-    with readable(run):
-        folder = _graph_folder(run, spec, base)
-        return answer(saved, spec, question, folder=folder, progress=progress or Silent())
-
-
-def average_effects(run: Path, *, follow: bool = False, base: Path | None = None) -> Effects:
-    """What each certified cause of a finished run does to the target on average."""
-    saved = taught_run(open_run(run))
-    spec = resolved_spec(saved.record)
-    with readable(run):
-        return effects(saved, spec, follow=follow, folder=_graph_folder(run, spec, base))
-
-
-def _graph_folder(run: Path, spec: RunSpec, base: Path | None) -> Path | None:
-    """Where the graph's file is, if it has one: the folder that is given, this one, or one above the run."""
-    path = getattr(spec.causal.graph, "path", None)
-    if path is None or base is not None:
-        return base
-    return next((one for one in (Path.cwd(), *run.resolve().parents) if (one / path).is_file()), None)
-
-
-def _files(spec: RunSpec) -> Iterator[str]:
-    """The files, and the databases, that a spec reads."""
-    graph: Any = spec.causal.graph
-    if getattr(graph, "path", None):
-        yield graph.path
-    split: Any = spec.dataset.split
-    sources: tuple[Any, ...] = (spec.dataset.source, getattr(split, "source", None))
-    for source in sources:
-        if getattr(source, "path", None):
-            yield source.path
-        elif source is not None and source.kind == "sql":
-            lite = source.url.startswith("sqlite:///") and source.url != "sqlite:///:memory:"
-            yield source.url.removeprefix("sqlite:///").partition("?")[0] if lite else source.url
-
-
-def graph_of(spec: RunSpec, draft: Draft, drawn: DrawnGraph | None) -> dict[str, Any]:
-    """The graph's hash, its language and where it was written. drawn: None before a search has found one."""
-    written: Any = spec.causal.graph
-    path = getattr(written, "path", None)
-    file = None if path is None else draft.file.parent / path
-    return {
-        "source": "discovered" if written is None else "spec" if file is None else file.name,
-        "language": getattr(written, "kind", None),
-        "sha256": None if drawn is None else sha256_of(canonical_json(drawn)),
-        "file_sha256": None if file is None else sha256_of(file.read_bytes()),
-    }
-
-
-def lock_now(spec: RunSpec, draft: Draft, plan: Plan) -> tuple[dict[str, Any], Plan]:
-    """The lock as it would be written now, and the plan with its rows already read."""
-    drawn = None if spec.causal.graph is None else known_graph(spec, draft).drawn
-    data = plan.load()
-    searched = spec.tune.augmentation is not None and spec.tune.augmentation.kind == "tpe"
-    packages = special_packages(spec.regressor.model_dump(), searched=searched)
-    lock = make_lock(resolved(spec, draft, shared=True), data, graph_of(spec, draft, drawn), packages)
-    return lock, replace(plan, load=lambda: data)
-
-
-def locked_plan(spec: RunSpec, draft: Draft, plan: Plan, file: Path) -> Plan:
-    """The plan, if all is as it was locked; else a SpecError with every value that is not."""
-    where = lock_file(file)
-    lock = read_lock(where)
-    now, ready = lock_now(spec, draft, plan)
-    complaints = lock_complaints(lock, now, where)
-    if complaints:
-        raise SpecError(complaints)
-    return ready
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class FinishedRun:
-    """A run and where it was written."""
-
-    result: RunResult
-    folder: Path
-    record_json: str
-
-
-def plan_folder(out: Path | None, *, base: Path, name: str) -> Path:
-    """Where the run will go, checked before any work is done. The clock and a random part make the id unique."""
-    stamp = datetime.now(tz=UTC).strftime("%Y%m%d-%H%M%S")
-    folder = out if out is not None else base / name / f"{stamp}-{secrets.token_hex(3)}"
-    check_destination(folder)
-    return folder
-
-
-def saved_models(result: RunResult, unsaved: dict[str, str]) -> dict[str, bytes]:
-    """All models of a run as files. A folder is left out whole where one of its models cannot be saved.
-
-    unsaved: receives the folders that are left out, and why.
-    """
-    groups: dict[str, Sequence[Predictor]] = {
-        "model": (result.model,),
-        "ensemble": result.members,  # what predicts, by its mean; the first is model/
-        FOLD_MODELS: result.fold_models,  # around which cv_plus intervals lie
-        "teacher": result.teacher.members,  # what labelled the synthetic rows
-    }
-    files: dict[str, bytes] = {}
-    for folder, models in groups.items():
-        try:
-            made = [model_files(one) if isinstance(one, FittedModel) else {} for one in models]
-        except OutputError as error:
-            unsaved[folder] = error.complaints[0].what
-            continue
-        for number, one in enumerate(made, start=1):
-            place = folder if folder == "model" else f"{folder}/{number}"
-            files |= {f"{place}/{name}": data for name, data in one.items()}
-    return files
-
-
-def finish_run(result: RunResult, *, spec: RunSpec, draft: Draft, folder: Path) -> FinishedRun:
-    """Writes the run's files."""
-    files = run_files(result, spec=spec, draft=draft)
-    write_run(folder, files)
-    return FinishedRun(result=result, folder=folder, record_json=files["record.json"].decode())
-
-
-@no_collection()  # figures are thousands of objects
-def run_files(result: RunResult, *, spec: RunSpec, draft: Draft) -> dict[str, bytes]:
-    """What a run's folder holds, by name; all but the record's `volatile` part depends on spec, data and versions."""
-    # How the work was spread changes no number, so it may change no byte either: it is kept in `volatile`.
-    spec_yaml = render(spec, draft, without=searched_paths(draft), shared=True)
-    values = resolved(spec, draft, shared=True)
-    graph = graph_of(spec, draft, result.certificate.graph)
-    record = make_record(
-        result, spec=values, spec_yaml=spec_yaml, origins=value_origins(values, draft), seed=spec.seed, graph=graph
-    )
-    files: dict[str, bytes] = {
-        "spec.yaml": spec_yaml.encode(),
-        "certificate.json": canonical_json(certificate_record(result.certificate)).encode(),
-        "augmented.parquet": augmented_parquet(result),
-        "ledger.parquet": ledger_parquet(result),
-        "folds.csv": folds_csv(result.verdict.folds, result.time).encode(),
-        "rows.csv": rows_csv(result).encode(),
-        "graph.svg": run_graph_svg(result).encode(),
-        **tuning_files(result.studies),
-    }
-    if result.gate_rows:
-        files["repeats.csv"] = repeats_csv(result).encode()
-    if isinstance(result.band, FittedBand):
-        files[BAND] = band_text(result.band).encode()
-        if result.split.test is not None:
-            files["intervals.csv"] = intervals_csv(result, result.split.test).encode()
-    if result.studies:
-        files["tuning.svg"] = tuning_figure(result.studies).encode()
-    if result.diagnostics is not None:
-        files["diagnostics.json"] = canonical_json(result.diagnostics).encode()
-    figures = run_figures(result)
-    page = render_html(
-        result,
-        figures=figures,
-        name=spec.name,
-        description=values["description"],  # as written: what fills it in may be a secret
-        record_json=canonical_json(record),
-        spec_yaml=spec_yaml,
-    )
-    files["report.html"] = page.encode()
-    if spec.output.plots:
-        files |= figure_files(figures)
-    files["croissant.json"] = croissant_json(record, files["augmented.parquet"]).encode()
-    unsaved: dict[str, str] = {}
-    if spec.output.model:
-        files |= saved_models(result, unsaved)
-        files |= noise_files(result.abduction) | in_sample_files(result.teacher, result.abduction.residuals)
-    record |= {"unsaved": unsaved} if unsaved else {}
-    record["files"] = file_hashes(files)
-    volatile = {
-        "created": datetime.now(tz=UTC).isoformat(timespec="seconds"),
-        "seconds": {**result.timings, "regressor fits": result.cost.seconds},
-        "jobs": spec.execution.jobs,
-    }
-    whole = sealed(record, volatile)
-    files["record.json"] = canonical_json(whole).encode()
-    files[CRATE] = crate_json(whole, files).encode()
-    return files
+    from crda_spec.audit.compare import Differences
+    from crda_spec.audit.new_rows import Generated
+    from crda_spec.audit.open_run import ListedRun
+    from crda_spec.audit.plan import RunPlan
+    from crda_spec.audit.scoring import Predicted
+    from crda_spec.audit.verify.checks import Check
+    from crda_spec.audit.verify.folder import Depth, Verification
+    from crda_spec.audit.whatif import Effects, Question
+    from crda_spec.execution import Progress
+    from crda_spec.graphs import Discovered, GraphLike
+    from crda_spec.records import WhatIf
+    from crda_spec.runs import Run
+    from crda_spec.spec.load import Draft
+    from crda_spec.spec.run import RunSpec
+    from crda_spec.spec.scaffold import FirstSpec
+
+    SpecLike = str | Path | Mapping[str, Any] | RunSpec
+
+SearchMethod = Literal["pc", "fci", "ges", "consensus"]
+SCHEMA = "crda-spec.v1.schema.json"  # beside a first spec, for editors
 
 
 def run(
-    spec: str | Path | Mapping[str, Any] | RunSpec,
+    spec: SpecLike,
     data: Any = None,  # noqa: ANN401 - any kind of frame
     *,
     estimator: Any = None,  # noqa: ANN401 - an object of any library
@@ -579,211 +84,592 @@ def run(
     'ungated'
 
     """
-    from rich.console import Console
+    found, draft = _load(spec, data, overrides, estimator)
+    return _execute(found, draft, progress=_shown(progress=progress))
 
+
+def run_to_folder(
+    spec: Path,
+    out: Path | None = None,
+    *,
+    overrides: Sequence[str] = (),
+    locked: bool = False,
+    progress: bool = False,
+    before_saving: Callable[[], None] = lambda: None,
+) -> tuple[Run, Path]:
+    """Runs a spec's file and writes its folder, runs/<name>/<id> unless said, which is checked before any work.
+
+    locked: whether spec, data, graph and versions must be as in the spec's lock.
+    before_saving: what it raises leaves no folder.
+    """
+    from crda_spec.audit.runfolder import plan_folder
+
+    found, draft = _load(spec, None, overrides)
+    with draft.placing():
+        folder = plan_folder(out, base=Path(found.output.dir), name=found.name)
+    finished = _execute(found, draft, progress=_shown(progress=progress), lock=spec if locked else None)
+    before_saving()
+    return finished, finished.save(folder)
+
+
+def open_run(folder: str | Path) -> Run:
+    """Open the folder of a finished run.
+
+    Parameters
+    ----------
+    folder : path
+        What ``crda-run`` or ``Run.save`` wrote.
+
+    Returns
+    -------
+    Run
+        It answers as the run did that wrote the folder: ``predict``, ``whatif``, ``effects``, ``verify``, ``report``.
+
+    Raises
+    ------
+    OutputError
+        When the folder is not that of a finished run.
+    TamperedError
+        When a seal or the hash of a file is wrong.
+
+    Examples
+    --------
+    >>> import crda_spec, tempfile
+    >>> spec = {
+    ...     "version": 1,
+    ...     "name": "fields",
+    ...     "dataset": {"source": {"kind": "synthetic", "world": "crop_yield", "rows": 60}, "target": "grain_yield"},
+    ...     "regressor": {"kind": "ridge"},
+    ...     "gate": {"enabled": False},
+    ... }
+    >>> with tempfile.TemporaryDirectory() as home:
+    ...     folder = crda_spec.run(spec).save(f"{home}/run")
+    ...     crda_spec.open_run(folder).verdict.decision
+    'ungated'
+
+    """
+    from crda_spec.audit.held_run import KeptRun
+    from crda_spec.audit.open_run import open_run as opened
+    from crda_spec.runs import Run
+
+    return Run(KeptRun(opened=opened(Path(folder))))
+
+
+def load_spec(spec: SpecLike, data: Any = None, *, overrides: Sequence[str] = ()) -> RunSpec:  # noqa: ANN401
+    """Read a spec, with everything that its recipe fills in.
+
+    Parameters
+    ----------
+    spec : path, mapping or RunSpec
+        The spec: its file, or its values.
+    data : pandas or polars DataFrame, or Arrow table, optional
+        The rows, in place of those that the spec's source names.
+    overrides : sequence of str
+        Single values, as ``--set`` takes them.
+
+    Returns
+    -------
+    RunSpec
+        Checked against the header of its data and its graph.
+
+    Raises
+    ------
+    SpecError
+        Everything that is wrong, each complaint with its place.
+
+    Examples
+    --------
+    >>> import crda_spec
+    >>> source = {"kind": "synthetic", "world": "crop_yield", "rows": 60}
+    >>> spec = {"version": 1, "name": "fields", "dataset": {"source": source, "target": "grain_yield"}}
+    >>> crda_spec.load_spec(spec, overrides=["gate.folds=12"]).gate.folds
+    12
+
+    """
+    return _load(spec, data, overrides)[0]
+
+
+def validate(spec: SpecLike, data: Any = None, *, overrides: Sequence[str] = ()) -> list[Complaint]:  # noqa: ANN401
+    """Check a spec against its data's header and its graph; nothing is fitted, and no row is read.
+
+    Parameters
+    ----------
+    spec : path, mapping or RunSpec
+        The spec: its file, or its values.
+    data : pandas or polars DataFrame, or Arrow table, optional
+        The rows, in place of those that the spec's source names.
+    overrides : sequence of str
+        Single values, as ``--set`` takes them.
+
+    Returns
+    -------
+    list of Complaint
+        What is wrong: where, what, and the next thing to try. An empty list: the spec is sound.
+
+    Examples
+    --------
+    >>> import crda_spec
+    >>> source = {"kind": "synthetic", "world": "crop_yield", "rows": 60}
+    >>> spec = {"version": 1, "name": "fields", "dataset": {"source": source, "target": "grain"}}
+    >>> for complaint in crda_spec.validate(spec):
+    ...     print(complaint)
+    spec: dataset.target: the data have no column 'grain'; did you mean 'rain'?
+
+    """
+    try:
+        _load(spec, data, overrides)
+    except CrdaError as error:
+        return list(error.complaints)
+    return []
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """A sound spec, and what it assumes of features that its graph does not draw."""
+
+    name: str
+    assumptions: tuple[str, ...]
+
+
+def check(spec: SpecLike, *, overrides: Sequence[str] = ()) -> Checked:
+    """As `validate`, but all complaints are one exception."""
+    from crda_spec.spec.check import undrawn_notes
+
+    found, draft = _load(spec, None, overrides)
+    return Checked(name=found.name, assumptions=undrawn_notes(found, draft))
+
+
+def render(spec: SpecLike, *, overrides: Sequence[str] = (), as_json: bool = False) -> Any:  # noqa: ANN401 - YAML or values
+    """The spec as it will be run, secrets masked: YAML, or its values for JSON."""
+    from crda_spec.spec.check_models import searched_paths
+    from crda_spec.spec.render import render as to_yaml
+    from crda_spec.spec.render import resolved
+
+    found, draft = _load(spec, None, overrides)
+    return resolved(found, draft) if as_json else to_yaml(found, draft, without=searched_paths(draft))
+
+
+def schema() -> str:
+    """The JSON Schema of the spec language."""
+    from crda_spec.spec.schema import spec_schema_text
+
+    return spec_schema_text()
+
+
+def plan(spec: SpecLike, data: Any = None, *, overrides: Sequence[str] = ()) -> RunPlan:  # noqa: ANN401
+    """Tell what a run would do, before anything is fitted: certificate, tests, rows and fits.
+
+    Parameters
+    ----------
+    spec : path, mapping or RunSpec
+        The spec: its file, or its values.
+    data : pandas or polars DataFrame, or Arrow table, optional
+        The rows, in place of those that the spec's source names. They are read and checked.
+    overrides : sequence of str
+        Single values, as ``--set`` takes them.
+
+    Returns
+    -------
+    RunPlan
+        With ``certificate``, ``tests``, ``rows`` and ``fits``; printed, it is the plan in words.
+
+    Examples
+    --------
+    >>> import crda_spec
+    >>> spec = {
+    ...     "version": 1,
+    ...     "name": "fields",
+    ...     "dataset": {"source": {"kind": "synthetic", "world": "crop_yield", "rows": 60}, "target": "grain_yield"},
+    ...     "regressor": {"kind": "ridge"},
+    ... }
+    >>> crda_spec.plan(spec).rows["train"]
+    48
+
+    """
+    from crda_spec.audit.plan import plan_of
+
+    return plan_of(*_load(spec, data, overrides))
+
+
+def init(data: Any, *, target: str, graph: str | Path | None = None) -> str:  # noqa: ANN401 - a path or a frame
+    """Write a first spec for a table: commented YAML that runs as it is.
+
+    Parameters
+    ----------
+    data : path or data frame
+        The table: .csv, .tsv, .parquet or .xlsx; or a pandas or polars DataFrame or an Arrow table.
+    target : str
+        The column to predict.
+    graph : path, optional
+        Your causal graph: .dag, .dot, .gml, .graphml, or .txt of edges.
+
+    Returns
+    -------
+    str
+        The text, with each column's contract as inferred, and comments on what is yours to decide. Paths start at the
+        current folder. The spec of a frame takes its rows from ``run(spec, data=frame)``.
+
+    Examples
+    --------
+    >>> import crda_spec, pandas as pd
+    >>> frame = pd.DataFrame({"area": range(40, 120), "price": [3.5 * area for area in range(40, 120)]})
+    >>> print(crda_spec.init(frame, target="price").splitlines()[4])
+    name: price
+
+    """
+    return first_spec(data, target=target, graph=None if graph is None else Path(graph)).text
+
+
+def first_spec(
+    data: Any,  # noqa: ANN401 - a path or a frame
+    *,
+    target: str,
+    graph: Path | None = None,
+    out: Path | None = None,
+) -> FirstSpec:
+    """The same with the table it is of; written to a new file, the JSON Schema beside it, where `out` is given."""
+    from crda_spec.audit.runfolder import check_new_file, writing
     from crda_spec.data.sources.frame import frame_table
-    from crda_spec.report.progress import progress_for
+    from crda_spec.spec.scaffold import first_spec as first
 
-    written = spec.model_dump(mode="json") if isinstance(spec, RunSpec) else spec
-    written = Path(written) if isinstance(written, str) else written
-    frame = None if data is None else frame_table(data)
-    found, draft = load_spec(written, overrides=overrides, frame=frame, estimator=estimator)
-    return execute(found, draft, progress=progress_for(Console(stderr=True), quiet=not progress))
+    if out is not None:
+        check_new_file(out, "choose another file with --out")
+    table = Path(data) if isinstance(data, str | Path) else frame_table(data)
+    made = first(table, target, graph=graph, out=out or Path("spec.yaml"), schema=SCHEMA)
+    if out is not None:
+        beside = out.parent / SCHEMA
+        with writing(out, "choose another file", "--out"):
+            out.write_text(made.text, encoding="utf-8")
+            if not beside.exists():
+                beside.write_text(schema(), encoding="utf-8")
+    return made
 
 
-def execute(spec: RunSpec, draft: Draft, *, progress: Progress, lock: Path | None = None) -> Run:
+def certify(graph: GraphLike, features: Iterable[str] | None = None, target: str | None = None) -> pd.DataFrame:
+    """Ask a causal graph which features may move.
+
+    Parameters
+    ----------
+    graph : CausalGraph, str, sequence of edges, networkx.DiGraph, pgmpy DAG or ADMG
+        The graph. Text is edges (``a -> b``, one a line), DAGitty, DOT or GML.
+    features : iterable of str, optional
+        What the model sees; all observed columns but the target when left out. A node that is no feature and not the
+        target is taken for one that nobody measured.
+    target : str, optional
+        The column to predict, where the graph does not say.
+
+    Returns
+    -------
+    pandas.DataFrame
+        By feature: its class (irrelevant: moves freely; cause: moves while its row keeps its noise; blocked: stays),
+        the reason, and the open path that blocks it.
+
+    Examples
+    --------
+    >>> import crda_spec
+    >>> graph = "{age dose} -> recovery; severity -> {dose recovery}"
+    >>> crda_spec.certify(graph, ["age", "dose"], "recovery")["class"].to_dict()
+    {'age': 'cause', 'dose': 'blocked'}
+
+    """
+    from crda_spec.graphs import certify as certified
+
+    return certified(graph, features, target)
+
+
+def graph(spec: SpecLike, form: str = "svg", *, overrides: Sequence[str] = ()) -> tuple[bytes, tuple[str, ...]]:
+    """The declared graph as a picture with its verdicts, or as text; and what that language cannot say."""
+    from crda_spec.report.graph_draw import graph_picture
+    from crda_spec.spec.check import known_graph
+
+    known = known_graph(*_load(spec, None, overrides))
+    drawn = graph_picture(known.drawn, known.verdicts, form)
+    return known.exported(form) if drawn is None else (drawn, ())
+
+
+def discover(
+    data: Any,  # noqa: ANN401 - a path, a frame or a spec
+    *,
+    target: str | None = None,
+    method: SearchMethod | None = None,
+    alpha: float | None = None,
+    resamples: int | None = None,
+    overrides: Sequence[str] = (),
+) -> Discovered:
+    """Search for a causal graph: a draft for an expert to edit and declare.
+
+    Parameters
+    ----------
+    data : data frame, or path of a table or a spec
+        All rows of a table (.csv, .parquet, .xlsx, or a frame); or the training rows of a spec, whose search it is.
+    target : str, optional
+        The column to predict, when the data are a table.
+    method : {"pc", "fci", "ges", "consensus"}, optional
+        The search; the spec's, else PC.
+    alpha : float, optional
+        Links with a p-value above it are cut.
+    resamples : int, optional
+        Searches on half-samples, which tell how stable each link is; 100 for PC and FCI, none for the slow ones.
+    overrides : sequence of str
+        Single values of a spec, as ``--set`` takes them.
+
+    Returns
+    -------
+    Discovered
+        ``links``: each link with its evidence; ``graph``: a ``CausalGraph`` with every open direction guessed;
+        ``notes``: the guesses.
+
+    Examples
+    --------
+    >>> import crda_spec, numpy as np, pandas as pd
+    >>> rng = np.random.default_rng(0)
+    >>> frame = pd.DataFrame(rng.normal(size=(200, 2)), columns=["rain", "sun"])
+    >>> frame["crop"] = frame.rain + frame.sun + 0.5 * rng.normal(size=200)
+    >>> crda_spec.discover(frame, target="crop", resamples=0).graph.to_edges()
+    ('rain -> crop', 'sun -> crop')
+
+    """
+    from crda_spec.data.sources.frame import frame_table
+    from crda_spec.graphs import Discovered
+    from crda_spec.spec.discover import discover_in_spec, discover_in_table, is_table
+    from crda_spec.spec.run import RunSpec
+
+    wishes = {"method": method, "alpha": alpha, "resamples": resamples}
+    path = Path(data) if isinstance(data, str | Path) else None
+    if path is not None and (target is not None or is_table(path)):
+        found = discover_in_table(path, target, wishes, overrides=overrides)
+    elif path is not None or isinstance(data, Mapping | RunSpec):
+        found = discover_in_spec(*_load(data, None, overrides), wishes)
+    else:
+        found = discover_in_table(frame_table(data), target, wishes, overrides=overrides)
+    return Discovered(findings=found[0], wishes=found[1])
+
+
+def lock(spec: Path, *, overrides: Sequence[str] = (), out: Path | None = None) -> tuple[Path, dict[str, Any]]:
+    """Writes the spec's lock: spec, data, graph and versions as they are now. An existing lock is replaced."""
+    from crda_spec.audit.lock import lock_file, lock_now, write_lock
+    from crda_spec.spec.build import build_plan
+
+    found, draft = _load(spec, None, overrides)
+    with draft.placing():
+        made, _ = lock_now(found, draft, build_plan(found, draft))
+    file = out or lock_file(spec)
+    write_lock(file, made)
+    return file, made
+
+
+def verify(
+    folder: str | Path,
+    *,
+    depth: Depth = "rows",
+    base: str | Path | None = None,
+    tolerance: float = 0.0,
+    seal: str | None = None,
+    progress: bool = False,
+    told: Callable[[Check], None] = lambda _: None,
+) -> Verification:
+    """Check a run's folder: is it what a run wrote, and do its numbers follow from each other?
+
+    Parameters
+    ----------
+    folder : path
+        Of a finished run.
+    depth : {"files", "rows", "full"}
+        Hashes; also every row, label, certificate and verdict, without fitting; also the whole run again.
+    base : path, optional
+        Where the spec's relative paths start.
+    tolerance : float
+        On another platform: how far numbers may differ, as a part of their column's largest; 0 is bits.
+    seal : str, optional
+        The record's sha256 as you noted it, 12 digits at least.
+    progress : bool
+        Whether a run made again shows its stages on standard error.
+    told : callable
+        Hears of each check as soon as it is done.
+
+    Returns
+    -------
+    Verification
+        ``findings``: all that is not as it should be; ``exit_status``: 0, 4 (something was changed) or 5 (part of it
+        could not be checked), as ``crda-spec verify`` exits.
+
+    Examples
+    --------
+    >>> import crda_spec, tempfile
+    >>> spec = {
+    ...     "version": 1,
+    ...     "name": "fields",
+    ...     "dataset": {"source": {"kind": "synthetic", "world": "crop_yield", "rows": 60}, "target": "grain_yield"},
+    ...     "regressor": {"kind": "ridge"},
+    ...     "gate": {"enabled": False},
+    ... }
+    >>> with tempfile.TemporaryDirectory() as home:
+    ...     print(crda_spec.verify(crda_spec.run(spec).save(f"{home}/run")))
+    Verified: the run is as it was written (depth rows).
+
+    """
+    from crda_spec.audit.verify.folder import verify_folder
+
+    where = None if base is None else Path(base)
+    shown = _shown(progress=progress)
+    return verify_folder(Path(folder), depth, base=where, tolerance=tolerance, seal=seal, progress=shown, told=told)
+
+
+def predict(
+    folder: Path, data: Path, *, out: Path | None = None, single: bool = False, level: float | None = None
+) -> Predicted:
+    """The final model of a run on the rows of a file; written to a new file where `out` is given.
+
+    single: asks the run's one model also where there is an ensemble.  level: asks for intervals too.
+    """
+    from crda_spec.audit.open_run import open_run as opened
+    from crda_spec.audit.open_run import readable
+    from crda_spec.audit.predicted import check_ending, check_size, write_table
+    from crda_spec.audit.runfolder import check_new_file
+    from crda_spec.audit.scoring import predict_rows, saved_model
+    from crda_spec.data.blocks import open_rows
+
+    if out is not None:
+        check_new_file(out, "choose another file")
+        check_ending(out)
+    saved = opened(folder)
+    with readable(folder):
+        final = saved_model(saved, single=single, level=level)
+        rows = open_rows(data, like=saved.spec.dataset.source)
+        if out is not None:
+            check_size(out, rows.rows)
+        found = predict_rows(final, rows, ids=saved.spec.dataset.ids)
+    if out is not None:
+        write_table(found.table, out)
+    return found
+
+
+def generate(
+    folder: Path,
+    data: Path,
+    out: Path,
+    *,
+    rows: int | None = None,
+    factor: float | None = None,
+    batch: int = 32768,
+    jobs: int = 1,
+    progress: bool = False,
+) -> Generated:
+    """New rows for a table of any size, as a finished run made them, in a new Parquet file.
+
+    rows: how many, in all; else `factor` for each row of the data; else the run's own factor.
+    batch: about how many a worker makes at a time.
+    """
+    from crda_spec.audit.new_rows import generate as generate_rows
+    from crda_spec.audit.new_rows import prepare
+    from crda_spec.audit.open_run import open_run as opened
+    from crda_spec.audit.open_run import readable, saved_run
+    from crda_spec.audit.runfolder import check_new_file
+
+    check_new_file(out, "choose another file", no_folder="make it, or choose another file")
+    run = opened(folder)
+    saved = saved_run(run)
+    with readable(folder):
+        job = prepare(saved, run.spec, data, rows=rows, factor=factor)
+    with readable(folder), _shown(progress=progress).stage("generate", job.quota.blocks) as stage:
+        return generate_rows(job, out, batch=batch, workers=jobs, advance=stage.advance)
+
+
+def whatif(
+    folder: Path,
+    question: Question,
+    *,
+    base: Path | None = None,
+    out: Path | None = None,
+    plot: Path | None = None,
+    progress: bool = False,
+) -> WhatIf:
+    """What the outcomes of some rows would have been, by a finished run.
+
+    base: where the spec's files are.  out: a new file for the answers.  plot: a new file for the curves of a sweep.
+    """
+    from crda_spec.audit.held_run import KeptRun, ask
+    from crda_spec.audit.open_run import open_run as opened
+    from crda_spec.audit.pages import check_answers, write_answers
+
+    check_answers(out, plot, swept=question.sweep is not None)
+    found = ask(KeptRun(opened=opened(folder)), question, base=base, progress=_shown(progress=progress))
+    write_answers(found, out, plot)
+    return found
+
+
+def effects(folder: Path, *, follow: bool = False, base: Path | None = None) -> Effects:
+    """What each certified cause of a finished run does to the target on average."""
+    from crda_spec.audit.held_run import KeptRun, average_effects
+    from crda_spec.audit.open_run import open_run as opened
+
+    return average_effects(KeptRun(opened=opened(folder)), follow=follow, base=base)
+
+
+def report(folders: Sequence[Path], *, out: Path | None = None, png: Path | None = None) -> tuple[Path, int]:
+    """The page of a run made again, several runs on one page, or one run's figures: where, and how many bytes.
+
+    out: a new file; else the run's own page, or compare.html.  png: a new folder for the figures, and no page.
+    """
+    from crda_spec.audit.pages import write_page
+
+    return write_page(folders, out=out, png=png)
+
+
+def runs(folder: Path) -> list[ListedRun]:
+    """Every finished run below a folder, the oldest first."""
+    from crda_spec.audit.open_run import list_runs
+
+    if not folder.is_dir():
+        hint = "name the folder of your runs, or run a spec first: crda-run SPEC"
+        raise OutputError(Complaint(code="no-folder", what=f"there is no folder '{folder}'", hint=hint))
+    return list_runs(folder)
+
+
+def diff(first: Path, second: Path) -> Differences:
+    """What differs between two specs or two runs."""
+    from crda_spec.audit.compare import differences
+
+    return differences(first, second)
+
+
+def _load(
+    spec: SpecLike,
+    data: Any,  # noqa: ANN401
+    overrides: Sequence[str],
+    estimator: Any = None,  # noqa: ANN401
+) -> tuple[RunSpec, Draft]:
+    """The spec, checked against its data's header and its graph."""
+    from crda_spec.spec.check import load_spec as load
+
+    frame = None
+    if data is not None:
+        from crda_spec.data.sources.frame import frame_table
+
+        frame = frame_table(data)
+    values: Any = spec if isinstance(spec, str | Path | Mapping) else spec.model_dump(mode="json")
+    values = Path(values) if isinstance(values, str) else values
+    return load(values, overrides=overrides, frame=frame, estimator=estimator)
+
+
+def _execute(spec: RunSpec, draft: Draft, *, progress: Progress, lock: Path | None = None) -> Run:
     """Runs a checked spec; complaints name their places in it. lock: the spec whose lock must hold."""
+    from crda_spec.audit.held_run import MadeRun
+    from crda_spec.audit.lock import locked_plan
     from crda_spec.pipeline import run as run_plan
+    from crda_spec.runs import Run
     from crda_spec.spec.build import build_plan
 
     with draft.placing():
         plan = build_plan(spec, draft)
         plan = plan if lock is None else locked_plan(spec, draft, plan, lock)
-        return Run(spec=spec, draft=draft, result=run_plan(plan, progress=progress))
+        return Run(MadeRun(spec=spec, draft=draft, result=run_plan(plan, progress=progress)))
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Run:
-    """A finished run.
+def _shown(*, progress: bool) -> Progress:
+    """Stages on standard error, or nothing."""
+    from rich.console import Console
 
-    Attributes
-    ----------
-    spec : RunSpec
-        The spec with everything that its recipe filled in.
-    result : RunResult
-        All that the run found out; the properties below are its most asked-for parts.
+    from crda_spec.report.progress import progress_for
 
-    """
-
-    spec: RunSpec
-    draft: Draft
-    result: RunResult
-
-    @property
-    def verdict(self) -> Verdict:
-        """What the gate decided, and the numbers it decided on."""
-        return self.result.verdict
-
-    @property
-    def certificate(self) -> Certificate:
-        """Each feature's class: irrelevant, cause or blocked, with the reason."""
-        return self.result.certificate
-
-    @property
-    def score(self) -> TestScore | None:
-        """One plain against one augmented model on the test rows; None with ``dataset.split: {kind: none}``."""
-        return self.result.score
-
-    @property
-    def model(self) -> Predictor:
-        """The final model: augmented if the gate accepted, else plain."""
-        return self.result.model
-
-    @property
-    def teacher(self) -> Teacher:
-        """What labelled the synthetic rows."""
-        return self.result.teacher
-
-    @cached_property
-    def augmented(self) -> pd.DataFrame:
-        """The real training rows, then the synthetic ones; the columns ``_crda_...`` say where each comes from."""
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        frame: pd.DataFrame = pq.read_table(pa.BufferReader(augmented_parquet(self.result))).to_pandas()
-        return frame
-
-    @cached_property
-    def _files(self) -> dict[str, bytes]:
-        return run_files(self.result, spec=self.spec, draft=self.draft)
-
-    def predict(self, data: Any, *, interval: float | None = None) -> pd.DataFrame:  # noqa: ANN401 - any kind of frame
-        """The final model on new rows.
-
-        Parameters
-        ----------
-        data : pandas or polars DataFrame, or Arrow table
-            Rows with the run's features, in any order of columns, under the contracts of the run's columns.
-        interval : float, optional
-            The level of prediction intervals: 0.9 adds the columns ``low`` and ``high``.
-
-        Returns
-        -------
-        pandas.DataFrame
-            The columns of ``dataset.id`` and ``prediction``, missing for a row that the run's rule for missing cells
-            leaves out; in the rows' order, with their index.
-        """
-        from crda_spec.audit.new_rows import prepare_scoring
-        from crda_spec.audit.predicted import predicted_table
-
-        spec, opened = self.spec, open_run(self._folder)
-        with _as_file(data) as file, readable(self._folder):
-            scoring = prepare_scoring(
-                opened,
-                file,
-                missing=spec.dataset.missing.kind,
-                ids=spec.dataset.ids,
-                level=interval,
-                memory=self.result,
-            )
-            frame: pd.DataFrame = predicted_table(scoring.written_ids(), scoring.predictions()).to_pandas()
-        if not scoring.ids:
-            frame = frame.drop(columns="row")
-        return frame if getattr(data, "index", None) is None else frame.set_index(data.index)
-
-    def whatif(
-        self,
-        rows: int | Sequence[int] | Any,  # noqa: ANN401 - or any kind of frame
-        *,
-        follow: bool = False,
-        refits: int = 20,
-        level: float = 0.9,
-        **changes: float | str,
-    ) -> pd.DataFrame:
-        """What the outcomes would have been.
-
-        Parameters
-        ----------
-        rows : int, sequence of int, or frame
-            Numbers of training rows in the run's source, counted from 1; or rows with all features and the outcome.
-        follow : bool
-            Whether what a changed column causes follows, by equations fitted along the graph.
-        refits : int
-            How many teachers are fitted again for the interval; 0: there is none.
-        level : float
-            Of the interval.
-        **changes : number or str
-            New values by column: ``dose=40`` sets, ``dose="+2"`` adds, a category takes a label.
-
-        Returns
-        -------
-        pandas.DataFrame
-            For each row: as observed, as it would have been, the difference with its interval, the basis of the claim,
-            and what a hidden cause would have to explain to turn the sign.
-
-        Raises
-        ------
-        CrdaError
-            When a changed feature is blocked, with the open path and the remedy, or a change makes no sense.
-        """
-        import pandas as pd
-
-        written = tuple(f"{name}={_as_change(value)}" for name, value in changes.items())
-        asked = Question(changes=written, follow=follow, refits=refits, level=level)
-        numbered = isinstance(rows, int) or (isinstance(rows, Sequence) and not isinstance(rows, str))
-        with nullcontext(None) if numbered else _as_file(rows) as file:
-            numbers = (rows,) if isinstance(rows, int) else tuple(rows) if file is None else ()
-            found = what_if(self._folder, replace(asked, rows=numbers, file=file), base=self.draft.file.parent)
-        return pd.DataFrame(
-            {
-                "row": one.row,
-                "observed": one.observed,
-                "outcome": one.outcome,
-                "difference": one.difference,
-                "low": None if one.interval is None else one.interval[0],
-                "high": None if one.interval is None else one.interval[1],
-                "basis": one.basis,
-                "turns_at": one.robustness,
-            }
-            for one in found.answers
-        ).set_index("row")
-
-    @cached_property
-    def _folder(self) -> Path:
-        """A copy of the run on disk, which goes when the run does: whoever asks it takes the commands' way."""
-        home = tempfile.mkdtemp(prefix="crda-run-")
-        weakref.finalize(self, shutil.rmtree, home, ignore_errors=True)
-        return self.save(Path(home) / "run")
-
-    def save(self, folder: str | Path) -> Path:
-        """Writes the folder that ``crda-run`` leaves; it must be new or empty."""
-        check_destination(Path(folder))
-        write_run(Path(folder), self._files)
-        return Path(folder)
-
-    def report(self, path: str | Path) -> Path:
-        """Writes the page of the run, one HTML file."""
-        Path(path).write_bytes(self._files["report.html"])
-        return Path(path)
-
-    def _repr_html_(self) -> str:
-        """For notebooks: the verdict, the graph, the features and the scores."""
-        return run_glance(self.result)
-
-
-def _as_change(value: float | str) -> str:
-    """A new value as a question writes it; a negative number is set, not taken away."""
-    return value if isinstance(value, str) else f"={value!r}" if value < 0 else repr(value)
-
-
-@contextmanager
-def _as_file(data: Any) -> Iterator[Path]:  # noqa: ANN401 - any kind of frame
-    """The frame as a Parquet file, for the readers of files."""
-    import pyarrow.parquet as pq
-
-    from crda_spec.data.sources.frame import arrow_table
-
-    with tempfile.TemporaryDirectory(prefix="crda-frame-") as folder:
-        file = Path(folder) / "data.parquet"
-        pq.write_table(arrow_table(data), file)
-        yield file
+    return progress_for(Console(stderr=True), quiet=not progress)

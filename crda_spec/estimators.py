@@ -478,9 +478,8 @@ def _free_name(wanted: str, taken: Mapping[str, object]) -> str:
 
 def _name_of(y: object) -> str | None:
     """What y calls itself."""
-    name = getattr(y, "name", None)
-    if name is None and len(columns := getattr(y, "columns", ())) == 1:
-        name = columns[0]
+    columns: Sequence[object] = getattr(y, "columns", ())
+    name = columns[0] if len(columns) == 1 else getattr(y, "name", None)
     return name if isinstance(name, str) and name else None
 
 

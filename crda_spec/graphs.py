@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
-from crda_spec.report.graph_draw import graph_svg
+from crda_spec.discovery.findings import Findings
+from crda_spec.errors import Complaint, GraphError, show
+from crda_spec.report.discovery import exported, search_sentence
+from crda_spec.report.graph_draw import graph_picture, graph_svg
 from crda_spec.report.words.causal import reason_sentence
+from crda_spec.report.words.discovery import guess_notes
 from crda_spec.scm import formats, graph
 from crda_spec.scm.certificate import certify_named, drawn
 from crda_spec.scm.formats import objects
+from crda_spec.scm.formats.edges import quoted
+from crda_spec.scm.formats.python import read_any
 from crda_spec.scm.graph import edge_names
 
 if TYPE_CHECKING:
@@ -18,13 +24,15 @@ if TYPE_CHECKING:
     import pandas as pd
     from pgmpy.base import ADMG, DAG
 
+    GraphLike: TypeAlias = graph.CausalGraph | str | Sequence[str | tuple[str, str]] | nx.DiGraph[Any] | DAG | ADMG
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CausalGraph(graph.CausalGraph):
     """What causes what, as the expert knows it.
 
-    Make one with ``from_edges``, ``from_dagitty``, ``from_dot``, ``from_networkx`` or ``from_pgmpy``. A notebook draws
-    it. Whatever is wrong with the arrows is one ``GraphError``.
+    Make one with ``from_edges``, ``from_text``, ``from_dagitty``, ``from_dot``, ``from_networkx`` or ``from_pgmpy``. A
+    notebook draws it. Whatever is wrong with the arrows is one ``GraphError``.
 
     Examples
     --------
@@ -63,7 +71,7 @@ class CausalGraph(graph.CausalGraph):
         noise : sequence of str
             Columns that the size of the target's noise depends on.
         """
-        texts = [edge if isinstance(edge, str) else f"{_quoted(edge[0])} -> {_quoted(edge[1])}" for edge in edges]
+        texts = [edge if isinstance(edge, str) else f"{quoted(edge[0])} -> {quoted(edge[1])}" for edge in edges]
         parsed, _ = formats.parse_edges(texts)
         named = dict.fromkeys((*edge_names(parsed), target, *unrelated, *noise))
         return cls._of(
@@ -77,6 +85,11 @@ class CausalGraph(graph.CausalGraph):
                 noise_parents=noise,
             )
         )
+
+    @classmethod
+    def from_text(cls, text: str, *, target: str | None = None, latent: Sequence[str] = ()) -> Self:
+        """The graph of text in any language: edges (one a line), DAGitty, DOT, GML (DoWhy takes these two), GraphML."""
+        return cls._of(read_any(text).graph(target=target, latents=latent))
 
     @classmethod
     def from_dagitty(cls, text: str, *, target: str | None = None, latent: Sequence[str] = ()) -> Self:
@@ -146,6 +159,70 @@ class CausalGraph(graph.CausalGraph):
         return graph_svg(drawn(self, features), certify_named(self, features))
 
 
-def _quoted(name: str) -> str:
-    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
+def certify(graph_like: GraphLike, features: Iterable[str] | None = None, target: str | None = None) -> pd.DataFrame:
+    """See `crda_spec.certify`."""
+    names = None if features is None else tuple(features)
+    if isinstance(graph_like, graph.CausalGraph):
+        if target not in (None, graph_like.target):
+            what = f"the graph's target is {show(graph_like.target)}, not {show(target)}"
+            raise GraphError(Complaint(code="other-target", path="target", what=what, hint="leave target out"))
+        return CausalGraph._of(graph_like).certify(names)  # noqa: SLF001 - our own
+    read = read_any(graph_like)
+    if names is None:
+        return CausalGraph._of(read.graph(target=target)).certify()  # noqa: SLF001
+    ends = {*names, *((target,) if target is not None else read.outcomes)}
+    hidden = [name for name in read.nodes if name not in ends and name not in read.having("selected")]
+    columns = dict.fromkeys([*(name for name in read.nodes if name not in hidden), *ends])
+    columns = {name: None for name in columns if name not in read.latents}
+    made = read.graph(target=target, latents=hidden, columns=tuple(columns), features=names)
+    return CausalGraph._of(made).certify(names)  # noqa: SLF001
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Discovered:
+    """What a search found.
+
+    Attributes
+    ----------
+    findings : Findings
+        All of it: each link, the tests, the rows.
+    wishes : tuple of str
+        What became of what was asked of the search.
+
+    """
+
+    findings: Findings
+    wishes: tuple[str, ...] = ()
+
+    @property
+    def graph(self) -> CausalGraph:
+        """A draft to edit and declare: every direction that the data leave open is guessed, see ``notes``.
+
+        A ``GraphError`` where no link touches the target.
+        """
+        return CausalGraph._of(self.findings.draft().graph)  # noqa: SLF001 - our own
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What became of what was asked, and each guess of the draft."""
+        return (*self.wishes, *guess_notes(self.findings.draft()))
+
+    @property
+    def links(self) -> pd.DataFrame:
+        """Each link that was found: its ends, its mark, and the share of resamples that have it."""
+        import pandas as pd
+
+        rows = [(one.first, one.mark, one.second, one.frequency) for one in self.findings.graph.edges]
+        return pd.DataFrame(rows, columns=["first", "mark", "second", "resamples"])
+
+    def exported(self, form: str) -> tuple[bytes, tuple[str, ...]]:
+        """What was found as svg or png; the draft as yaml, edges, dagitty, dot, gml or graphml; and what to mind."""
+        picture = graph_picture(self.findings.drawn, (), form)
+        return exported(self.findings, form) if picture is None else (picture, ())
+
+    def __str__(self) -> str:
+        return search_sentence(self.findings)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the picture of what was found."""
+        return graph_svg(self.findings.drawn, ())

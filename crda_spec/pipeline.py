@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from crda_spec.counterfactual.procedure import Augmentation, Procedure, Tuned, augment, fit_augmented, tune
 from crda_spec.data.folds import Division
 from crda_spec.execution import Clock, Progress, stage, workers_for
-from crda_spec.gate.controls import score_controls
-from crda_spec.gate.cost import FitCounts
+from crda_spec.gate.controls import control_fits, score_controls
+from crda_spec.gate.cost import CostEstimate, FitCounts, estimate_cost
 from crda_spec.gate.cross_validate import (
     CrossValidation,
     cross_validate,
@@ -214,3 +214,12 @@ def fit_intervals(
         parents=plan.noise_parents,
         boundary=boundary,
     )
+
+
+def estimate(plan: Plan) -> CostEstimate:
+    """What a run will do and cost: reads and checks the data, asks the graph, counts the fits."""
+    split, _ = plan.load()
+    looks = plan.inspect and split.test is not None  # a control is scored on test rows
+    controls = control_fits(plan.procedure, split.train, plan.without_graph) if looks else 0
+    cost = estimate_cost(split, plan.procedure, plan.gate, seed=plan.seed, models=plan.models)
+    return replace(cost, fits_of_controls=controls)

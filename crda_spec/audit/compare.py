@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import zip_longest
+from pathlib import Path
 from typing import Any
 
+from crda_spec.audit.open_run import open_run
 from crda_spec.errors import show
 from crda_spec.report.words.causal import graph_words
+from crda_spec.spec.load import read_draft
+from crda_spec.spec.render import resolved
 
 Change = tuple[str, Any, Any]  # the path, then, now
 
@@ -135,3 +141,33 @@ def verdict_sentence(then: Mapping[str, Any], now: Mapping[str, Any]) -> str:
 
 def _p(verdict: Mapping[str, Any]) -> str:
     return "nothing to test" if verdict["p_value"] is None else f"p = {verdict['p_value']:.4g}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Differences:
+    """What differs between two specs or two runs."""
+
+    parts: Mapping[str, Sequence[Change]]  # by part: spec, data, graph, ..., only those that differ
+    verdict: str = ""  # how the verdict changed, of two runs
+
+
+def differences(first: Path, second: Path) -> Differences:
+    """Two specs, or the folders of two runs; a spec and a run are compared by their specs."""
+    then, now = _record(first), _record(second)
+    if then is not None and now is not None:
+        return Differences(parts=run_changes(then, now), verdict=verdict_sentence(then, now))
+    listed = list(changes(_spec(first, then), _spec(second, now)))
+    return Differences(parts={"spec": listed} if listed else {})
+
+
+def _record(path: Path) -> dict[str, Any] | None:
+    return open_run(path).record if path.is_dir() else None
+
+
+def _spec(path: Path, record: dict[str, Any] | None) -> dict[str, Any]:
+    """The spec as it would be run; its data need not be here."""
+    if record is not None:
+        resolved_there: dict[str, Any] = record["spec"]["resolved"]
+        return resolved_there
+    draft = read_draft(path, environ=os.environ)
+    return resolved(draft.sound(), draft, shared=True)

@@ -22,11 +22,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 from joblib import delayed
-from threadpoolctl import ThreadpoolController, threadpool_limits
+from threadpoolctl import ThreadpoolController
 
-from crda_spec.audit.canonical import read_as
-from crda_spec.audit.models import load_model, load_models
-from crda_spec.audit.open_run import FOLD_MODELS, OpenedRun, SavedRun, load_band, readable
+from crda_spec.audit.open_run import SavedRun
 from crda_spec.audit.runfolder import whole_file
 from crda_spec.audit.tables import ONE_VALUE, synthetic_table
 from crda_spec.counterfactual.act import count_new_rows, guarded_columns
@@ -35,13 +33,10 @@ from crda_spec.counterfactual.predict import LabelRule
 from crda_spec.data.assemble import weight_column
 from crda_spec.data.blocks import RowFile, missing_columns, open_rows
 from crda_spec.data.cells import BlockPlace, block_numbers
-from crda_spec.data.sources import Csv, Source
-from crda_spec.errors import Complaint, DataError, OutputError, Place, SpecError
+from crda_spec.data.sources import Csv
+from crda_spec.errors import Complaint, DataError, Place, SpecError
 from crda_spec.execution import pool
-from crda_spec.gate.intervals import FittedBand, bounds_at
-from crda_spec.records import Array, Column, IntArray, Predictor, RunResult
-from crda_spec.regressors.fit import MeanModel
-from crda_spec.regressors.intervals import unknown_level
+from crda_spec.records import Array, Column, IntArray
 
 if TYPE_CHECKING:
     from crda_spec.spec.run import RunSpec
@@ -79,6 +74,8 @@ class Job:
     missing: MissingRule
     quota: Quota
     weights: str | None = None  # the column of the rows' weights, where the run has one
+    decision: str = ""  # of the run's gate
+    sentence: str = ""
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -114,6 +111,10 @@ class Generated:
     source_rows: int
     counts: Counts
     sha256: str
+    basis: str  # what the rows rest on
+    carries_noise: bool
+    decision: str  # of the run's gate, on the run's own rows
+    sentence: str
 
 
 _Part = tuple[pa.Table | None, Counts]  # one block's new rows, None when it gives none, and what happened on the way
@@ -167,7 +168,16 @@ def prepare(saved: SavedRun, spec: RunSpec, data: Path, *, rows: int | None = No
         raise DataError(Complaint(code="no-new-rows", path="--factor", what=what, hint="ask for more, or use --rows"))
     weights = saved.record["data"].get("weights")
     quota = Quota(sources=file.rows, made=wanted)
-    job = Job(generation=generation, file=file, missing=spec.dataset.missing.kind, quota=quota, weights=weights)
+    verdict = saved.record["verdict"]
+    job = Job(
+        generation=generation,
+        file=file,
+        missing=spec.dataset.missing.kind,
+        quota=quota,
+        weights=weights,
+        decision=verdict["decision"],
+        sentence=verdict["sentence"],
+    )
     complaints = missing_columns(file, [column.name for column in job.columns])
     if complaints:
         raise DataError(complaints)
@@ -198,7 +208,15 @@ def generate(
                 raise DataError(_no_rows(counts))
         with partial.open("rb") as written:
             digest = hashlib.file_digest(written, "sha256").hexdigest()
-    return Generated(source_rows=job.file.rows, counts=counts, sha256=digest)
+    return Generated(
+        source_rows=job.file.rows,
+        counts=counts,
+        sha256=digest,
+        basis=job.generation.rule.basis,
+        carries_noise=job.generation.rule.retention > 0,
+        decision=job.decision,
+        sentence=job.sentence,
+    )
 
 
 def _no_rows(counts: Counts) -> Complaint:
@@ -280,118 +298,3 @@ def _usable(job: Job, numbers: Array, place: BlockPlace) -> IntArray:
     first = {"error": 0, "impute": len(job.generation.train.features), "drop": whole}[job.missing]
     refuse_missing(missing, job.columns, place, first=first)
     return np.flatnonzero(~missing.any(axis=1)) if job.missing == "drop" else np.arange(len(numbers))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Scoring:
-    """A model, the rows it is asked about, and the rule for missing cells."""
-
-    model: Predictor
-    models: int  # whose mean is predicted
-    features: tuple[Column, ...]
-    target: Column
-    file: RowFile
-    missing: MissingRule
-    band: FittedBand | None = None  # the calibrated intervals, where a level is asked for
-    fold_models: tuple[Predictor, ...] = ()  # around which they lie, if not around the model
-    level: float | None = None
-    ids: tuple[str, ...] = ()  # columns that tell the rows apart, of those that the file has
-
-    def written_ids(self) -> pa.Table | None:
-        """The ids of all rows, as they are written; None where there are none."""
-        return self.file.written(self.ids) if self.ids else None
-
-    def predictions(self) -> dict[str, Array]:
-        """By column, one for each row; NaN where it has none. Beside `prediction`, with a level, `low` and `high`."""
-        names = ("prediction", "low", "high") if self.band is not None else ("prediction",)
-        found: list[Array] = []
-        for block in self.file.blocks(_SCORED, [column.name for column in self.features]):
-            place = BlockPlace(file=self.file.path.name, first=sum(map(len, found)), decimal=self.file.decimal)
-            x = block_numbers(block, self.features, place)
-            missing = np.isnan(x)
-            if self.missing == "error":
-                refuse_missing(missing, self.features, place, why=": the run allowed no missing cell")
-            usable = ~missing.any(axis=1) | (self.missing == "impute")
-            columns = np.full((len(x), len(names)), np.nan)
-            with threadpool_limits(limits=1):  # the same bits on any machine
-                columns[usable] = np.stack(self._asked(np.ascontiguousarray(x[usable])), axis=1)
-            found.append(columns)
-        return dict(zip(names, np.concatenate(found).T, strict=True))
-
-    def _asked(self, x: Array) -> tuple[Array, ...]:
-        prediction = self.model.predict(x)
-        if self.band is None or self.level is None:
-            return (prediction,)
-        low, high = bounds_at(self.band, self.model, self.fold_models, x, self.level)
-        return prediction, low, high
-
-
-def prepare_scoring(
-    run: OpenedRun,
-    data: Path,
-    *,
-    missing: MissingRule,
-    like: Source | None = None,
-    single: bool = False,
-    level: float | None = None,
-    ids: Sequence[str] = (),
-    memory: RunResult | None = None,
-) -> Scoring:
-    """All that is needed: the models, the file of rows and its columns.
-
-    like: the run's own source: text is read as its text, and a workbook's sheet is its sheet.
-    single: asks for the run's one model also where there is an ensemble.
-    level: asks for intervals too; those of an ensemble are as wide as one model's.
-    ids: columns that tell rows apart; one that the file lacks is left out, for no prediction needs it.
-    memory: the run itself, whose models then predict, saved or not.
-    """
-    folder, record = run.folder, run.record
-    if level is not None:
-        _check_level(run, level)
-    together = record["ensemble"] is not None and not single
-    if memory is None and "model/model.json" not in record["files"]:
-        what, hint = "the run saved no model", "set output.model: true, and run again"
-        if "model" in record.get("unsaved", {}):
-            what, hint = f"{what}: {record['unsaved']['model']}", "run it in Python, and call Run.predict"
-        raise OutputError(Complaint(code="no-model", place=Place(file=str(folder)), what=what, hint=hint))
-    with readable(folder):
-        features = tuple(read_as(Column, column) for column in record["data"]["features"])
-        target = read_as(Column, record["data"]["target"])
-        band = None if level is None else load_band(folder)
-        around = band is not None and band.form == "cv_plus"
-        members: tuple[Predictor, ...]
-        fold_models: tuple[Predictor, ...] = ()
-        if memory is not None:
-            members = memory.members if together else (memory.model,)
-            fold_models = memory.fold_models if around else ()
-        else:
-            members = load_models(folder / "ensemble") if together else (load_model(folder / "model"),)
-            fold_models = load_models(folder / FOLD_MODELS) if around else ()
-    file = open_rows(data, like=like)
-    complaints = missing_columns(file, [column.name for column in features])
-    if complaints:
-        raise DataError(complaints)
-    model = MeanModel(members) if together else members[0]
-    return Scoring(
-        model=model,
-        models=len(members),
-        features=features,
-        target=target,
-        file=file,
-        missing=missing,
-        band=band,
-        fold_models=fold_models,
-        level=level,
-        ids=tuple(name for name in ids if name in file.names),
-    )
-
-
-def _check_level(run: OpenedRun, level: float) -> None:
-    """A level that is none, or a run without the errors that intervals are made of."""
-    wrong = unknown_level(level)
-    if wrong is not None:
-        raise SpecError(wrong)
-    if run.record.get("intervals") is None:
-        what = "the run has no intervals: its gate held out no rows, or output.intervals is null"
-        hint = "enable the gate, leave output.intervals out, and run again"
-        raise OutputError(Complaint(code="no-intervals", place=Place(file=str(run.folder)), what=what, hint=hint))

@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from crda_spec import records
 from crda_spec.audit.canonical import canonical_json, read_as, seal, sha256_of
 from crda_spec.audit.export import CRATE, LEDGER
+from crda_spec.audit.kept_spec import resolved_spec
 from crda_spec.audit.models import load_models
 from crda_spec.audit.record import RECORD_VERSION, STUDIES, read_studies
 from crda_spec.audit.runfolder import MARKER
@@ -31,6 +32,7 @@ from crda_spec.errors import Complaint, CrdaError, OutputError, Place, TamperedE
 from crda_spec.gate.intervals import FittedBand, SizeBy
 from crda_spec.records import NOBODY, Array, Column, IntArray, NoiseScale, Table, Teacher
 from crda_spec.scm.mechanisms import Basis, Inputs, SmoothMean
+from crda_spec.spec.run import RunSpec
 
 ROWS_FILE = "augmented.parquet"
 _NOISE = "noise.json"
@@ -87,6 +89,11 @@ class OpenedRun:
 
     folder: Path
     record: dict[str, Any]
+
+    @property
+    def spec(self) -> RunSpec:
+        """The spec that the record itself holds; text from the environment stands there as it was written."""
+        return resolved_spec(self.record)
 
 
 def open_run(folder: Path, *, lost: Collection[str] = ()) -> OpenedRun:
@@ -221,6 +228,18 @@ def taught_run(run: OpenedRun) -> SavedRun:
         else:
             teacher = replace(teacher, out_of_fold=predicted)
     return SavedRun(record=record, train=train, noise=rows.real["noise"], teacher=teacher, scale=scale)
+
+
+def taught_result(result: records.RunResult, record: dict[str, Any]) -> SavedRun:
+    """The same of a result in memory, as its folder would have it. record: of the result, as JSON holds it."""
+    teacher, used = result.teacher, result.abduction.residuals
+    return SavedRun(
+        record=record,
+        train=result.split.train,
+        noise=result.abduction.noise,
+        teacher=replace(teacher, out_of_fold=teacher.out_of_fold if used == "out_of_fold" else None),
+        scale=result.abduction.scale_model,
+    )
 
 
 def load_teacher(folder: Path, record: dict[str, Any]) -> Teacher | None:

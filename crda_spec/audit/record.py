@@ -1,7 +1,6 @@
-"""`record.json`: everything a run found out, from which its numbers can be checked; and `spec.lock`, written before.
+"""`record.json`: everything a run found out, from which its numbers can be checked.
 
-All fields of a record but `volatile` are the same for the same spec, data and versions. A lock holds what a run depends
-on, so that `--locked` can refuse anything else.
+All its fields but `volatile` are the same for the same spec, data and versions.
 """
 
 from __future__ import annotations
@@ -17,15 +16,14 @@ from typing import Any
 
 from crda_spec import records
 from crda_spec.audit.canonical import canonical_json, plain, read_as, sha256_of
-from crda_spec.audit.compare import changes, said
-from crda_spec.audit.runfolder import writing
 from crda_spec.audit.tables import trials_csv
-from crda_spec.errors import Complaint, DataError, Place, show
 from crda_spec.regressors.classes import distribution, roots_of
 from crda_spec.report.words.causal import followed_words
 from crda_spec.scm.certificate import graph_certificate
 from crda_spec.scm.graph import CausalGraph
 from crda_spec.seeds import STREAM_RULE, STREAMS
+from crda_spec.spec.load import Draft
+from crda_spec.spec.run import RunSpec
 
 TRIALS, STUDIES = "trials.csv", "tuning.json"
 
@@ -112,7 +110,7 @@ def make_record(
     seed: int,
     graph: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """The record of a run, without its volatile part and its file hashes. graph: see `api.graph_of`."""
+    """The record of a run, without its volatile part and its file hashes. graph: see `graph_of`."""
     searched = (spec.get("tune", {}).get("augmentation") or {}).get("kind") == "tpe"
     return {
         "record_version": RECORD_VERSION,
@@ -234,66 +232,14 @@ def _counterfactuals(result: records.RunResult) -> dict[str, Any] | None:
     }
 
 
-LOCK_VERSION = 1
-_PARTS = ("spec", "data", "graph", "versions", "platform")
-
-
-def lock_file(spec: Path) -> Path:
-    """`spec.lock` beside `spec.yaml`."""
-    return spec.with_suffix(".lock")
-
-
-def make_lock(
-    spec: Mapping[str, Any],
-    data: tuple[records.Split, records.DataReport],
-    graph: Mapping[str, Any],
-    packages: Sequence[str],
-) -> dict[str, Any]:
-    """All that the numbers of a run depend on. spec: as resolved, without what changes no number."""
+def graph_of(spec: RunSpec, draft: Draft, drawn: records.DrawnGraph | None) -> dict[str, Any]:
+    """The graph's hash, its language and where it was written. drawn: None before a search has found one."""
+    written: Any = spec.causal.graph
+    path = getattr(written, "path", None)
+    file = None if path is None else draft.file.parent / path
     return {
-        "lock_version": LOCK_VERSION,
-        "spec": plain(spec),
-        "data": plain(data_record(*data)),
-        "graph": dict(graph),
-        "versions": versions(*packages),
-        "platform": platform_record(),
+        "source": "discovered" if written is None else "spec" if file is None else file.name,
+        "language": getattr(written, "kind", None),
+        "sha256": None if drawn is None else sha256_of(canonical_json(drawn)),
+        "file_sha256": None if file is None else sha256_of(file.read_bytes()),
     }
-
-
-def write_lock(file: Path, lock: Mapping[str, Any]) -> None:
-    """Canonical JSON: equal locks are equal bytes."""
-    with writing(file, "choose another file with --out"):
-        file.write_text(canonical_json(lock), encoding="utf-8")
-
-
-def read_lock(file: Path) -> dict[str, Any]:
-    """The lock; a complaint says how to write one when there is none."""
-    place, again = Place(file=file.name), f"write it again: crda-spec lock {file.with_suffix('.yaml').name}"
-    try:
-        lock = json.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        hint = f"write it: crda-spec lock {file.with_suffix('.yaml').name}"
-        raise DataError(Complaint(code="no-lock", place=place, what="there is no such lock", hint=hint)) from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise DataError(Complaint(code="bad-lock", place=place, what=f"not a lock: {error}", hint=again)) from None
-    if not isinstance(lock, dict) or lock.get("lock_version") != LOCK_VERSION or not set(_PARTS) <= set(lock):
-        version = lock.get("lock_version") if isinstance(lock, dict) else None
-        what = f"not a lock of version {LOCK_VERSION}" + ("" if version is None else f", but {show(version)}")
-        raise DataError(Complaint(code="bad-lock", place=place, what=what, hint=again))
-    return lock
-
-
-def lock_complaints(lock: Mapping[str, Any], now: Mapping[str, Any], file: Path) -> list[Complaint]:
-    """One complaint for each value that is not as it was when the spec was locked."""
-    hint = f"undo the change, or lock anew: crda-spec lock {file.with_suffix('.yaml').name}"
-    return [
-        Complaint(
-            code="locked",
-            path=path if part == "spec" else "",
-            place=None if part == "spec" else Place(file=file.name),
-            what="{}{} when locked, {} now".format("" if part == "spec" else f"{part} {path}: ", *said(then, today)),
-            hint=hint,
-        )
-        for part in _PARTS
-        for path, then, today in changes(lock[part], plain(now)[part])
-    ]

@@ -9,10 +9,11 @@ import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 
 from crda_spec.audit.canonical import sha256_of
-from crda_spec.errors import Complaint, OutputError
+from crda_spec.errors import Complaint, OutputError, show
 
 if sys.platform != "win32":
     import fcntl
@@ -45,6 +46,28 @@ def check_destination(folder: Path) -> None:
             pass
     except OSError as error:
         raise _refused(folder, f"'{above}' is not a folder one may write to", "choose another with --out") from error
+
+
+def plan_folder(out: Path | None, *, base: Path, name: str) -> Path:
+    """Where the run will go, checked before any work is done. The clock and a random part make the id unique."""
+    stamp = datetime.now(tz=UTC).strftime("%Y%m%d-%H%M%S")
+    folder = out if out is not None else base / name / f"{stamp}-{secrets.token_hex(3)}"
+    check_destination(folder)
+    return folder
+
+
+def check_new_file(out: Path, hint: str, *, option: str = "--out", no_folder: str | None = None) -> None:
+    """Complains before the work starts, not after. no_folder: the hint where the folder is missing, if another."""
+    try:
+        taken = out.exists()
+    except OSError as error:  # a name that is too long
+        what = f"{show(str(out))} cannot be written: {(error.strerror or '').lower()}"
+        raise OutputError(Complaint(code="cannot-write", path=option, what=what, hint=hint)) from error
+    if taken:
+        raise OutputError(Complaint(code="cannot-write", path=option, what=f"'{out}' already exists", hint=hint))
+    if not out.parent.is_dir():
+        what = f"there is no folder '{out.parent}'"
+        raise OutputError(Complaint(code="cannot-write", path=option, what=what, hint=no_folder or hint))
 
 
 def write_run(folder: Path, files: Mapping[str, bytes]) -> None:

@@ -61,7 +61,7 @@ class Question:
     changes: tuple[str, ...] = ()  # as written: therapy_hours=+2
     sweep: str | None = None  # as written: therapy_hours=0:20
     rows: tuple[int, ...] | None = ()  # numbers of training rows in the run's source, counted from 1; None: all
-    file: Path | None = None  # rows from elsewhere, with their outcomes; or numbers of rows, with a change each
+    file: Path | RowFile | None = None  # rows from elsewhere with outcomes, or numbers of rows with a change each
     follow: bool = False
     refits: int = 20
     level: float = 0.9
@@ -360,7 +360,9 @@ def _asked_rows(saved: SavedRun, spec: RunSpec, question: Question, blocked: Map
         at = np.arange(len(train)) if question.rows is None else _positions(saved, question.rows)
         return _of_run(train, at, {})
     source = spec.dataset.source
-    file = open_rows(question.file, like=source if source.kind == "csv" else None)
+    file = question.file
+    if not isinstance(file, RowFile):
+        file = open_rows(file, like=source if source.kind == "csv" else None)
     if ROW in file.names and ROW not in train.names:
         return _listed(saved, file, blocked)
     columns = (*train.features, train.target)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -25,16 +24,11 @@ def diff(
     Specs are compared as they would be run, with recipe and defaults filled in: comments and order do not count. A spec
     and a run are compared by their specs. The exit code is 0 whether they differ or not.
     """
-    from crda_spec.audit.compare import ABSENT, changes, run_changes, said, verdict_sentence
+    from crda_spec import api
+    from crda_spec.audit.compare import ABSENT, said
 
-    then, now = _record(first), _record(second)
-    sentence = ""
-    if then is not None and now is not None:
-        differences = run_changes(then, now)
-        sentence = verdict_sentence(then, now)
-    else:
-        listed = list(changes(_spec(first, then), _spec(second, now)))
-        differences = {"spec": listed} if listed else {}
+    found = api.diff(first, second)
+    differences, sentence = found.parts, found.verdict
     if as_json:
 
         def value(one: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON
@@ -57,23 +51,3 @@ def diff(
             sys.stdout.write(f"  {label}{before} -> {after}\n")
     if sentence:
         sys.stdout.write(f"{printable(sentence)}\n")
-
-
-def _record(path: Path) -> dict[str, Any] | None:
-    if not path.is_dir():
-        return None
-    from crda_spec.audit.open_run import open_run
-
-    return open_run(path).record
-
-
-def _spec(path: Path, record: dict[str, Any] | None) -> dict[str, Any]:
-    """The spec as it would be run; its data need not be here."""
-    if record is not None:
-        resolved_there: dict[str, Any] = record["spec"]["resolved"]
-        return resolved_there
-    from crda_spec.spec.load import read_draft
-    from crda_spec.spec.render import resolved
-
-    draft = read_draft(path, environ=os.environ)
-    return resolved(draft.sound(), draft, shared=True)

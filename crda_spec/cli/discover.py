@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from crda_spec.cli import options
-from crda_spec.cli.graph import picture
 from crda_spec.cli.options import AsJson, Overrides
-from crda_spec.errors import Complaint, CrdaError, OutputError, SpecError, show
+from crda_spec.errors import Complaint, OutputError
 
 if TYPE_CHECKING:
-    from crda_spec.api import DataKind
     from crda_spec.discovery.findings import Findings
 
 
 Method = StrEnum("Method", ["pc", "fci", "ges", "consensus"])
 DraftFormat = StrEnum("DraftFormat", ["svg", "png", "yaml", "edges", "dagitty", "dot", "gml", "graphml"])
 _ENDINGS = {".svg": "svg", ".png": "png", ".yaml": "yaml", ".yml": "yaml", **options.ENDINGS}
-_DATA: dict[str, DataKind] = {".csv": "csv", ".parquet": "parquet", ".xlsx": "excel"}
 
 
 def discover(
@@ -57,82 +53,23 @@ def discover(
         what = "--json and --format both want to be printed"
         raise OutputError(Complaint(code="idle-option", what=what, hint="leave one out, or name a file with --out"))
     options.check_terminal(chosen or "", out)
-    kind = _DATA.get(source.suffix.lower())
-    wish = {"method": method.value if method else None, "alpha": alpha, "resamples": resamples}
-    if kind is not None or target is not None:
-        found, notes = _in_file(source, kind, target, overrides or [], wish)
-    else:
-        found, notes = _in_spec(source, overrides or [], wish)
-    for note in notes:
+    from crda_spec import api
+
+    found = api.discover(
+        source,
+        target=target,
+        method=None if method is None else cast("api.SearchMethod", method.value),
+        alpha=alpha,
+        resamples=resamples,
+        overrides=overrides or (),
+    )
+    for note in found.wishes:
         sys.stderr.write(f"note: {note}\n")
     if chosen is not None:
-        from crda_spec.report.discovery import exported
-
-        data, notes = picture(found.drawn, (), chosen) or exported(found, chosen)
+        data, notes = found.exported(chosen)
         options.write_graph_file(data, chosen, out, notes)
     if out is not None or chosen is None:
-        _print(found, as_json=as_json)
-
-
-_Found = tuple["Findings", tuple[str, ...]]  # and what is to be noted about the wishes
-
-
-def _in_spec(file: Path, overrides: list[str], wish: dict[str, Any]) -> _Found:
-    """Searches the training rows; compares with the declared graph where there is one."""
-    from crda_spec.spec.check import known_graph, load_spec
-
-    spec, draft = load_spec(file, overrides=overrides)
-    from crda_spec.api import search, wanted_search
-    from crda_spec.spec.build import build_plan
-
-    wanted = wanted_search(spec.causal.discovery, **wish)
-    with draft.placing():
-        split, report = build_plan(spec, draft).load()
-        findings = search(
-            split.train,
-            wanted.discovery,
-            source=f"training rows of {report.source}",
-            seed=spec.seed,
-            stability=wanted.stability,
-            declared=None if spec.causal.graph is None else known_graph(spec, draft).graph,
-        )
-    return findings, wanted.notes
-
-
-def _in_file(
-    file: Path, kind: DataKind | None, target: str | None, overrides: list[str], wish: dict[str, Any]
-) -> _Found:
-    """Searches all rows of a table."""
-    _check_file(file, kind, target, overrides)
-    from crda_spec.api import read_table, search, wanted_search
-
-    wanted = wanted_search(None, **wish)
-    try:
-        table = read_table(file, kind or "csv", target=target or "")
-    except CrdaError as error:
-        # There is no spec whose places could be meant.
-        raise type(error)(
-            replace(one, path="--target" if one.path == "dataset.target" else "") for one in error.complaints
-        ) from error
-    findings = search(table, wanted.discovery, source=f"rows of {file.name}", seed=0, stability=wanted.stability)
-    return findings, wanted.notes
-
-
-def _check_file(file: Path, kind: DataKind | None, target: str | None, overrides: list[str]) -> None:
-    complaints = []
-    if kind is None:
-        what = f"--target goes with a table, and the ending of {show(file.name)} is not that of one"
-        hint = f"endings: {', '.join(_DATA)}; a spec names its own target, and --set dataset.target=... changes it"
-        complaints.append(Complaint(code="unknown-ending", what=what, hint=hint))
-    elif target is None:
-        what = f"{show(file.name)} does not say what to predict"
-        hint = "add --target with the name of one of its columns"
-        complaints.append(Complaint(code="no-target", what=what, hint=hint))
-    if overrides:
-        what = "--set changes a spec, and a table has none"
-        complaints.append(Complaint(code="idle-option", what=what, hint="leave it out, or write a spec"))
-    if complaints:
-        raise SpecError(complaints)
+        _print(found.findings, as_json=as_json)
 
 
 def _print(found: Findings, *, as_json: bool) -> None:

@@ -27,12 +27,12 @@ def effects(
     """
     from rich.console import Console
 
-    from crda_spec.api import average_effects
+    from crda_spec import api
     from crda_spec.audit.canonical import plain
     from crda_spec.report.terminal import Grid, Line, Section, print_sections
     from crda_spec.report.words import whatif as words
 
-    found = average_effects(run, follow=follow, base=base)
+    found = api.effects(run, follow=follow, base=base)
     target = found.target
     if as_json:
         left = [{"name": name, "effect": None if why else 0.0, "reason": why} for name, why in found.left.items()]

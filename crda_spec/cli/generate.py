@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crda_spec.cli.options import AsJson, RunFolder, check_new_file, say
+from crda_spec.cli.options import AsJson, RunFolder, say
 from crda_spec.errors import Complaint, SpecError
 
 if TYPE_CHECKING:
@@ -52,23 +52,11 @@ def generate(
     a row is its outcome minus the teacher's prediction. Without noise (retention: 0) the outcome may be absent.
     """
     _check_numbers(rows=rows, factor=factor, batch=batch, jobs=jobs)
-    check_new_file(out, "choose another file", no_folder="make it, or choose another file")
-    from rich.console import Console
+    from crda_spec import api
 
-    from crda_spec.api import resolved_spec
-    from crda_spec.audit.new_rows import generate as generate_rows
-    from crda_spec.audit.new_rows import prepare
-    from crda_spec.audit.open_run import open_run, readable, saved_run
-    from crda_spec.report.progress import progress_for
-
-    saved = saved_run(open_run(run))
-    spec = resolved_spec(saved.record)
-    progress = progress_for(Console(stderr=True), quiet=quiet or as_json)
-    with readable(run):
-        job = prepare(saved, spec, data, rows=rows, factor=factor)
-    with readable(run), progress.stage("generate", job.quota.blocks) as stage:
-        made = generate_rows(job, out, batch=batch, workers=jobs, advance=stage.advance)
-    _report(saved.record, made, out, as_json=as_json, quiet=quiet)
+    progress = not (quiet or as_json)
+    made = api.generate(run, data, out, rows=rows, factor=factor, batch=batch, jobs=jobs, progress=progress)
+    _report(made, out, as_json=as_json, quiet=quiet)
 
 
 def _check_numbers(*, rows: int | None, factor: float | None, batch: int, jobs: int) -> None:
@@ -86,9 +74,8 @@ def _check_numbers(*, rows: int | None, factor: float | None, batch: int, jobs: 
         raise SpecError(wrong)
 
 
-def _report(record: dict[str, Any], made: Generated, out: Path, *, as_json: bool, quiet: bool) -> None:
-    basis, decision = record["counterfactuals"]["basis"], record["verdict"]["decision"]
-    counts = made.counts
+def _report(made: Generated, out: Path, *, as_json: bool, quiet: bool) -> None:
+    basis, decision, counts = made.basis, made.decision, made.counts
     if as_json:
         content = {
             "file": str(out),
@@ -106,11 +93,11 @@ def _report(record: dict[str, Any], made: Generated, out: Path, *, as_json: bool
     if quiet:
         say(f"{out}\n")
         return
-    why = _BASES[basis, record["counterfactuals"]["retention"] > 0]
+    why = _BASES[basis, made.carries_noise]
     say(f"{counts.rows} new rows from {made.source_rows} rows of data: {out}\nBasis: {basis}. {why}\n")
     for key, sentence in _COUNTS.items():
         if getattr(counts, key):
             say(f"{getattr(counts, key)} {sentence}\n")
     if decision != "accepted":
         refused = f"the gate did not accept this augmentation ({decision})"
-        say(f"Note: {refused}. {record['verdict']['sentence']}\n")
+        say(f"Note: {refused}. {made.sentence}\n")

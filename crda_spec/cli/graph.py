@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from crda_spec.cli.options import ENDINGS, Overrides, SpecFile, check_terminal, format_by_ending, write_graph_file
 from crda_spec.errors import Complaint, SpecError, show
-
-if TYPE_CHECKING:
-    from crda_spec.records import DrawnGraph, FeatureVerdict
 
 GraphFormat = StrEnum("GraphFormat", ["svg", "png", "edges", "dagitty", "dot", "gml", "graphml"])
 
@@ -32,13 +28,11 @@ def graph(
 
     Prints to the screen unless --out names a file. No system graphviz is needed.
     """
-    from crda_spec.spec.check import known_graph, load_spec
+    from crda_spec import api
 
     chosen = _chosen(form, out)
     check_terminal(chosen, out)
-    found, draft = load_spec(spec, overrides=overrides or ())
-    known = known_graph(found, draft)
-    data, lost = picture(known.drawn, known.verdicts, chosen) or known.exported(chosen)
+    data, lost = api.graph(spec, chosen, overrides=overrides or ())
     write_graph_file(data, chosen, out, lost)
 
 
@@ -53,16 +47,3 @@ def _chosen(form: GraphFormat | None, out: Path | None) -> str:
         hint = f"write --out {out.stem}.{form.value}, or leave --format out"
         raise SpecError(Complaint(code="ending-and-format", what=what, hint=hint))
     return form.value
-
-
-def picture(graph: DrawnGraph, verdicts: Sequence[FeatureVerdict], form: str) -> tuple[bytes, tuple[str, ...]] | None:
-    """The graph as SVG or PNG, about which there is nothing to note; None for a form that is no picture."""
-    if form == "svg":
-        from crda_spec.report.graph_draw import graph_svg
-
-        return graph_svg(graph, verdicts).encode(), ()
-    if form == "png":
-        from crda_spec.report.canvas import graph_png
-
-        return graph_png(graph, verdicts), ()
-    return None

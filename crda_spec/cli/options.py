@@ -59,20 +59,6 @@ def print_json(content: object, *, indent: int | None = 2) -> None:
     sys.stdout.write("".join(one if one == "\n" or one.isprintable() else json.dumps(one)[1:-1] for one in text) + "\n")
 
 
-def check_new_file(out: Path, hint: str, *, option: str = "--out", no_folder: str | None = None) -> None:
-    """Complains before the work starts, not after. no_folder: the hint where the folder is missing, if another."""
-    try:
-        taken = out.exists()
-    except OSError as error:  # a name that is too long
-        what = f"{show(str(out))} cannot be written: {(error.strerror or '').lower()}"
-        raise OutputError(Complaint(code="cannot-write", path=option, what=what, hint=hint)) from error
-    if taken:
-        raise OutputError(Complaint(code="cannot-write", path=option, what=f"'{out}' already exists", hint=hint))
-    if not out.parent.is_dir():
-        what = f"there is no folder '{out.parent}'"
-        raise OutputError(Complaint(code="cannot-write", path=option, what=what, hint=no_folder or hint))
-
-
 def format_by_ending(out: Path, endings: Mapping[str, str]) -> str:
     """The format of a graph that a file's ending names."""
     ending = out.suffix.lower()

@@ -7,18 +7,14 @@ import math
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from crda_spec.cli.options import AsJson, RunFolder, check_new_file, say
-from crda_spec.errors import did_you_mean, printable, show
-
-if TYPE_CHECKING:
-    from crda_spec.audit.new_rows import Scoring
+from crda_spec.cli.options import AsJson, RunFolder, say
 
 
 @contextmanager
@@ -81,39 +77,17 @@ def predict(
     beside the predictions, as they are written in DATA.
     --interval needs a run whose gate held rows out; docs/intervals.md tells what such an interval promises.
     """
-    if out is not None:
-        check_new_file(out, "choose another file")
-    from crda_spec.api import resolved_spec
-    from crda_spec.audit.new_rows import prepare_scoring
-    from crda_spec.audit.open_run import open_run, readable
-    from crda_spec.audit.predicted import check_ending, check_size, csv_lines, predicted_table, write_table
+    from crda_spec import api
 
-    if out is not None:
-        check_ending(out)
-    opened = open_run(run)
-    record, spec = opened.record, resolved_spec(opened.record)
-    with _rows_of(data) as file, readable(run):
-        scoring = prepare_scoring(
-            opened,
-            file,
-            missing=spec.dataset.missing.kind,
-            like=spec.dataset.source,
-            single=single,
-            ids=spec.dataset.ids,
-            level=interval,
-        )
-        if out is not None:
-            check_size(out, scoring.file.rows)
-        predictions, ids = scoring.predictions(), scoring.written_ids()
-    table = predicted_table(ids, predictions)
-    if out is not None:
-        write_table(table, out)
+    with _rows_of(data) as file:
+        found = api.predict(run, file, out=out, single=single, level=interval)
+    final, ids, predictions = found.final, found.ids, found.numbers
     listed, *bounds = ([_number(value) for value in values.tolist()] for values in predictions.values())
     count = len(listed) - listed.count(None)
-    model, target, unit = record["final_model"], scoring.target.name, scoring.target.unit
+    model, target, unit = final.arm, final.target.name, final.target.unit
     if as_json:
         content = {"rows": len(listed), "predicted": count, "target": target, "unit": unit, "model": model}
-        content |= {"models": scoring.models} if record["ensemble"] is not None else {}
+        content |= {"models": final.models} if final.ensemble else {}
         content |= {} if interval is None else {"level": interval}
         if ids is not None and out is None:
             content["ids"] = {name: [_plain(cell) for cell in ids[name].to_pylist()] for name in ids.column_names}
@@ -121,27 +95,12 @@ def predict(
         content |= {} if out is None else {"file": str(out)}
         sys.stdout.write(json.dumps(content) + "\n")
     elif out is None:
-        for lines in csv_lines(table):
+        for lines in found.csv_lines():
             (say if sys.stdout.isatty() else sys.stdout.write)(lines)
     else:
-        who = f"the {model} model" if scoring.models == 1 else f"the mean of {scoring.models} {model} models"
+        who = f"the {model} model" if final.models == 1 else f"the mean of {final.models} {model} models"
         say(f"{count} predictions of {target}{f' in {unit}' if unit else ''} by {who}: {out}\n")
-    for note in _notes(scoring, spec.dataset.ids, data.name):
+    for note in found.notes:
         sys.stderr.write(f"{note}\n")
     if count < len(listed):
         sys.stderr.write(f"{len(listed) - count} rows with missing cells have no prediction.\n")
-
-
-def _notes(scoring: Scoring, ids: Sequence[str], name: str) -> Iterator[str]:
-    """What the reader of the predictions should know. name: of the file of rows."""
-    from crda_spec.regressors.intervals import fewest_units
-
-    level, band = scoring.level, scoring.band
-    if level is not None and band is not None and fewest_units(level) > band.units:
-        fewest = f"at level {level:g} an interval needs {fewest_units(level)} held-out rows (or groups)"
-        yield f"All intervals are infinite: {fewest}, and the run has {band.units}."
-    for absent in (one for one in ids if one not in scoring.ids):
-        taken = {*scoring.ids, *(column.name for column in scoring.features)}
-        near = did_you_mean(absent, scoring.file.names, taken=taken)
-        near = f"; {near}" if near.endswith("?") else ""
-        yield printable(f"{name}: there is no column {show(absent)}: it is left out{near}")

@@ -14,9 +14,7 @@ from crda_spec.cli.options import AsJson, Overrides, ShowVersion, SpecFile, prin
 from crda_spec.cli.signals import check_stopped
 
 if TYPE_CHECKING:
-    from crda_spec.api import Run
-    from crda_spec.spec.load import Draft
-    from crda_spec.spec.run import RunSpec
+    from crda_spec.runs import Run
 
 
 def run(
@@ -43,37 +41,25 @@ def run(
     Exit codes: 0 done (accepted or not), 2 bad spec or data, or nothing could be printed, 3 not accepted under
     --require-accept, 130 interrupted, 143 terminated.
     """
-    from crda_spec.spec.check import load_spec
+    from crda_spec import api
 
     changes = [*(overrides or ())]
     changes += [f"seed={seed}"] if seed is not None else []
     changes += [f"execution.jobs={jobs}"] if jobs is not None else []
-    found, draft = load_spec(spec, overrides=changes)
-    finished, folder = _execute(found, draft, out, lock=spec if locked else None, quiet=quiet or as_json)
+    progress = not (quiet or as_json)
+    # A run that was told to stop leaves no folder, even where a library swallowed the signal.
+    finished, folder = api.run_to_folder(
+        spec, out, overrides=changes, locked=locked, progress=progress, before_saving=check_stopped
+    )
     with printing(f"the run itself is whole: {folder}"):
         _report(finished, folder, as_json=as_json, quiet=quiet)
     if require_accept and not finished.verdict.accepted:
         raise typer.Exit(3)
 
 
-def _execute(spec: RunSpec, draft: Draft, out: Path | None, *, lock: Path | None, quiet: bool) -> tuple[Run, Path]:
-    """Runs the plan and writes its folder; the heavy imports start here. lock: the spec whose lock must hold."""
-    from rich.console import Console
-
-    from crda_spec.api import execute, plan_folder
-    from crda_spec.report.progress import progress_for
-
-    with draft.placing():
-        folder = plan_folder(out, base=Path(spec.output.dir), name=spec.name)
-    finished = execute(spec, draft, lock=lock, progress=progress_for(Console(stderr=True), quiet=quiet))
-    check_stopped()  # else a run that was told to stop would leave a folder
-    return finished, finished.save(folder)
-
-
 def _report(finished: Run, folder: Path, *, as_json: bool, quiet: bool) -> None:
     from rich.console import Console
 
-    from crda_spec.api import with_places
     from crda_spec.report.terminal import print_summary
     from crda_spec.report.words.gate import verdict_sentence
 
@@ -88,5 +74,4 @@ def _report(finished: Run, folder: Path, *, as_json: bool, quiet: bool) -> None:
         say(f"{verdict_sentence(finished.verdict)}\n{folder}\n")
     else:
         console = Telling(width=None if sys.stdout.isatty() else 100)
-        result = with_places(finished.result, finished.draft)
-        print_summary(result, name=finished.spec.name, files=str(folder), console=console)
+        print_summary(finished.placed, name=finished.spec.name, files=str(folder), console=console)

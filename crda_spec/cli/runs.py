@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from crda_spec.cli.options import AsJson, print_json
-from crda_spec.errors import Complaint, OutputError, printable
+from crda_spec.errors import printable
 
 if TYPE_CHECKING:
     from crda_spec.audit.open_run import ListedRun
@@ -29,12 +29,9 @@ def runs(
     Equal hashes are equal runs. The change is that of one augmented model against one plain model on the test rows,
     whether the gate let it be used or not.
     """
-    from crda_spec.audit.open_run import list_runs
+    from crda_spec import api
 
-    if not folder.is_dir():
-        hint = "name the folder of your runs, or run a spec first: crda-run SPEC"
-        raise OutputError(Complaint(code="no-folder", what=f"there is no folder '{folder}'", hint=hint))
-    past = list_runs(folder)
+    past = api.runs(folder)
     if as_json:
         listed = [{key: value for key, value in asdict(run).items() if key != "trouble" or value} for run in past]
         print_json({"folder": str(folder), "runs": listed})

@@ -18,10 +18,10 @@ def validate(spec: SpecFile, overrides: Overrides = None, as_json: AsJson = Fals
 
     Prints every problem with its place; exit code 0 when the spec is sound, 2 when it is not.
     """
-    from crda_spec.spec.check import load_spec, undrawn_notes
+    from crda_spec import api
 
     try:
-        found, draft = load_spec(spec, overrides=overrides or ())
+        found = api.check(spec, overrides=overrides or ())
     except CrdaError as error:
         if not as_json:
             raise
@@ -42,22 +42,19 @@ def validate(spec: SpecFile, overrides: Overrides = None, as_json: AsJson = Fals
             f"{spec.name}: valid (rows not read); see what it would do with: crda-spec plan {spec}, "
             f"run it with: crda-run {spec}\n"
         )
-        for note in undrawn_notes(found, draft):
+        for note in found.assumptions:
             say(f"note: it is assumed that {note}\n")
 
 
 def render(spec: SpecFile, overrides: Overrides = None, as_json: AsJson = False) -> None:
     """Print the spec as it will be run: recipe and defaults filled in, overrides applied, secrets masked."""
-    from crda_spec.spec.check import load_spec
-    from crda_spec.spec.check_models import searched_paths
-    from crda_spec.spec.render import render as to_yaml
-    from crda_spec.spec.render import resolved
+    from crda_spec import api
 
-    found, draft = load_spec(spec, overrides=overrides or ())
+    rendered = api.render(spec, overrides=overrides or (), as_json=as_json)
     if as_json:
-        print_json(resolved(found, draft))
+        print_json(rendered)
     else:
-        sys.stdout.write(to_yaml(found, draft, without=searched_paths(draft)))
+        sys.stdout.write(rendered)
 
 
 def lock(
@@ -72,17 +69,9 @@ def lock(
 
     `crda-run SPEC --locked` then refuses to run when any of them differs. An existing lock is replaced.
     """
-    from crda_spec.spec.check import load_spec
+    from crda_spec import api
 
-    found, draft = load_spec(spec, overrides=overrides or ())
-    from crda_spec.api import lock_now
-    from crda_spec.audit.record import lock_file, write_lock
-    from crda_spec.spec.build import build_plan
-
-    with draft.placing():
-        made, _ = lock_now(found, draft, build_plan(found, draft))
-    file = out or lock_file(spec)
-    write_lock(file, made)
+    file, made = api.lock(spec, overrides=overrides or (), out=out)
     if as_json:
         print_json({"file": str(file), "lock": made}, indent=None)
         return
@@ -96,6 +85,6 @@ def lock(
 
 def schema() -> None:
     """Print the JSON Schema of the spec language, for editors and other tools."""
-    from crda_spec.spec.schema import spec_schema_text
+    from crda_spec import api
 
-    sys.stdout.write(spec_schema_text())
+    sys.stdout.write(api.schema())

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crda_spec.cli.options import AsJson, RunFolder, check_new_file, print_json
-from crda_spec.errors import Complaint, SpecError, show
+from crda_spec.cli.options import AsJson, RunFolder, print_json
+from crda_spec.errors import Complaint, SpecError
 
 if TYPE_CHECKING:
     from crda_spec.audit.whatif import Question
     from crda_spec.records import WhatIf
-
-_KEPT, _DRAWN = (".json", ".csv"), (".svg", ".png")
 
 
 def whatif(
@@ -75,19 +72,12 @@ def whatif(
     be had: it is calibrated on observed outcomes, and nobody observes a difference.
     """
     question = _question(changes, row, rows, sweep, follow=follow, refits=refits, level=level, jobs=jobs)
-    _check_files(out, plot, sweep)
-    from rich.console import Console
+    from crda_spec import api
 
-    from crda_spec.api import what_if
-    from crda_spec.report.progress import progress_for
-
-    progress = progress_for(Console(stderr=True), quiet=as_json)
-    found = what_if(run, question, base=base, progress=progress)
-    if out is not None:
-        _keep(found, out)
-    if plot is not None:
-        _draw(found, plot)
+    found = api.whatif(run, question, base=base, out=out, plot=plot, progress=not as_json)
     if as_json:
+        from crda_spec.audit.pages import answers_json
+
         print_json(answers_json(found), indent=None)
         return
     _print(found, out, plot)
@@ -134,52 +124,6 @@ def _question(
         level=level,
         jobs=jobs,
     )
-
-
-def _check_files(out: Path | None, plot: Path | None, sweep: str | None) -> None:
-    wrong = []
-    for option, file, endings in (("--out", out, _KEPT), ("--plot", plot, _DRAWN)):
-        if file is not None and file.suffix.casefold() not in endings:
-            what = f"the ending of {show(file.name)} tells no format"
-            wrong.append(Complaint(code="unknown-ending", path=option, what=what, hint=f"use {' or '.join(endings)}"))
-    if plot is not None and sweep is None:
-        what, hint = "there is no curve to draw", "ask for one: --sweep COLUMN=LOW:HIGH"
-        wrong.append(Complaint(code="idle-option", path="--plot", what=what, hint=hint))
-    if wrong:
-        raise SpecError(wrong)
-    for option, file in (("--out", out), ("--plot", plot)):
-        if file is not None:
-            check_new_file(file, "choose another file", option=option)
-
-
-def answers_json(found: WhatIf) -> dict[str, Any]:
-    """All that was found, with the run's seal and its ground in words."""
-    from crda_spec.audit.canonical import plain
-    from crda_spec.report.words.whatif import ground_sentences
-
-    content = plain(found)
-    asked = [{"column": name, "class": status} for name, status in found.asked]
-    return {**content, "asked": asked, "ground": list(ground_sentences(found))}
-
-
-def _keep(found: WhatIf, out: Path) -> None:
-    from crda_spec.audit.runfolder import whole_file
-    from crda_spec.audit.tables import answers_csv
-
-    with whole_file(out) as partial:
-        if out.suffix.casefold() == ".csv":
-            partial.write_text(answers_csv(found), encoding="utf-8")
-        else:
-            partial.write_text(json.dumps(answers_json(found), indent=2) + "\n", encoding="utf-8")
-
-
-def _draw(found: WhatIf, plot: Path) -> None:
-    from crda_spec.audit.runfolder import whole_file
-    from crda_spec.report.figures import sweep_figure
-
-    picture = sweep_figure(found)
-    with whole_file(plot) as partial:
-        partial.write_bytes(picture.png if plot.suffix.casefold() == ".png" else picture.svg.encode())
 
 
 def _print(found: WhatIf, out: Path | None, plot: Path | None) -> None:

@@ -15,9 +15,9 @@ from scipy.sparse.csgraph import connected_components
 
 from crda_spec.data.cells import Cells, ObjectArray, UnsupportedCellsError, at_rows, label_of, read_cells
 from crda_spec.data.contract import CheckedColumn, ColumnContract, row_number_complaints, trained_column
-from crda_spec.data.dataset import Dataset
+from crda_spec.data.dataset import Dataset, DuplicatesKeep, MissingImpute
 from crda_spec.data.raw import RawTable, counted, listed
-from crda_spec.data.sources import Source, read_source
+from crda_spec.data.sources import Frame, Source, read_source
 from crda_spec.data.split import SourceSplit, split_by_tables, split_rows
 from crda_spec.data.timestamps import NO_TIME, Timestamps, read_timestamps
 from crda_spec.errors import Complaint, DataError, Place, did_you_mean
@@ -114,6 +114,15 @@ def _assemble_test(source: Source, dataset: Dataset, base: Path, train: Assemble
         raise DataError(one.moved("dataset.source", "dataset.split.source") for one in error.complaints) from error
     # Nothing is ordered by the test rows' time, and nobody asks who they are, so a second source need not tell it.
     return assemble(raw, dataset.model_copy(update={"time": None, "id": None}), seed=seed, like=train)
+
+
+def whole_table(raw: RawTable, target: str) -> Table:
+    """All rows, the columns' types inferred as in a run; missing cells and repeated rows stay."""
+    # Constructed, not validated: whatever was asked for as the target, the header answers.
+    dataset = Dataset.model_construct(
+        source=Frame(), target=target, missing=MissingImpute(), duplicates=DuplicatesKeep()
+    )
+    return assemble(raw, dataset, seed=0).table
 
 
 def assemble(

@@ -11,15 +11,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from crda_spec.data.cells import label_of
-from crda_spec.data.raw import read_bytes, reason_of, require_file
+from crda_spec.data.raw import check_names, read_bytes, reason_of, require_file
 from crda_spec.data.sources import Csv, Excel, Parquet, Source
 from crda_spec.data.sources.csv import MISSING
+from crda_spec.data.sources.frame import DESCRIPTION, arrow_table
 from crda_spec.errors import Complaint, DataError, Place, did_you_mean, show
 
 _KINDS: dict[str, type[Csv | Parquet | Excel]] = {
@@ -32,13 +34,13 @@ _CHUNK = 1 << 22  # bytes of a file, or of each column of one, that are read at 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowFile:
-    """A table on disk, of known length."""
+    """A table on disk or in memory, of known length."""
 
     path: Path
     source: Csv | Parquet | Excel
     names: tuple[str, ...]
     rows: int
-    sheet: pa.Table | None = None  # of a workbook, all of it as text
+    table: pa.Table | None = None  # all rows: a data frame's, or a workbook's as text
     cells: Sequence[Sequence[object]] = ()  # of a workbook, as it types them
 
     @property
@@ -64,7 +66,9 @@ class RowFile:
 
     def written(self, names: Sequence[str]) -> pa.Table:
         """These columns of all rows as the file has them: nothing is read as a number, and no word means missing."""
-        if self.sheet is not None:
+        if self.table is not None and not self.cells:
+            return self.table.select(names)
+        if self.cells:
             at = [self.names.index(name) for name in names]
             return pa.table([_as_typed([row[one] for row in self.cells]) for one in at], names=list(names))
         return pa.Table.from_batches(self.batches(list(names), _CHUNK, verbatim=True))
@@ -74,8 +78,8 @@ class RowFile:
 
         verbatim: a text file's NA is a text like any other.
         """
-        if self.sheet is not None:
-            yield from self.sheet.select(names).to_batches(max_chunksize=size)
+        if self.table is not None:
+            yield from self.table.select(names).to_batches(max_chunksize=size)
             return
         try:
             if isinstance(self.source, Csv):
@@ -102,17 +106,27 @@ def open_rows(path: Path, *, like: Source | None = None) -> RowFile:
         names, cells = source.cells(read_bytes(path))
         # Every cell as text, which keeps columns of mixed cells; what it means is the contract's business.
         texts = ([_text(row[at]) for row in cells] for at in range(len(names)))
-        sheet = pa.table([pa.array(column, pa.string()) for column in texts], names=list(names))
-        return RowFile(path=path, source=source, names=names, rows=len(cells), sheet=sheet, cells=cells)
+        table = pa.table([pa.array(column, pa.string()) for column in texts], names=list(names))
+        return RowFile(path=path, source=source, names=names, rows=len(cells), table=table, cells=cells)
     file = RowFile(path=path, source=source, names=source.header(path.parent), rows=0)
     if isinstance(source, Csv):
         rows = sum(batch.num_rows for batch in file.batches([file.names[0]], _CHUNK))
     else:
-        with pq.ParquetFile(path) as table:
-            rows = int(table.metadata.num_rows)
+        with pq.ParquetFile(path) as opened:
+            rows = int(opened.metadata.num_rows)
     if rows == 0:
         raise DataError(Complaint(code="no-rows", place=Place(file=path.name), what="the file has columns but no row"))
     return replace(file, rows=rows)
+
+
+def frame_rows(data: Any) -> RowFile:  # noqa: ANN401 - any kind of frame
+    """The rows of a data frame."""
+    table = arrow_table(data)
+    names = tuple(table.schema.names)
+    check_names(names, DESCRIPTION)
+    if not table.num_rows:
+        raise DataError(Complaint(code="no-rows", path="data", what="the frame has columns but no row"))
+    return RowFile(path=Path("data"), source=Parquet(path="data"), names=names, rows=table.num_rows, table=table)
 
 
 def _text(cell: object) -> str | None:

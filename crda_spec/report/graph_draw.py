@@ -197,3 +197,14 @@ def _lit(name: str, verdict: FeatureVerdict | None, lines: Sequence[Line]) -> di
     path = witness_edges((verdict,)) if verdict is not None else frozenset[Edge]()
     on_path = {index: line.edge for index, line in enumerate(lines) if line.witness and undirected(line.edge) in path}
     return on_path or {index: line.edge for index, line in enumerate(lines) if name in line.edge[:2]}
+
+
+def graph_picture(graph: DrawnGraph, verdicts: Sequence[FeatureVerdict], form: str) -> bytes | None:
+    """The graph as SVG or PNG; None for a form that is no picture."""
+    if form == "svg":
+        return graph_svg(graph, verdicts).encode()
+    if form == "png":
+        from crda_spec.report.canvas import graph_png
+
+        return graph_png(graph, verdicts)
+    return None

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -33,6 +34,7 @@ from crda_spec.errors import (
     show,
 )
 from crda_spec.gate.tests import FiveByTwo
+from crda_spec.records import FeatureVerdict, RunResult
 from crda_spec.regressors import GivenEstimator
 from crda_spec.regressors.estimator import section_of
 from crda_spec.spec.explain import explain
@@ -71,6 +73,7 @@ _SHORT = 4  # letters
 _LONGEST_SHOWN = 200  # letters of an override
 _POSITION = re.compile(r"[0-9]{1,9}")
 _SOURCE_KEYS = ("dataset.source.", "dataset.split.source.")
+_GRAPH_TEXT = "causal.graph.text:"  # how messages call the lines of a graph that is written inside the spec
 Origin = Literal["user", "recipe", "goal", "environment", "--set"]
 
 
@@ -86,6 +89,7 @@ class Draft:
     complaints: list[Complaint] = field(default_factory=list)
     frame: RawTable | None = None  # what Python handed over in place of a source
     estimator: Any = None  # what Python handed over in place of the regressor
+    written: Any = None  # the values before recipe and goal fill in what they leave out
 
     def sound(self) -> RunSpec:
         """The spec; SpecError with all that is wrong with it."""
@@ -116,6 +120,23 @@ class Draft:
         key = key or complaint.path.startswith("causal.monotone.")
         path = _path_in(self.tree, complaint.path)
         return self.without_secrets(complaint.at(self.tree.place(path, key=key) or Place(self.file.name)))
+
+    def place_of(self, where: str) -> str:
+        """`spec.yaml:12:9` for a path inside the spec; a place in a graph's own file stays as it is."""
+        path, _, rest = where.partition(":") if where.startswith(_GRAPH_TEXT) else (where, "", "")
+        if not path.startswith("causal.graph"):
+            return where
+        place = self.placed(Complaint(code="written-at", what="", path=path)).place
+        return f"{place}, line {rest.split(':', 1)[0]} of the text" if rest else str(place)
+
+    def with_places(self, result: RunResult) -> RunResult:
+        """The same result for the reader of this spec; the record keeps paths, which hold for the spec it stores."""
+
+        def placed(verdict: FeatureVerdict) -> FeatureVerdict:
+            return replace(verdict, lines=tuple(replace(one, where=self.place_of(one.where)) for one in verdict.lines))
+
+        features = tuple(map(placed, result.certificate.features))
+        return replace(result, certificate=replace(result.certificate, features=features))
 
     def without_secrets(self, complaint: Complaint) -> Complaint:
         """The complaint with ${NAME} in place of what the environment filled in.
@@ -194,6 +215,7 @@ def read_draft(
         tree.value["regressor"] = section_of(estimator)
     for override in overrides:
         draft.complaints.extend(apply_override(tree, override))
+    draft.written = deepcopy(tree.value)
     expand_shorthands(tree)
     draft.origins.update(_origins(tree))
     _fill_recipe(draft)

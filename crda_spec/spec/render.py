@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field
 from functools import partial
-from pathlib import PurePosixPath, PureWindowsPath
+from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 from typing import Any
 
 import yaml
 
+from crda_spec.data.raw import RawTable
 from crda_spec.errors import redact_url
 from crda_spec.spec.load import Draft, leaves
 from crda_spec.spec.run import Execution, Output, RunSpec
@@ -100,6 +104,39 @@ def render(spec: RunSpec, draft: Draft | None = None, *, without: Sequence[SpecP
     return yaml.dump(escaped, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Written:
+    """A spec as somebody wrote it, before recipe and defaults."""
+
+    values: Mapping[str, Any]
+    folder: Path  # where its relative paths start
+    frame: RawTable | None = None  # its rows, where they are a data frame
+    environment: Mapping[SpecPath, str] = field(default_factory=dict)  # values with ${NAME} in them, as written
+
+    @classmethod
+    def of(cls, draft: Draft) -> Written:
+        """With ${NAME} where the environment filled something in."""
+        tree = draft.tree
+        return cls(values=draft.written, folder=draft.file.parent, frame=draft.frame, environment=tree.environment)
+
+    def text(self, folder: Path, *, source: Mapping[str, Any] | None = None) -> str:
+        """YAML that gives the same run from another folder. source: in place of the one that is written."""
+        values: Any = _escape(deepcopy(dict(self.values)))
+        for path, written in self.environment.items():
+            section = value_at(values, path[:-1])
+            if section is not None and value_at(values, path) is not None:
+                section[path[-1]] = written
+        for path in _PATHS:
+            file = value_at(values, path)
+            if isinstance(file, str) and path not in self.environment and not _is_absolute(file):
+                moved = os.path.relpath(self.folder / file, folder)
+                value_at(values, path[:-1])["path"] = PurePath(moved).as_posix()
+        if source is not None:
+            values["dataset"]["source"] = _escape(dict(source))
+        return str(yaml.dump(values, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110))
+
+
+_PATHS: tuple[SpecPath, ...] = (*((*path, "path") for path in _SOURCES), ("causal", "graph", "path"))
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:[./-][A-Za-z0-9_]+)*")
 _OTHER_YAMLS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
 

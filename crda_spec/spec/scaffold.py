@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import re
+import tempfile
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import TextWrapper
 from typing import Any
@@ -13,12 +16,14 @@ import numpy as np
 from crda_spec.data.assemble import Assembled, assemble
 from crda_spec.data.dataset import PREDICTED, Dataset, DuplicatesKeep, MissingDrop, MissingImpute
 from crda_spec.data.raw import RawTable
-from crda_spec.data.sources import Csv, Excel, Parquet
-from crda_spec.errors import Complaint, DataError, GraphError, printable
+from crda_spec.data.sources import Csv, Excel, Frame, Parquet
+from crda_spec.data.sources.frame import DESCRIPTION
+from crda_spec.errors import Complaint, DataError, GraphError, Place, SpecError, printable, show
 from crda_spec.gate.tests import folds_needed
-from crda_spec.records import Array, Column, Table
+from crda_spec.records import Array, Column, Table, movable
+from crda_spec.report.words.causal import movable_words, reason_sentence
 from crda_spec.scm.formats import parse_edges, read_graph
-from crda_spec.spec.check import LEDGER_PREFIX
+from crda_spec.spec.check import LEDGER_PREFIX, known_graph, load_spec
 from crda_spec.spec.render import scalar_text
 
 
@@ -70,10 +75,14 @@ class Scaffold:
         return self.units - max(1, round(_TEST * self.units))
 
 
-def scaffold(data: Path, target: str, *, written: str) -> Scaffold:
-    """Reads the whole table once. written: the file's path as the spec will write it."""
-    source = _source(data)
-    raw = source.read(data.parent)
+def scaffold(data: Path | RawTable, target: str, *, folder: Path) -> Scaffold:
+    """Reads the whole table once. folder: where the spec will lie."""
+    if isinstance(data, RawTable):
+        source: Csv | Parquet | Excel | Frame = Frame()
+        raw, changed = data, dict[str, str]()
+    else:
+        source = _source(data)
+        raw, changed = source.read(data.parent), {"path": _relative(data, folder)}
     names = [str(name) for name in raw.frame.columns]
     ours = {name: "a column of our own ledger" for name in names if name.startswith(LEDGER_PREFIX)}
     features = tuple(name for name in names if name != target and name not in ours) if ours else None
@@ -82,7 +91,7 @@ def scaffold(data: Path, target: str, *, written: str) -> Scaffold:
     assembled, dataset, left_out = _usable(raw, start, names)
     return Scaffold(
         table=assembled.table,
-        dataset=dataset.model_copy(update={"source": source.model_copy(update={"path": written})}),
+        dataset=dataset.model_copy(update={"source": source.model_copy(update=changed)}),
         left_out={**ours, **left_out},
         missing_cells=assembled.report.missing_cells,
     )
@@ -195,6 +204,79 @@ class GraphPart:
     settings: dict[str, Any]
     latent: tuple[str, ...] = ()
     said: tuple[str, ...] = ()  # the certificate's result, a comment each
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FirstSpec:
+    """A spec to begin with, and the table that it is of."""
+
+    text: str
+    table: Scaffold
+
+
+def first_spec(data: Path | RawTable, target: str, *, graph: Path | None, out: Path, schema: str) -> FirstSpec:
+    """A spec that runs as it is. out: where it will lie.  schema: where the JSON Schema lies, for editors."""
+    table = scaffold(data, target, folder=out.parent)
+    file = None if isinstance(data, RawTable) else data
+    if table.training < (needed := folds_for(table)):
+        what = f"{table.units} rows that differ are too few: the gate needs {needed} to train on, beside those to test"
+        place = Place(file=DESCRIPTION if file is None else file.name)
+        raise SpecError(Complaint(code="too-few-rows", place=place, what=what, hint="gather more rows"))
+    part = None if graph is None else _graph_part(graph, out.parent, table)
+    stem = target if file is None else file.stem
+    name = re.sub(r"[^A-Za-z0-9._-]+", "_", stem).lstrip("._-")[:64] or "run"
+    text = spec_text(table, name=name, schema=schema, graph=part)
+    certified = _certified(text, out, data if isinstance(data, RawTable) else None)
+    if part is not None:
+        text = spec_text(table, name=name, schema=schema, graph=replace(part, said=certified))
+    return FirstSpec(text=text, table=table)
+
+
+def _relative(file: Path, folder: Path) -> str:
+    """The file's path from the spec's folder, as a spec writes it."""
+    return Path(os.path.relpath(file, folder)).as_posix()
+
+
+_LANGUAGES = {".txt": "edges", ".dag": "dagitty", ".dagitty": "dagitty", ".dot": "dot", ".gv": "dot"}
+_LANGUAGES |= {".gml": "gml", ".graphml": "graphml"}
+
+
+def _graph_part(file: Path, folder: Path, table: Scaffold) -> GraphPart:
+    """The graph's section; nodes that are no columns are taken for unmeasured ones."""
+    language = _LANGUAGES.get(file.suffix.casefold())
+    if language is None:
+        what, hint = f"the ending of '{file.name}' tells no language", f"use one of {', '.join(_LANGUAGES)}"
+        raise GraphError(Complaint(code="unknown-ending", path="--graph", what=what, hint=hint))
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        what = f"{show(str(file))} cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8 text'}"
+        complaint = Complaint(code="unreadable-graph", path="--graph", what=what, hint="check the file")
+        raise GraphError(complaint) from error
+    edges = [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    columns = {one.name for one in table.columns} | set(table.left_out)
+    unknown, unsaid = graph_nodes(edges if language == "edges" else text, language, file=file.name, columns=columns)
+    settings: dict[str, Any] = {"kind": language}
+    settings |= {"edges": edges} if language == "edges" else {"path": _relative(file, folder)}
+    settings |= {"latent": list(unsaid)} if unsaid else {}
+    return GraphPart(settings=settings, latent=unknown)
+
+
+def _certified(text: str, out: Path, frame: RawTable | None) -> tuple[str, ...]:
+    """What the declared graph says of each feature; raises whatever is wrong with the spec before it is written."""
+    with tempfile.TemporaryDirectory(prefix="crda-init-") as folder:
+        draft_file = Path(folder) / out.name
+        draft_file.write_text(text, encoding="utf-8")
+        spec, draft = load_spec(draft_file, environ={}, base=out.parent, frame=frame)
+    if spec.causal.graph is None:
+        return ()
+    verdicts = known_graph(spec, draft).verdicts
+    free = movable(verdicts)
+    head = f"The certificate: {movable_words(verdicts)}{': ' if free else ''}{', '.join(free)}."
+    return (
+        head,
+        *(f"fixed: {one.name}: {reason_sentence(one.held or one.reason)}" for one in verdicts if not one.perturbable),
+    )
 
 
 def spec_text(table: Scaffold, *, name: str, schema: str, graph: GraphPart | None) -> str:

@@ -11,15 +11,16 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import Any
 
 import yaml
 
-from crda_spec.errors import Complaint, Place, show
+from crda_spec.errors import Complaint, GraphError, Place, show
 from crda_spec.scm.formats import to_edges
-from crda_spec.scm.graph import CausalGraph
+from crda_spec.scm.formats._protocol import Role
+from crda_spec.scm.formats.python import edge_lines, language_of, read_any
 
 SpecPath = tuple[str | int, ...]
 
@@ -102,12 +103,21 @@ def read_tree(text: str, file: str, environ: Mapping[str, str]) -> Tree:
     return reader.tree
 
 
-def _as_written(graph: CausalGraph) -> dict[str, Any]:
-    """The graph as a spec writes it."""
-    latent: Any = {name: "additive" if name in graph.additive else None for name in graph.latents}
-    roles = {"selected": graph.selected, "unrelated": graph.unrelated, "noise": graph.noise_parents}
-    written = {"kind": "edges", "edges": to_edges(graph), "latent": latent if graph.additive else graph.latents}
-    return {**written, **{role: names for role, names in roles.items() if names}}
+def _graph_section(graph: object) -> dict[str, Any]:
+    """A graph that Python has, as a spec writes it."""
+    if isinstance(graph, str) and (language := language_of(graph)) != "edges":
+        return {"kind": language, "text": graph}
+    if isinstance(graph, str | list | tuple):
+        return {"kind": "edges", "edges": edge_lines(graph)}
+    read = read_any(graph)
+    if read.complaints:
+        raise GraphError(read.complaints)
+    additive = read.having("additive")
+    latents = tuple(dict.fromkeys((*read.latents, *additive)))
+    latent: Any = {name: "additive" if name in additive else None for name in latents} if additive else latents
+    roles: dict[str, Role] = {"selected": "selected", "unrelated": "unrelated", "noise": "noise"}
+    written = {name: read.having(role) for name, role in roles.items() if read.having(role)}
+    return {"kind": "edges", "edges": to_edges(read), **({"latent": latent} if latents else {}), **written}
 
 
 def tree_of(values: Mapping[str, Any], name: str) -> Tree:
@@ -115,6 +125,8 @@ def tree_of(values: Mapping[str, Any], name: str) -> Tree:
     tree = Tree(value_places={(): Place(name)})
 
     def plain(value: object, path: SpecPath) -> Any:  # noqa: ANN401 - any YAML value
+        if path == ("causal", "graph") and value is not None and not isinstance(value, Mapping):
+            return plain_graph(value)
         if isinstance(value, Mapping):
             return {str(key): plain(inner, (*path, str(key))) for key, inner in value.items()}
         if isinstance(value, list | tuple):
@@ -123,8 +135,6 @@ def tree_of(values: Mapping[str, Any], name: str) -> Tree:
             value = value.item()
         if isinstance(value, PurePath):
             return str(value)
-        if isinstance(value, CausalGraph):
-            return plain(_as_written(value), path)
         if value is None or isinstance(value, bool | int | float | str):
             return value
         what = f"a value of type {type(value).__name__} cannot stand in a spec"
@@ -133,6 +143,13 @@ def tree_of(values: Mapping[str, Any], name: str) -> Tree:
             Complaint(code="unknown-value", what=what, hint=hint, path=dotted(path), place=Place(name))
         )
         return None
+
+    def plain_graph(value: object) -> Any:  # noqa: ANN401
+        try:
+            return plain(_graph_section(value), ("causal", "graph"))
+        except GraphError as error:
+            tree.complaints += [replace(one, path="causal.graph", place=Place(name)) for one in error.complaints]
+            return None
 
     tree.value = plain(values, ())
     return tree

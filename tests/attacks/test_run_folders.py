@@ -18,12 +18,12 @@ from test_ledger_recomputed import SPEC, TEACHER, houses
 from crda_spec.audit.canonical import canonical_json, seal
 from crda_spec.audit.compare import ABSENT, changes, said
 from crda_spec.audit.export import croissant_json
+from crda_spec.audit.files import page_of
 from crda_spec.audit.models import load_model, model_files
 from crda_spec.audit.open_run import open_run, readable, reopen
 from crda_spec.audit.predicted import predicted_table, write_table
 from crda_spec.audit.runfolder import check_destination, write_run
 from crda_spec.cli.app import main
-from crda_spec.cli.report import page_of
 from crda_spec.errors import CrdaError, OutputError
 from crda_spec.records import Column, Table
 from crda_spec.regressors import REGRESSORS, Fitter

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 
-from crda_spec.api import finish_run
+from crda_spec.audit.files import finish_run
 from crda_spec.audit.models import load_model
 from crda_spec.pipeline import run
 from crda_spec.spec.build import build_plan

@@ -11,7 +11,7 @@ import tampering as by
 from audit_runs import encoded, ran, record_of, teachers_of
 from joblib import parallel_config
 
-from crda_spec.api import finish_run
+from crda_spec.audit.files import finish_run
 from crda_spec.audit.new_rows import generate, prepare
 from crda_spec.audit.open_run import open_run, saved_run
 from crda_spec.audit.tables import LEDGER

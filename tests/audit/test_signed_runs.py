@@ -9,7 +9,7 @@ import pytest
 import tampering as by
 from audit_runs import Nobody, ran, record_of, teachers_of
 
-from crda_spec.api import finish_run
+from crda_spec.audit.files import finish_run
 from crda_spec.gate.cost import FitCounts
 from crda_spec.pipeline import run
 from crda_spec.report.words.numbers import number, p_value

@@ -11,7 +11,8 @@ import pytest
 import tampering as by
 from audit_runs import ran, record_of
 
-from crda_spec.api import average_effects, what_if
+from crda_spec.api import effects as average_effects
+from crda_spec.api import whatif as what_if
 from crda_spec.audit.open_run import open_run, taught_run
 from crda_spec.audit.whatif import Question
 from crda_spec.data.worlds import declare

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from hostile import FORMULA, LONG, MARKUP, TARGET, TURNED, hostile_table
 
-from crda_spec import api
+from crda_spec.audit import files
 
 SPEC = """version: 1
 recipe: paper
@@ -59,7 +59,7 @@ def test_another_folder_another_worker_count_another_day(command, tmp_path, monk
     (two / "spec.yaml").write_text(SPEC.format(path=two / "rows.csv", graph=two / "graph.dag", out=two / "deep"))
     monkeypatch.chdir(one)
     assert command("crda-run", "spec.yaml", "-q", "--jobs", "1").code == 0
-    monkeypatch.setattr(api, "datetime", Tomorrow)
+    monkeypatch.setattr(files, "datetime", Tomorrow)
     monkeypatch.setattr(time, "time", lambda was=time.time: was() + 105_000)
     monkeypatch.chdir(two)
     assert command("crda-run", "spec.yaml", "-q", "--jobs", "2").code == 0

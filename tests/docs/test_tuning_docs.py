@@ -6,7 +6,7 @@ from pathlib import Path
 
 import yaml
 
-from crda_spec.api import estimate
+from crda_spec.pipeline import estimate
 from crda_spec.spec.build import build_plan
 from crda_spec.spec.check import load_spec
 from crda_spec.spec.check_models import candidate_specs

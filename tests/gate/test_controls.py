@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from crda_spec.api import estimate, finish_run
+from crda_spec.audit.files import finish_run
 from crda_spec.audit.open_run import open_run, reopen
 from crda_spec.counterfactual.policies import Jitter
 from crda_spec.gate.controls import compare_controls
-from crda_spec.pipeline import run
+from crda_spec.pipeline import estimate, run
 from crda_spec.records import Column, Control, HeldOut, Table
 from crda_spec.regressors import Fitter, KernelRidge
 from crda_spec.regressors.fit import student_seed

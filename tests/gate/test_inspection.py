@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from crda_spec.api import finish_run
+from crda_spec.audit.files import finish_run
 from crda_spec.pipeline import run
 from crda_spec.report.progress import Silent
 from crda_spec.spec.build import build_plan

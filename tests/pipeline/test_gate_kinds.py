@@ -3,9 +3,9 @@
 import pytest
 from pipeline_parts import run_spec
 
-from crda_spec.api import estimate
 from crda_spec.audit.record import make_record
 from crda_spec.errors import SpecError
+from crda_spec.pipeline import estimate
 from crda_spec.report.terminal import closing
 from crda_spec.report.words.gate import verdict_sentence
 from crda_spec.spec.build import build_plan

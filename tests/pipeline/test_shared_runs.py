@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from pipeline_parts import Notes, run_spec
 
-from crda_spec.api import estimate
 from crda_spec.audit.canonical import canonical_json
 from crda_spec.audit.models import model_files
 from crda_spec.audit.record import make_record
 from crda_spec.audit.tables import augmented_parquet
+from crda_spec.pipeline import estimate
 from crda_spec.report.words.run import fits_words
 from crda_spec.spec.build import build_plan
 from crda_spec.spec.check import load_spec

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from pipeline_parts import run_spec
 
-from crda_spec.api import estimate
 from crda_spec.errors import CrdaError
+from crda_spec.pipeline import estimate
 from crda_spec.records import Span
 from crda_spec.spec.build import build_plan
 from crda_spec.spec.check import load_spec

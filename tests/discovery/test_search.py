@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from crda_spec.api import search
 from crda_spec.discovery import Fci, Pc, Stability
+from crda_spec.discovery.search import search
 from crda_spec.records import Column, Table
 from crda_spec.report.words.discovery import search_notes
 
