@@ -27,7 +27,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from crda_spec.api import Run, run
+from crda_spec.api import run
 from crda_spec.data.sources.frame import arrow_table, column_like, frame_like, joined
 from crda_spec.errors import Complaint, CrdaError, GraphError, NotAugmentedWarning, show
 from crda_spec.graphs import CausalGraph
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from crda_spec.graphs import GraphLike
+    from crda_spec.runs import Run
     from crda_spec.scm.formats import ReadGraph
     from crda_spec.spec.recipes import RecipeName
 
