@@ -73,11 +73,6 @@ class Run:
         return self._held.result
 
     @property
-    def placed(self) -> RunResult:
-        """The result with each line of the graph at its place in the spec's file, where that was read."""
-        return self._held.placed
-
-    @property
     def verdict(self) -> Verdict:
         """What the gate decided, and the numbers it decided on."""
         return self.result.verdict
