@@ -23,7 +23,9 @@ from threadpoolctl import threadpool_limits
 
 from crda_spec.audit.canonical import canonical_json, sealed, sha256_of
 from crda_spec.audit.export import CRATE, crate_json, croissant_json
+from crda_spec.audit.exported import format_of, write_exported
 from crda_spec.audit.models import model_files
+from crda_spec.audit.new_rows import final_models
 from crda_spec.audit.open_run import (
     BAND,
     FOLD_MODELS,
@@ -31,6 +33,7 @@ from crda_spec.audit.open_run import (
     in_sample_files,
     noise_files,
     open_run,
+    read_ledger,
     readable,
     taught_run,
 )
@@ -364,6 +367,15 @@ def average_effects(run: Path, *, follow: bool = False, base: Path | None = None
     spec = resolved_spec(saved.record)
     with readable(run):
         return effects(saved, spec, follow=follow, folder=_graph_folder(run, spec, base))
+
+
+def export_run(run: Path, out: Path, *, form: str | None = None) -> tuple[Path, Path]:
+    """The final model of a finished run for other tools, and its contract. form: skops or onnx; None: the ending."""
+    wanted, opened = format_of(out, form), open_run(run)
+    models = final_models(opened)
+    with readable(run):
+        rows = read_ledger(run, opened.record, real_only=True).train.x
+    return write_exported(out, models, opened.record, wanted, rows)
 
 
 def _graph_folder(run: Path, spec: RunSpec, base: Path | None) -> Path | None:
@@ -758,6 +770,24 @@ class Run:
         check_destination(Path(folder))
         write_run(Path(folder), self._files)
         return Path(folder)
+
+    def export(self, path: str | Path, *, form: str | None = None) -> Path:
+        """Writes the final model for other tools, and its contract beside it, ``PATH.json``.
+
+        Raw numbers of the run's columns go in, predictions in the target's unit come out.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+        form : {"skops", "onnx"}, optional
+            A pipeline of scikit-learn, or an ONNX graph (``pip install "crda-spec[export]"``); left out, the file's
+            ending tells.
+        """
+        record = json.loads(self._files["record.json"])
+        models = self.result.members or (self.result.model,)
+        rows = self.result.split.train.x
+        return write_exported(Path(path), models, record, format_of(Path(path), form), rows)[0]
 
     def report(self, path: str | Path) -> Path:
         """Writes the page of the run, one HTML file."""

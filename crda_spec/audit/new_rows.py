@@ -40,7 +40,7 @@ from crda_spec.errors import Complaint, DataError, OutputError, Place, SpecError
 from crda_spec.execution import pool
 from crda_spec.gate.intervals import FittedBand, bounds_at
 from crda_spec.records import Array, Column, IntArray, Predictor, RunResult
-from crda_spec.regressors.fit import MeanModel
+from crda_spec.regressors.fit import FittedModel, MeanModel
 from crda_spec.regressors.intervals import unknown_level
 
 if TYPE_CHECKING:
@@ -349,24 +349,16 @@ def prepare_scoring(
     if level is not None:
         _check_level(run, level)
     together = record["ensemble"] is not None and not single
-    if memory is None and "model/model.json" not in record["files"]:
-        what, hint = "the run saved no model", "set output.model: true, and run again"
-        if "model" in record.get("unsaved", {}):
-            what, hint = f"{what}: {record['unsaved']['model']}", "run it in Python, and call Run.predict"
-        raise OutputError(Complaint(code="no-model", place=Place(file=str(folder)), what=what, hint=hint))
     with readable(folder):
         features = tuple(read_as(Column, column) for column in record["data"]["features"])
         target = read_as(Column, record["data"]["target"])
         band = None if level is None else load_band(folder)
         around = band is not None and band.form == "cv_plus"
-        members: tuple[Predictor, ...]
         fold_models: tuple[Predictor, ...] = ()
-        if memory is not None:
-            members = memory.members if together else (memory.model,)
-            fold_models = memory.fold_models if around else ()
-        else:
-            members = load_models(folder / "ensemble") if together else (load_model(folder / "model"),)
-            fold_models = load_models(folder / FOLD_MODELS) if around else ()
+        if around:
+            fold_models = load_models(folder / FOLD_MODELS) if memory is None else memory.fold_models
+    kept: tuple[Predictor, ...] = () if memory is None else memory.members if together else (memory.model,)
+    members = kept or final_models(run, single=single)
     file = open_rows(data, like=like)
     complaints = missing_columns(file, [column.name for column in features])
     if complaints:
@@ -384,6 +376,19 @@ def prepare_scoring(
         level=level,
         ids=tuple(name for name in ids if name in file.names),
     )
+
+
+def final_models(run: OpenedRun, *, single: bool = False) -> tuple[FittedModel, ...]:
+    """What predicts: the saved model, or those whose mean does. single: the one that was gated, also of an ensemble."""
+    folder, record = run.folder, run.record
+    if "model/model.json" not in record["files"]:
+        what, hint = "the run saved no model", "set output.model: true, and run again"
+        if "model" in record.get("unsaved", {}):
+            what, hint = f"{what}: {record['unsaved']['model']}", "run it in Python, and call Run.predict"
+        raise OutputError(Complaint(code="no-model", place=Place(file=str(folder)), what=what, hint=hint))
+    with readable(folder):
+        together = record["ensemble"] is not None and not single
+        return load_models(folder / "ensemble") if together else (load_model(folder / "model"),)
 
 
 def _check_level(run: OpenedRun, level: float) -> None:
