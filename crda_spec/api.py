@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from crda_spec.audit.whatif import Effects, Question
     from crda_spec.execution import Progress
     from crda_spec.graphs import Discovered, GraphLike
-    from crda_spec.records import WhatIf
+    from crda_spec.records import RunResult, WhatIf
     from crda_spec.runs import Run
     from crda_spec.spec.load import Draft
     from crda_spec.spec.run import RunSpec
@@ -96,9 +96,10 @@ def run_to_folder(
     locked: bool = False,
     progress: bool = False,
     before_saving: Callable[[], None] = lambda: None,
-) -> tuple[Run, Path]:
+) -> tuple[Run, Path, RunResult]:
     """Runs a spec's file and writes its folder, runs/<name>/<id> unless said, which is checked before any work.
 
+    Returned beside both: the result for the reader of the file, each line of the graph at its place in it.
     locked: whether spec, data, graph and versions must be as in the spec's lock.
     before_saving: what it raises leaves no folder.
     """
@@ -109,7 +110,7 @@ def run_to_folder(
         folder = plan_folder(out, base=Path(found.output.dir), name=found.name)
     finished = _execute(found, draft, progress=_shown(progress=progress), lock=spec if locked else None)
     before_saving()
-    return finished, finished.save(folder)
+    return finished, finished.save(folder), draft.with_places(finished.result)
 
 
 def open_run(folder: str | Path) -> Run:
@@ -311,8 +312,9 @@ def init(data: Any, *, target: str, graph: str | Path | None = None) -> str:  # 
 
     Examples
     --------
-    >>> import crda_spec, pandas as pd
-    >>> frame = pd.DataFrame({"area": range(40, 120), "price": [3.5 * area for area in range(40, 120)]})
+    >>> import crda_spec, numpy as np, pandas as pd
+    >>> area = np.random.default_rng(0).uniform(40, 120, size=80).round(1)
+    >>> frame = pd.DataFrame({"area": area, "price": 3.5 * area})
     >>> print(crda_spec.init(frame, target="price").splitlines()[4])
     name: price
 

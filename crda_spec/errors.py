@@ -70,6 +70,9 @@ class Complaint:
         parts.append(f"{what}; {self.hint}" if self.hint else what)
         return printable(": ".join(parts))
 
+    def __str__(self) -> str:
+        return self.headline()
+
     def render(self) -> str:
         """The headline and, when the source line is known, that line with a caret under the column."""
         if self.place is None or not self.place.line or not self.place.text:

@@ -15,6 +15,7 @@ from crda_spec.report.words.discovery import guess_notes
 from crda_spec.scm import formats, graph
 from crda_spec.scm.certificate import certify_named, drawn
 from crda_spec.scm.formats import objects
+from crda_spec.scm.formats._protocol import described
 from crda_spec.scm.formats.edges import quoted
 from crda_spec.scm.formats.python import read_any
 from crda_spec.scm.graph import edge_names
@@ -141,11 +142,15 @@ class CausalGraph(graph.CausalGraph):
         Parameters
         ----------
         features : iterable of str, optional
-            What the model sees; all columns but the target when left out.
+            What the model sees, ``frame.columns`` say; all columns but the target when left out. A column that the
+            graph does not draw is blocked.
         """
         import pandas as pd
 
-        verdicts = certify_named(self, self._features(features))
+        names = self._features(features)
+        undrawn = [name for name in names if name not in self.observed and name not in self.latents]
+        drawn_too = described(self).graph(columns=(*self.observed, *undrawn)) if undrawn else self
+        verdicts = certify_named(drawn_too, names)
         rows = [(one.status, reason_sentence(one.reason), " ".join(one.witness)) for one in verdicts]
         index = pd.Index([one.name for one in verdicts], name="feature")
         return pd.DataFrame(rows, columns=["class", "reason", "open path"], index=index)
@@ -172,10 +177,8 @@ def certify(graph_like: GraphLike, features: Iterable[str] | None = None, target
         return CausalGraph._of(read.graph(target=target)).certify()  # noqa: SLF001
     ends = {*names, *((target,) if target is not None else read.outcomes)}
     hidden = [name for name in read.nodes if name not in ends and name not in read.having("selected")]
-    columns = dict.fromkeys([*(name for name in read.nodes if name not in hidden), *ends])
-    columns = {name: None for name in columns if name not in read.latents}
-    made = read.graph(target=target, latents=hidden, columns=tuple(columns), features=names)
-    return CausalGraph._of(made).certify(names)  # noqa: SLF001
+    hidden = [name for name in hidden if name not in read.latents]
+    return CausalGraph._of(read.graph(target=target, latents=hidden)).certify(names)  # noqa: SLF001
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

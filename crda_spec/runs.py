@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -75,14 +76,10 @@ class Run:
         return self._held.result
 
     @property
-    def placed(self) -> RunResult:
-        """The result with each line of the graph at its place in the spec's file, where that was read."""
-        return self._held.placed
-
-    @property
     def verdict(self) -> Verdict:
-        """What the gate decided, and the numbers it decided on."""
-        return self.result.verdict
+        """What the gate decided, the numbers it decided on, and the ``sentence`` that says what to do."""
+        verdict = self.result.verdict
+        return replace(verdict, sentence=verdict_sentence(verdict), train_rows=len(self.result.split.train))
 
     @property
     def certificate(self) -> Certificate:
@@ -308,7 +305,7 @@ class Run:
 
     def __repr__(self) -> str:
         """The run's name and verdict."""
-        return f"<crda_spec.Run {self.spec.name}: {verdict_sentence(self.verdict)}>"
+        return f"<crda_spec.Run {self.spec.name}: {self.verdict.sentence}>"
 
     def _repr_html_(self) -> str:
         """For notebooks: the verdict, the graph, the features and the scores."""

@@ -1,6 +1,5 @@
 """A run from Python: a spec as values, rows as a data frame, and the same bytes as from the command line."""
 
-import doctest
 import subprocess
 import sys
 
@@ -9,9 +8,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+import yaml
 
 import crda_spec
-from crda_spec import api
+from crda_spec.audit.canonical import plain
 from crda_spec.errors import CrdaError
 
 ROWS = 60
@@ -79,6 +79,7 @@ def test_what_a_run_offers(run, tmp_path):
     made = run.augmented["_crda_synthetic"]
     assert (len(run.augmented), int((~made).sum())) == (48 + made.sum(), 48)
     assert run.model.predict(np.zeros((2, 3))).shape == (2,)
+    assert run.verdict.sentence
     page = run.report(tmp_path / "page.html").read_text()
     assert run.verdict.sentence.split(":")[0] in page
     assert page == (run.save(tmp_path / "run") / "report.html").read_text()
@@ -188,13 +189,125 @@ def test_a_frame_that_nobody_hands_over_is_missed():
     )
 
 
-def test_the_example_in_the_docstring():
-    assert doctest.run_docstring_examples(api.run, {}, name="run") is None
-    finder = doctest.DocTestFinder().find(api.run, "run")
-    results = [doctest.DocTestRunner(verbose=False).run(one) for one in finder if one.examples]
-    assert [(one.failed, one.attempted) for one in results] == [(0, 3)]
-
-
 def test_importing_the_package_imports_no_library():
     code = "import sys, crda_spec; print(sorted({'numpy', 'pandas', 'pydantic', 'yaml'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+@pytest.fixture(scope="module")
+def opened(run, tmp_path_factory):
+    return crda_spec.open_run(run.save(tmp_path_factory.mktemp("runs") / "run"))
+
+
+def test_a_run_answers_in_memory_as_from_its_folder_bit_for_bit(run, opened, houses):
+    new = houses.drop(columns="price")
+    for level in (None, 0.8):
+        pd.testing.assert_frame_equal(run.predict(new, interval=level), opened.predict(new, interval=level))
+    number = int(run.augmented["_crda_source_row"][0])
+    for asked in ({"area": "+10", "quarter": "hill"}, {"age": 30, "follow": True}):
+        one, other = (each.whatif([number], refits=5, **asked) for each in (run, opened))
+        pd.testing.assert_frame_equal(one, other, check_exact=True)
+    new = houses.iloc[5:9]
+    pd.testing.assert_frame_equal(
+        run.whatif(new, area=99, refits=5), opened.whatif(new, area=99, refits=5), check_exact=True
+    )
+    for follow in (False, True):
+        pd.testing.assert_frame_equal(run.effects(follow=follow), opened.effects(follow=follow), check_exact=True)
+    pd.testing.assert_frame_equal(run.augmented, opened.augmented, check_exact=True)
+    assert (run.verdict, run.score) == (opened.verdict, opened.score)
+    assert plain(run.certificate) == plain(opened.certificate)
+    assert run.intervals == opened.intervals
+    assert run._repr_html_() == opened._repr_html_()
+    assert repr(run) == repr(opened) == f"<crda_spec.Run houses: {run.verdict.sentence}>"
+    x = run.result.split.train.x
+    assert run.model.predict(x).tolist() == opened.model.predict(x).tolist()
+    assert run.teacher.predict(x).tolist() == opened.teacher.predict(x).tolist()
+
+
+def test_what_a_run_is_asked_renders_nothing(houses, monkeypatch):
+    """A figure takes longer than a thousand predictions."""
+
+    def never(*_, **__):
+        raise AssertionError
+
+    run = crda_spec.run(spec_of(), data=houses)
+    monkeypatch.setattr("crda_spec.audit.held_run.run_files", never)
+    run.predict(houses, interval=0.9)
+    run.whatif(int(run.augmented["_crda_source_row"][0]), area="+10", refits=0)
+    run.effects()
+
+
+def test_an_opened_run_is_written_again_as_it_was(run, opened, tmp_path):
+    again = opened.save(tmp_path / "again")
+    assert crda_spec.open_run(again).verify(depth="files").exit_status == 0
+    assert opened.report(tmp_path / "page.html").read_bytes() == (again / "report.html").read_bytes()
+    assert run.verify(depth="files").exit_status == 0
+
+
+def test_the_intervals_and_their_scores(run):
+    assert (run.intervals.form, run.intervals.rows) == ("residuals", 48)
+    assert {(one.arm, one.level) for one in run.intervals.scores} >= {("plain", 0.9)}
+
+
+def test_effects_of_each_cause(run):
+    found = run.effects()
+    assert found.loc["area", "effect"] == pytest.approx(3, abs=0.2)
+    assert found.loc["age", "effect"] == pytest.approx(-1, abs=0.3)
+    assert set(found.loc["quarter", "label"]) == {"hill", "north", "south"} - set(found.loc["quarter", "against"])
+    assert set(found["reason"]) == {""}
+
+
+def test_rows_are_a_table_with_names(run, houses):
+    array = houses.drop(columns="price").to_numpy()
+    assert complaint_of(lambda: run.predict(array)) == (
+        "data: data is of type ndarray, not a table with named columns; "
+        "give a pandas or polars DataFrame or an Arrow table; of an array, make one"
+    )
+    assert complaint_of(lambda: run.predict(houses.iloc[:0])) == "data: the frame has columns but no row"
+    assert complaint_of(lambda: run.predict(houses.assign(area=["wide", *[1.0] * 59]).astype({"area": str}))) == (
+        "data: 1 value of 'area' is not a number: row 1: 'wide'; "
+        "repair the cells: the run's contract holds for the new rows too"
+    )
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_the_spec_of_a_run_makes_the_same_run(run, houses, ending, tmp_path):
+    text = run.to_spec(tmp_path / "specs.yaml", data=tmp_path / f"rows.{ending}")
+    assert (tmp_path / "specs.yaml").read_text() == text
+    assert f"path: {tmp_path / 'rows'}.{ending}" in text
+    line = [sys.executable, "-m", "crda_spec", "run", "specs.yaml", "--out", "again", "-q"]
+    done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert same_numbers(run.save(tmp_path / "run"), tmp_path / "again") == []
+    assert crda_spec.open_run(tmp_path / "again").verdict == run.verdict
+
+
+def test_a_spec_is_written_as_it_was(run, houses, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "deep").mkdir()
+    text = run.to_spec("deep/spec.yaml", data="rows.parquet")
+    assert yaml.safe_load(text) == {
+        **spec_of(),
+        "dataset": {**spec_of()["dataset"], "source": {"kind": "parquet", "path": "../rows.parquet"}},
+    }
+    assert complaint_of(run.to_spec) == (
+        "data: the run's rows are a data frame, which no spec can name; "
+        'say where to write them: to_spec("spec.yaml", data="rows.parquet")'
+    )
+    assert "'rows.parquet' already exists" in complaint_of(lambda: run.to_spec(data="rows.parquet"))
+    assert "tells no kind of table" in complaint_of(lambda: run.to_spec(data="rows.txt"))
+    again = crda_spec.run(tmp_path / "deep" / "spec.yaml")
+    assert yaml.safe_load(again.to_spec())["dataset"]["source"]["path"] == "rows.parquet"
+    assert "the run's rows are no data frame" in complaint_of(lambda: again.to_spec(data="more.parquet"))
+    kept = crda_spec.open_run(again.save("kept"))
+    assert yaml.safe_load(kept.to_spec())["regressor"] == {"kind": "ridge"}
+
+
+def test_text_that_would_not_come_back_is_written_as_parquet_alone(houses, tmp_path):
+    strange = houses.assign(quarter=houses["quarter"].replace("hill", " NA"))
+    run = crda_spec.run(spec_of(), data=strange)
+    assert complaint_of(lambda: run.to_spec(data=tmp_path / "rows.csv")) == (
+        "data: 'rows.csv' would be read as other rows: text cannot hold all that the frame's types say; write .parquet"
+    )
+    assert not (tmp_path / "rows.csv").exists()
+    run.to_spec(data=tmp_path / "rows.parquet")

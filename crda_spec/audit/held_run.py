@@ -93,11 +93,6 @@ class MadeRun:
         """What goes wrong inside is said of the run's folder, if it has one."""
         return nullcontext()
 
-    @property
-    def placed(self) -> RunResult:
-        """The result with each line of the graph at its place in the spec's file."""
-        return self.draft.with_places(self.result)
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class KeptRun:
@@ -169,11 +164,6 @@ class KeptRun:
     def reading(self) -> AbstractContextManager[None]:
         """What goes wrong inside is said of the run's folder, if it has one."""
         return readable(self.opened.folder)
-
-    @property
-    def placed(self) -> RunResult:
-        """The result: where the spec's lines stood is not kept."""
-        return self.result
 
 
 def ask(held: MadeRun | KeptRun, question: Question, *, base: Path | None, progress: Progress) -> WhatIf:

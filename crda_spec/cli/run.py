@@ -14,6 +14,7 @@ from crda_spec.cli.options import AsJson, Overrides, ShowVersion, SpecFile, prin
 from crda_spec.cli.signals import check_stopped
 
 if TYPE_CHECKING:
+    from crda_spec.records import RunResult
     from crda_spec.runs import Run
 
 
@@ -48,16 +49,16 @@ def run(
     changes += [f"execution.jobs={jobs}"] if jobs is not None else []
     progress = not (quiet or as_json)
     # A run that was told to stop leaves no folder, even where a library swallowed the signal.
-    finished, folder = api.run_to_folder(
+    finished, folder, result = api.run_to_folder(
         spec, out, overrides=changes, locked=locked, progress=progress, before_saving=check_stopped
     )
     with printing(f"the run itself is whole: {folder}"):
-        _report(finished, folder, as_json=as_json, quiet=quiet)
+        _report(finished, folder, result, as_json=as_json, quiet=quiet)
     if require_accept and not finished.verdict.accepted:
         raise typer.Exit(3)
 
 
-def _report(finished: Run, folder: Path, *, as_json: bool, quiet: bool) -> None:
+def _report(finished: Run, folder: Path, result: RunResult, *, as_json: bool, quiet: bool) -> None:
     from rich.console import Console
 
     from crda_spec.report.terminal import print_summary
@@ -74,4 +75,4 @@ def _report(finished: Run, folder: Path, *, as_json: bool, quiet: bool) -> None:
         say(f"{verdict_sentence(finished.verdict)}\n{folder}\n")
     else:
         console = Telling(width=None if sys.stdout.isatty() else 100)
-        print_summary(finished.placed, name=finished.spec.name, files=str(folder), console=console)
+        print_summary(result, name=finished.spec.name, files=str(folder), console=console)

@@ -73,6 +73,7 @@ def _check(data: Path | RawTable, target: str | None, overrides: Sequence[str]) 
     elif target is None:
         what = f"{show(name)} does not say what to predict"
         hint = "add --target with the name of one of its columns"
+        hint = "name a column: target=..." if isinstance(data, RawTable) else hint
         complaints.append(Complaint(code="no-target", what=what, hint=hint))
     if overrides:
         what = "--set changes a spec, and a table has none"

@@ -50,7 +50,7 @@ def read_any(graph: object) -> ReadGraph:
     if isinstance(graph, CausalGraph):
         return described(graph)
     if isinstance(graph, str) and (language := language_of(graph)) != "edges":
-        return read_graph(graph, language, file="")
+        return read_graph(graph, language, file="graph")
     if any(kind.__module__.startswith("pgmpy.") for kind in type(graph).__mro__):
         return read_pgmpy(graph)
     if hasattr(graph, "is_directed"):
