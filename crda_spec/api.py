@@ -618,6 +618,12 @@ def report(folders: Sequence[Path], *, out: Path | None = None, png: Path | None
     return write_page(folders, out=out, png=png)
 
 
+def export(run: Path, out: Path, *, form: str | None = None) -> tuple[Path, Path]:
+    """The final model of a finished run for other tools, and its contract. form: skops or onnx; None: the ending."""
+    model = open_run(run).export(out, form=form)
+    return model, model.with_name(f"{model.name}.json")
+
+
 def runs(folder: Path) -> list[ListedRun]:
     """Every finished run below a folder, the oldest first."""
     from crda_spec.audit.open_run import list_runs

@@ -5,10 +5,11 @@ Both write a spec from their parameters, put X and y into one table, and call `c
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 from warnings import warn
 
 import numpy as np
@@ -48,6 +49,9 @@ _ARGUMENTS = {
     "causal.graph": "graph",
     "causal.monotone": "monotone",
     "regressor": "estimator",
+    "dataset.weights": "sample_weight",
+    "dataset.groups": "groups",
+    "edges": "graph",
     "seed": "random_state",
     "execution.jobs": "n_jobs",
 }
@@ -78,6 +82,8 @@ class _RunEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn is not 
         self.monotone = monotone
         self.random_state = random_state
         self.n_jobs = n_jobs
+
+    _keeps_integers: ClassVar[bool] = False  # whether an array of integers has integers for good
 
     def _run(
         self,
@@ -167,10 +173,10 @@ class _RunEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn is not 
         """The features as a table, and y; scikit-learn's errors for what is neither. missing: whether cells may be."""
         labels = np.empty(0)
         if _is_frame(X):
+            _check_columns(X)
             validate_data(self, X, reset=reset, skip_check_array=True, **({"y": y} if reset else {}))
-            X = _with_text_names(X)
             with _conventional():
-                table = arrow_table(X)
+                table = arrow_table(_with_text_names(X, getattr(self, "feature_names_in_", None)))
             if reset:
                 labels = column_or_1d(y, warn=True)
                 labels = check_array(labels, ensure_2d=False, dtype=np.float64, input_name="y", estimator=self)
@@ -186,9 +192,10 @@ class _RunEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn is not 
                 if not str(error).startswith("could not convert string"):
                     raise
                 raise ValueError(f"{error}; give columns of labels as a DataFrame") from error
-            names = getattr(self, "feature_names_in_", None)
-            names = [f"x{at}" for at in range(x.shape[1])] if names is None else list(names)
-            table = pa.table({name: pa.array(x[:, at], from_pandas=True) for at, name in enumerate(names)})
+            names = _names(x.shape[1], getattr(self, "feature_names_in_", None))
+            kind = np.asarray(X).dtype if self._keeps_integers else x.dtype
+            columns = x.astype(np.int64) if np.issubdtype(kind, np.integer) else x
+            table = pa.table({name: pa.array(columns[:, at], from_pandas=True) for at, name in enumerate(names)})
         _check_cells(table, missing=missing)
         return table, labels
 
@@ -327,6 +334,8 @@ class CRDARegressor(RegressorMixin, _RunEstimator):  # type: ignore[misc]
         ndarray of shape (n, 2)
             Lower and upper bounds.
         """
+        if not 0 < level < 1:
+            raise ValueError(f"level must lie between 0 and 1, got {level!r}; 0.9 covers nine rows in ten.")
         return self._predicted(X, level)[["low", "high"]].to_numpy()
 
     @property
@@ -382,6 +391,8 @@ class CRDASampler(_RunEstimator):
     >>> X_more.shape, y_more.shape
     ((90, 3), (90,))
     """
+
+    _keeps_integers: ClassVar[bool] = True
 
     def fit_resample(
         self,
@@ -493,10 +504,12 @@ def _only_sink(read: ReadGraph) -> str | None:
 def _graph(graph: GraphLike, called: str | None, columns: Sequence[str]) -> CausalGraph:
     """The graph over these features; its target is what it says, or y's name, or the only name that X has not."""
     read = read_any(graph)
-    others = [name for name in read.nodes if name not in columns and name not in read.latents]
+    others = sorted(set(read.nodes) - {*columns, *read.latents})
+    if read.complaints:
+        raise GraphError(read.complaints)
     target = called if called in read.nodes else others[0] if len(others) == 1 else None
     target = read.outcomes[0] if len(read.outcomes) == 1 else target
-    if target is None and not read.complaints:
+    if target is None:
         names = f"one of {', '.join(map(show, others))}" if others else "none of its names"
         what = f"which node is y? X has no column for {names}" if others else f"no node is y: X has {names}"
         hint = 'give y a name: pd.Series(y, name="..."), or CausalGraph.from_edges(..., target="...", latent=[...])'
@@ -504,8 +517,7 @@ def _graph(graph: GraphLike, called: str | None, columns: Sequence[str]) -> Caus
     if target in columns:
         what = f"the target {show(target)} is a column of X, too"
         raise GraphError(Complaint(code="target-in-x", path="graph", what=what, hint="leave it out of X"))
-    named = (*columns, target) if target else tuple(columns)
-    return CausalGraph._of(read.graph(columns=named, target=target))  # noqa: SLF001 - our own
+    return CausalGraph._of(read.graph(columns=(*columns, target), target=target))  # noqa: SLF001 - our own
 
 
 def _signs(monotone: Mapping[str, int | str] | Sequence[int], columns: Sequence[str]) -> dict[str, str]:
@@ -517,22 +529,14 @@ def _signs(monotone: Mapping[str, int | str] | Sequence[int], columns: Sequence[
     return {name: str(sign) for name, sign in signs.items() if sign != 0}
 
 
-_ROW_NUMBERS = 20  # as many whole numbers in a row are a row number to a run (data/contract.py)
-
-
 def _contracts(table: pa.Table, target: str, spec: Mapping[str, Any]) -> dict[str, Any]:
-    """What X and y say of their columns by being what they are: a target is a number, an array has no row numbers."""
+    """What types say of their columns: floats are continuous, also where all are whole; but 0 and 1 are two labels."""
     dataset = spec.get("dataset")
     known = dataset.get("columns") if isinstance(dataset, Mapping) else None
     known = known if isinstance(known, Mapping) else {}
     floats = [field.name for field in table.schema if pa.types.is_floating(field.type)]
-    counts = [name for name in floats if name not in known and _counts_rows(table.column(name))]
-    return {name: {"type": "continuous"} for name in (*counts, target) if name not in known}
-
-
-def _counts_rows(column: pa.ChunkedArray) -> bool:
-    values = np.unique(column.to_numpy())
-    return len(values) == len(column) >= _ROW_NUMBERS and values[-1] - values[0] + 1 == len(values)
+    numbers = [name for name in floats if not np.isin(table.column(name).drop_null().to_numpy(), (0.0, 1.0)).all()]
+    return {name: {"type": "continuous"} for name in (*numbers, target) if name not in known}
 
 
 def _is_frame(X: object) -> bool:
@@ -540,13 +544,26 @@ def _is_frame(X: object) -> bool:
     return hasattr(X, "__arrow_c_stream__") and len(getattr(X, "shape", ())) == 2
 
 
-def _with_text_names(X: Any) -> Any:  # noqa: ANN401
-    """A frame whose columns are merely numbered has the names of an array."""
+def _check_columns(X: Any) -> None:  # noqa: ANN401
+    """Columns of a frame that neither scikit-learn nor Arrow would refuse in words that help."""
     if any(getattr(kind, "kind", "") == "c" for kind in getattr(X, "dtypes", ())):
         raise ValueError("Complex data not supported; give real and imaginary parts as columns of their own.")
-    columns = list(getattr(X, "columns", ()))
+    names = list(X.column_names if isinstance(X, pa.Table) else X.columns)
+    twice = [name for name, times in Counter(names).items() if times > 1]
+    if twice:
+        raise ValueError(f"Column names of X must be unique, but {show(twice[0])} is there twice; rename one of them.")
+
+
+def _names(count: int, fitted: Any) -> list[str]:  # noqa: ANN401
+    """The names of columns that bring none. fitted: those that were fitted; None: nor did they."""
+    return [f"x{at}" for at in range(count)] if fitted is None else list(fitted)
+
+
+def _with_text_names(X: Any, fitted: Any) -> Any:  # noqa: ANN401
+    """A frame of pandas whose columns are merely numbered is an array with an index."""
+    columns = list(X.columns)
     if hasattr(X, "set_axis") and columns and not any(isinstance(name, str) for name in columns):
-        return X.set_axis([f"x{at}" for at in range(len(columns))], axis=1)
+        return X.set_axis(_names(len(columns), fitted), axis=1)
     return X
 
 
@@ -587,7 +604,7 @@ def _synthetic(X: Any, rows: IntArray, made: Counterfactuals, train: Table) -> A
         for place, column, changed in zip(places, new.T, moved.T, strict=True):
             cells[changed, place] = column[changed]
         return cells.tolist() if isinstance(X, list) else cells
-    before = arrow_table(_with_text_names(X))
+    before = arrow_table(_with_text_names(X, None))
     after = before.take(sources)
     for column, values, then, changed in zip(train.features, new.T, train.x.T, moved.T, strict=True):
         if changed.any():

@@ -9,6 +9,7 @@ from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from crda_spec.audit.exported import format_of, write_exported
 from crda_spec.audit.held_run import KeptRun, MadeRun, ask, average_effects
 from crda_spec.audit.rewrite import write_spec
 from crda_spec.audit.runfolder import check_destination, write_run
@@ -17,6 +18,7 @@ from crda_spec.audit.verify.folder import Depth, Verification, verify_folder
 from crda_spec.audit.whatif import Question
 from crda_spec.data.blocks import RowFile, frame_rows
 from crda_spec.records import Certificate, IntervalReport, Predictor, RunResult, Teacher, TestScore, Verdict
+from crda_spec.regressors.fit import MeanModel
 from crda_spec.report.page import run_glance
 from crda_spec.report.progress import Silent
 from crda_spec.report.words.gate import verdict_sentence
@@ -233,6 +235,25 @@ class Run:
         check_destination(Path(folder))
         write_run(Path(folder), self._held.files)
         return Path(folder)
+
+    def export(self, path: str | Path, *, form: str | None = None) -> Path:
+        """Writes the final model for other tools, and its contract beside it, ``PATH.json``.
+
+        Raw numbers of the run's columns go in, predictions in the target's unit come out.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+        form : {"skops", "onnx"}, optional
+            A pipeline of scikit-learn, or an ONNX graph (``pip install "crda-spec[export]"``); left out, the file's
+            ending tells.
+        """
+        wanted, model = format_of(Path(path), form), self._held.final().model
+        members = model.members if isinstance(model, MeanModel) else (model,)
+        with self._held.reading():
+            record, rows = self._held.record, self.result.split.train.x
+        return write_exported(Path(path), members, record, wanted, rows)[0]
 
     def report(self, path: str | Path) -> Path:
         """Writes the page of the run, one HTML file."""

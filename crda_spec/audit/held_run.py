@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from crda_spec.audit.canonical import canonical_json
 from crda_spec.audit.files import page_of, plain_record, run_files
@@ -63,6 +64,12 @@ class MadeRun:
     def files(self) -> Mapping[str, bytes]:
         """What the run's folder holds, by name."""
         return run_files(self.result, spec=self.spec, draft=self.draft)
+
+    @property
+    def record(self) -> Mapping[str, Any]:
+        """The record, sealed."""
+        record: dict[str, Any] = json.loads(self.files["record.json"])
+        return record
 
     @property
     def page(self) -> bytes:
@@ -130,6 +137,11 @@ class KeptRun:
         """What the run's folder holds, by name."""
         folder = self.opened.folder
         return {name: (folder / name).read_bytes() for name in sorted(present_files(folder))}
+
+    @property
+    def record(self) -> Mapping[str, Any]:
+        """The record, sealed."""
+        return self.opened.record
 
     @property
     def page(self) -> bytes:

@@ -60,10 +60,10 @@ def model_files(model: FittedModel) -> dict[str, bytes]:
 def _archive(model: FittedModel) -> bytes:
     """The estimator by skops. One of another package is read back at once: what nobody could load is not saved."""
     if model.kind not in _ANY:
-        return _settled(skops.io.dumps(model.estimator))
+        return settled(skops.io.dumps(model.estimator))
     name = type(model.estimator).__name__
     try:
-        data = _settled(skops.io.dumps(model.estimator))
+        data = settled(skops.io.dumps(model.estimator))
         again = _load_any(data, name)
         x = np.zeros((2, sum(len(codes) or 1 for codes in model.encoder.labels)))
         same = np.array_equal(again.predict(x), model.estimator.predict(x))
@@ -344,7 +344,7 @@ def _catboost_json(estimator: Any) -> bytes:  # noqa: ANN401
     return json.dumps(tree, sort_keys=True).encode()
 
 
-def _settled(data: bytes) -> bytes:
+def settled(data: bytes) -> bytes:
     """A skops archive whose bytes depend on the estimator only: memory addresses, clock times and chance taken out."""
     source = zipfile.ZipFile(io.BytesIO(data))
     numbers: dict[str, str] = {}

@@ -12,6 +12,7 @@ import typer
 from crda_spec.cli.diff import diff
 from crda_spec.cli.discover import discover
 from crda_spec.cli.effects import effects
+from crda_spec.cli.export import export
 from crda_spec.cli.generate import generate
 from crda_spec.cli.graph import graph
 from crda_spec.cli.init import init
@@ -43,7 +44,7 @@ run_app = typer.Typer(name="crda-run", add_completion=False, context_settings=_S
 # In the order in which `--help` lists them.
 _COMMANDS: tuple[Callable[..., None], ...] = (
     *(run, init, validate, graph, discover, plan, generate, report, lock),
-    *(verify, predict, whatif, effects, runs, diff, render, schema),
+    *(verify, predict, export, whatif, effects, runs, diff, render, schema),
 )
 for _command in _COMMANDS:
     app.command(_command.__name__)(_command)

@@ -75,7 +75,7 @@ def arrow_table(data: Any) -> pa.Table:  # noqa: ANN401
     import pyarrow as pa
 
     if isinstance(data, pa.Table):
-        return data
+        return _without_views(data)
     if isinstance(data, pd.DataFrame):
         _check_text_names(data)
         columns = {str(name): _array(data.iloc[:, at], str(name)) for at, name in enumerate(data.columns)}
@@ -83,9 +83,17 @@ def arrow_table(data: Any) -> pa.Table:  # noqa: ANN401
             check_names(tuple(map(str, data.columns)), DESCRIPTION)
         return pa.table(columns)
     if hasattr(data, "__arrow_c_stream__") or hasattr(data, "to_arrow"):
-        return pa.table(data) if hasattr(data, "__arrow_c_stream__") else data.to_arrow()
+        return _without_views(pa.table(data) if hasattr(data, "__arrow_c_stream__") else data.to_arrow())
     what = f"data is of type {type(data).__name__}, not a table with named columns"
     raise _wrong("no-frame", what, "give a pandas or polars DataFrame or an Arrow table; of an array, make one")
+
+
+def _without_views(table: pa.Table) -> pa.Table:
+    """Texts of polars as most functions of Arrow take them."""
+    import pyarrow as pa
+
+    kinds = [pa.large_string() if kind == pa.string_view() else kind for kind in table.schema.types]
+    return table.cast(pa.schema(dict(zip(table.column_names, kinds, strict=True))))
 
 
 def frame_like(table: pa.Table, like: Any, at: IntArray) -> Any:  # noqa: ANN401 - any kind of frame
