@@ -39,6 +39,7 @@ from crda_spec.records import (
 )
 from crda_spec.regressors.teachers.refits import Refits
 from crda_spec.report.words.causal import obstacle_sentence, reason_sentence, remedy_sentence
+from crda_spec.report.words.whatif import CONTRADICTED
 from crda_spec.scm.certificate import drawn
 from crda_spec.scm.formats.edges import from_edges
 from crda_spec.scm.graph import CausalGraph
@@ -475,7 +476,9 @@ def effects(saved: SavedRun, spec: RunSpec, *, follow: bool, folder: Path | None
     left = {
         one.name: reason_sentence(one.reason) for one in certificate.features if one.name not in certificate.largest
     }
-    left |= dict.fromkeys(certificate.irrelevant, "")
+    trust = saved.record["teacher"]["trust"]
+    doubted = trust is not None and not trust["passed"]
+    left |= dict.fromkeys(certificate.irrelevant, CONTRADICTED if doubted else "")
     with threadpool_limits(limits=1):
         if not follow:
             found = certified_effects(train, saved.teacher, certificate)

@@ -136,6 +136,8 @@ def test_a_failed_trust_test_is_told(finished, tmp_path):
         in (" ".join(ground_sentences(found)))
     )
     assert "trust_failed" not in what_if(run, Question(changes=("hours=+1",), rows=(row,), refits=0)).cautions
+    assert average_effects(finished.folder).left["tag"] == ""
+    assert average_effects(run).left["tag"] == "the graph calls it irrelevant, but the rows do not bear that out"
 
 
 @pytest.mark.parametrize("follow", [False, True])
