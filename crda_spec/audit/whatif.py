@@ -39,7 +39,7 @@ from crda_spec.records import (
 )
 from crda_spec.regressors.teachers.refits import Refits
 from crda_spec.report.words.causal import obstacle_sentence, reason_sentence, remedy_sentence
-from crda_spec.report.words.whatif import CONTRADICTED
+from crda_spec.report.words.whatif import CONTRADICTED, NO_GRAPH
 from crda_spec.scm.certificate import drawn
 from crda_spec.scm.formats.edges import from_edges
 from crda_spec.scm.graph import CausalGraph
@@ -474,7 +474,9 @@ def effects(saved: SavedRun, spec: RunSpec, *, follow: bool, folder: Path | None
     train, certificate = saved.train, read_as(Certificate, saved.record["certificate"])
     _refuse_falsified(saved)
     left = {
-        one.name: reason_sentence(one.reason) for one in certificate.features if one.name not in certificate.largest
+        one.name: reason_sentence(one.reason) if certificate.basis == "declared" else NO_GRAPH
+        for one in certificate.features
+        if one.name not in certificate.largest
     }
     trust = saved.record["teacher"]["trust"]
     doubted = trust is not None and not trust["passed"]

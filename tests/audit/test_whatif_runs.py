@@ -205,7 +205,9 @@ def test_what_follows_is_not_answered_for_a_label_that_no_training_row_has(tmp_p
     causal = 'causal: {graph: {kind: edges, edges: ["{a, grade} -> y", "a -> grade"]}}'
     text = SPEC.format(recipe="paper", causal=causal, more="", diagnostics="false")
     split = "  split: {kind: column, column: part, test: [test]}\n"
-    text = text.replace("  columns: {hours: {unit: hours/week, min: 0, max: 20}, dose: {unit: mg/day, min: 0}}\n", split)
+    text = text.replace(
+        "  columns: {hours: {unit: hours/week, min: 0, max: 20}, dose: {unit: mg/day, min: 0}}\n", split
+    )
     run, new = ran(tmp_path, text), tmp_path / "new.csv"
     rows.iloc[[0, 58]].to_csv(new, index=False)
     question = Question(changes=("a=+1",), rows=(), file=new, refits=0)
@@ -276,7 +278,9 @@ def test_without_a_graph_the_search_is_named_and_nothing_follows(tmp_path):
     assert found.cautions == ("no_graph",)
     with pytest.raises(GraphError, match="no graph was declared, so nobody knows what follows"):
         asked(run, "hours=+1", follow=True)
-    assert average_effects(run.folder).found == ()
+    effects = average_effects(run.folder)
+    assert effects.found == ()
+    assert set(effects.left.values()) == {"no graph was declared, and tests that find no tie certify no cause"}
 
 
 def test_a_graph_that_the_rows_contradict_is_told_or_refused(finished, tmp_path):
