@@ -39,12 +39,13 @@ from crda_spec.records import (
 )
 from crda_spec.regressors.teachers.refits import Refits
 from crda_spec.report.words.causal import obstacle_sentence, reason_sentence, remedy_sentence
+from crda_spec.report.words.whatif import CONTRADICTED, NO_GRAPH
 from crda_spec.scm.certificate import drawn
 from crda_spec.scm.formats.edges import from_edges
 from crda_spec.scm.graph import CausalGraph
 from crda_spec.scm.implied import with_edges
 from crda_spec.scm.mechanisms import Mechanisms, fit_mechanisms
-from crda_spec.scm.propagation import follower_inputs, propagable
+from crda_spec.scm.propagation import follower_inputs, followers, propagable
 from crda_spec.scm.sensitivity import sign_robustness, yardstick
 from crda_spec.spec.build import with_student
 from crda_spec.spec.check import declared_graph
@@ -92,6 +93,7 @@ def answer(saved: SavedRun, spec: RunSpec, question: Question, *, folder: Path |
     names = tuple(train.names[position] for position in sorted(asked.settings))
     if graph is not None:
         _refuse_followers(graph, train.names, names)
+        _refuse_unseen_labels(train, asked, followers(graph, train.names, names))
     irrelevant, own = train.positions(certificate.irrelevant), saved.teacher.in_sample
     model = OutcomeModel(
         teacher=saved.teacher,
@@ -105,7 +107,7 @@ def answer(saved: SavedRun, spec: RunSpec, question: Question, *, folder: Path |
         y=asked.y,
         settings=asked.settings,
         predicted=own[asked.position] if asked.position is not None and len(own) else None,
-        luck=asked.position,
+        luck=asked.numbers - 1 if asked.position is None else asked.position,  # the same all along a curve
     )
     with threadpool_limits(limits=1):  # the same bits on any machine
         found = model.what_if(rows)
@@ -319,6 +321,24 @@ def _refuse_followers(graph: CausalGraph, features: Sequence[str], names: Sequen
         raise GraphError(complaints)
 
 
+def _refuse_unseen_labels(train: Table, asked: _Asked, names: Sequence[str]) -> None:
+    """A label of a row from elsewhere that no training row has: no equation knows by what luck it came about."""
+    complaints = []
+    for column, position in zip(names, train.positions(names), strict=True):
+        if train.features[position].is_numeric:
+            continue
+        values = asked.x[:, position]
+        unseen = ~np.isnan(values) & ~np.isin(values, train.x[:, position])
+        if unseen.any():
+            at = int(unseen.argmax())
+            label = show(cells_of(values[at : at + 1], train.features[position])[0])
+            what = f"no training row has {label}, as row {asked.numbers[at]} does: nobody knows what would follow"
+            hint = "leave the row out, or ask without --follow: the other columns are then held fixed"
+            complaints.append(Complaint(code="cannot-follow", path=column, what=what, hint=hint))
+    if complaints:
+        raise DataError(complaints)
+
+
 def _remedy(certificate: Certificate, name: str) -> str:
     """What would let the question be answered; the smallest remedy that frees the feature."""
     if certificate.basis != "declared":
@@ -456,9 +476,13 @@ def effects(saved: SavedRun, spec: RunSpec, *, follow: bool, folder: Path | None
     train, certificate = saved.train, read_as(Certificate, saved.record["certificate"])
     _refuse_falsified(saved)
     left = {
-        one.name: reason_sentence(one.reason) for one in certificate.features if one.name not in certificate.largest
+        one.name: reason_sentence(one.reason) if certificate.basis == "declared" else NO_GRAPH
+        for one in certificate.features
+        if one.name not in certificate.largest
     }
-    left |= dict.fromkeys(certificate.irrelevant, "")
+    trust = saved.record["teacher"]["trust"]
+    doubted = trust is not None and not trust["passed"]
+    left |= dict.fromkeys(certificate.irrelevant, CONTRADICTED if doubted else "")
     with threadpool_limits(limits=1):
         if not follow:
             found = certified_effects(train, saved.teacher, certificate)

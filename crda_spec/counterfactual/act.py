@@ -36,11 +36,11 @@ def nearest_allowed(proposal: Array, column: Column) -> tuple[Array, Mask]:
     Rounding an integer is no violation, so it is not marked.
     """
     whole = column.type == "integer"
-    rounded = np.rint(proposal) if whole else proposal
+    rounded = np.rint(proposal) + 0.0 if whole else proposal  # a whole number has no -0.0, nor has a file of them
     # Between an integer's bounds, which may be fractions, only whole numbers count.
     ceil, floor = (np.ceil, np.floor) if whole else (float, float)
-    low_bound = -np.inf if column.minimum is None else float(ceil(column.minimum))
-    high_bound = np.inf if column.maximum is None else float(floor(column.maximum))
+    low_bound = -np.inf if column.minimum is None else float(ceil(column.minimum)) + 0.0
+    high_bound = np.inf if column.maximum is None else float(floor(column.maximum)) + 0.0
     allowed = np.unique([value for value in column.allowed or () if low_bound <= value <= high_bound])
     if len(allowed):
         above = np.clip(np.searchsorted(allowed, rounded), 1, max(1, len(allowed) - 1))

@@ -202,7 +202,7 @@ class CheckedColumn:
         ):
             self._complain_of(code, what, np.flatnonzero(broken), cells.shown, hint)
         self._allowed_numbers(cells.numbers, cells.shown)
-        return cells.numbers
+        return cells.numbers + 0.0 if kind == "integer" else cells.numbers  # a whole number has no -0.0
 
     def _no_bounds(self, kind: ColumnType) -> None:
         if self.contract.min is not None or self.contract.max is not None:

@@ -300,14 +300,16 @@ class AbductedUniform:
     def follow(self, value: Array, before: Array, after: Array, uniform: Array) -> Array:
         """See `AdditiveNoise.follow`."""
         codes, rows = self.shares.codes, np.arange(len(value))
-        seen = np.searchsorted(codes, value)
+        # Rows drawn again may lack a rare label: its place is unknown there, and whoever has it keeps it.
+        known = np.isin(value, codes)
+        seen = np.where(known, np.searchsorted(codes, value), 0)
         ends = np.column_stack([np.zeros(len(value)), np.cumsum(self.shares.predict(before), axis=1)])
         low, high = ends[rows, seen], ends[rows, seen + 1]
         # Rounding must not carry a place over the end of its own label.
         place = np.maximum(np.minimum(low + (high - low) * uniform, np.nextafter(high, 0.0)), low)
         # The last end is one up to rounding, so the last label takes whatever lies beyond the one before it.
         beyond = np.cumsum(self.shares.predict(after), axis=1)[:, :-1]
-        return np.asarray(codes[(place[:, None] >= beyond).sum(axis=1)])
+        return np.where(known, codes[(place[:, None] >= beyond).sum(axis=1)], value)
 
 
 Equation = AdditiveNoise | AbductedUniform  # of one follower, fitted

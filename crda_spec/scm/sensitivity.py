@@ -78,7 +78,7 @@ def sign_robustness(train: Table, before: Array, after: Array, difference: Array
         for at, (column, values) in enumerate(zip(train.features, train.x.T, strict=True))
     ]
     change = np.column_stack(parts) / ties.spread[:-1]
-    leverage = np.maximum(np.einsum("mi,ij,mj->m", change, ties.features_inverse, change), 0.0) / ties.inflation[0]
+    leverage = np.maximum(np.einsum("mi,ij,mj->m", change, ties.features_inverse, change), 0.0) / ties.inflation[1]
     noise = ties.remaining_sd(-1)
     with np.errstate(divide="ignore", invalid="ignore"):
         limit = (difference / noise) ** 2 / leverage

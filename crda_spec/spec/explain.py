@@ -57,8 +57,15 @@ def explain(errors: Iterable[ErrorDetails], model: type[BaseModel], tree: Tree) 
     """One complaint for each place that is wrong, in our words."""
     grouped: dict[SpecPath, list[ErrorDetails]] = defaultdict(list)
     for error in errors:
-        grouped[_path_of(error, tree.value)].append(error)
+        path = _path_of(error, tree.value)
+        if not _only_broken_entries(error, value_at(tree.value, path)):
+            grouped[path].append(error)
     return [_one(path, there, model, tree) for path, there in grouped.items()]
+
+
+def _only_broken_entries(error: ErrorDetails, value: Any) -> bool:  # noqa: ANN401
+    """A list that is long enough: pydantic counts its sound entries alone, and complains of the others anyway."""
+    return error["type"] == "too_short" and isinstance(value, list) and len(value) >= error["ctx"]["min_length"]
 
 
 def _path_of(error: ErrorDetails, value: Any) -> SpecPath:  # noqa: ANN401

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import time
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -136,6 +137,8 @@ def test_a_failed_trust_test_is_told(finished, tmp_path):
         in (" ".join(ground_sentences(found)))
     )
     assert "trust_failed" not in what_if(run, Question(changes=("hours=+1",), rows=(row,), refits=0)).cautions
+    assert average_effects(finished.folder).left["tag"] == ""
+    assert average_effects(run).left["tag"] == "the graph calls it irrelevant, but the rows do not bear that out"
 
 
 @pytest.mark.parametrize("follow", [False, True])
@@ -179,6 +182,43 @@ def test_an_irrelevant_feature_is_not_unchanged_where_its_effect_is_a_cause(tmp_
     assert (held.basis, held.difference) == ("irrelevant", 0.0)
     assert followed.basis == "certificate"
     assert followed.difference == pytest.approx(2.0, abs=0.4)
+
+
+def test_along_a_curve_a_row_from_elsewhere_keeps_its_draws(finished, tmp_path):
+    """Each point is what the same question about this value alone is answered."""
+    file = tmp_path / "new.csv"
+    pd.DataFrame(COLUMNS).head(30).to_csv(file, index=False)
+    how = {"file": file, "rows": (), "follow": True, "refits": 0}
+    curve = what_if(finished.folder, Question(sweep="age=20:80:3", **how)).answers
+    for point, age in enumerate((20, 50, 80)):
+        alone = what_if(finished.folder, Question(changes=(f"age={age}",), **how)).answers
+        assert [one.outcome for one in alone] == [one.outcome for one in curve[point::3]]
+
+
+def test_what_follows_is_not_answered_for_a_label_that_no_training_row_has(tmp_path):
+    rng = np.random.default_rng(1)
+    a = rng.normal(size=60)
+    grade = np.where(a + rng.normal(size=60) > 0, "low", "mid").astype(object)
+    grade[55:] = "top"
+    part, y = np.where(np.arange(60) < 50, "train", "test"), a + (grade == "low") + rng.normal(size=60)
+    rows = pd.DataFrame({"a": a, "grade": grade, "y": y})
+    rows.assign(part=part).to_csv(tmp_path / "rows.csv", index=False)
+    causal = 'causal: {graph: {kind: edges, edges: ["{a, grade} -> y", "a -> grade"]}}'
+    text = SPEC.format(recipe="paper", causal=causal, more="", diagnostics="false")
+    split = "  split: {kind: column, column: part, test: [test]}\n"
+    text = text.replace(
+        "  columns: {hours: {unit: hours/week, min: 0, max: 20}, dose: {unit: mg/day, min: 0}}\n", split
+    )
+    run, new = ran(tmp_path, text), tmp_path / "new.csv"
+    rows.iloc[[0, 58]].to_csv(new, index=False)
+    question = Question(changes=("a=+1",), rows=(), file=new, refits=0)
+    assert len(what_if(run.folder, question).answers) == 2
+    with pytest.raises(CrdaError) as caught:
+        what_if(run.folder, replace(question, follow=True))
+    assert str(caught.value) == (
+        "grade: no training row has 'top', as row 2 does: nobody knows what would follow; leave the row out, or ask "
+        "without --follow: the other columns are then held fixed"
+    )
 
 
 def test_the_same_bytes_for_any_number_of_workers(finished):
@@ -239,7 +279,9 @@ def test_without_a_graph_the_search_is_named_and_nothing_follows(tmp_path):
     assert found.cautions == ("no_graph",)
     with pytest.raises(GraphError, match="no graph was declared, so nobody knows what follows"):
         asked(run, "hours=+1", follow=True)
-    assert average_effects(run.folder).found == ()
+    effects = average_effects(run.folder)
+    assert effects.found == ()
+    assert set(effects.left.values()) == {"no graph was declared, and tests that find no tie certify no cause"}
 
 
 def test_a_graph_that_the_rows_contradict_is_told_or_refused(finished, tmp_path):

@@ -98,6 +98,12 @@ def test_labels_of_categories(cells, rule, labels, codes):
     assert table.x[:, 0].tolist() == codes
 
 
+@pytest.mark.parametrize("cells", [["-0", "1"], pd.Series([-0.0, 1.0])], ids=["text", "floats"])
+def test_a_whole_number_has_no_negative_zero(cells):
+    """Files of whole numbers keep none, and a run's cells are compared with its files bit for bit."""
+    assert not np.signbit(run(cells, ColumnContract(type="integer")).table.x[0, 0])
+
+
 def test_a_contract_is_recorded():
     rule = ColumnContract(type="continuous", unit="m2", min=0, max=9, values=(1, 2.5))
     column = run(["1", "2.5"], rule).table.features[0]

@@ -173,6 +173,18 @@ def _grades():
 GRADES = _grades()
 
 
+@pytest.mark.parametrize("label", [0.0, 1.0, 3.0], ids=["first", "inner", "last"])
+def test_a_row_keeps_a_label_that_the_equation_has_never_seen(label):
+    """Rows drawn again for the spread of an answer may lack a rare one."""
+    train = patients(300)
+    train = train.take(np.flatnonzero(train.x[:, 4] != label))
+    rows = train.x[:, :2]
+    equation = AbductedUniform(fit_label_shares(Inputs.learn(rows, COLUMNS[:2]), rows, train.x[:, 4]))
+    before, after = np.array([[-1.0, 1.0], [-1.0, 1.0]]), np.array([[3.0, 1.0], [3.0, 1.0]])
+    other = 2.0
+    assert equation.follow(np.array([label, other]), before, after, np.array([0.5, 0.5]))[0] == label
+
+
 def test_labels_that_a_cause_separates_perfectly_have_finite_shares():
     x = np.linspace(-1, 1, 60)[:, None]
     shares = fit_label_shares(Inputs.learn(x, COLUMNS[:1]), x, (x[:, 0] > 0).astype(float)).predict(x)

@@ -28,6 +28,8 @@ TURNS = (
     "turns at: what a hidden cause would have to explain of what the features leave open in the changed columns and in "
     "the target to turn the sign. *: extrapolation."
 )
+CONTRADICTED = "the graph calls it irrelevant, but the rows do not bear that out"
+NO_GRAPH = "no graph was declared, and tests that find no tie certify no cause"
 HELD_FIXED = "The other columns are held fixed."
 FOLLOWED = "What the changed columns cause follows, by fitted equations."
 NOT_CALIBRATED = (
