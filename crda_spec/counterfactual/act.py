@@ -7,7 +7,7 @@ data, is redrawn whole: what moves together, or shares a partner row, stays toge
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,10 +30,27 @@ TRIES = 10  # draws of a row that keeps breaking a rule, before it is clipped or
 Mask = npt.NDArray[np.bool_]
 
 
-def nearest_allowed(proposal: Array, column: Column) -> tuple[Array, Mask]:
+def values_that_occur(train: Table) -> dict[str, Array]:
+    """By name, the values that these rows show of each whole-number column whose contract does not say which may be.
+
+    A contract says it by a list of values, or by bounds at both ends. One bound alone says nothing of a gap (cars with
+    4, 6 and 8 cylinders have `min: 0`), so there the rows decide.
+    """
+    occurring: dict[str, Array] = {}
+    for position, column in enumerate(train.features):
+        bounded = column.minimum is not None and column.maximum is not None
+        if column.type == "integer" and column.allowed is None and not bounded:
+            values = train.x[:, position]
+            occurring[column.name] = np.unique(values[~np.isnan(values)])
+    return occurring
+
+
+def nearest_allowed(proposal: Array, column: Column, occurring: Array | None = None) -> tuple[Array, Mask]:
     """The nearest values that the column's contract allows, and which proposals that changed.
 
-    Rounding an integer is no violation, so it is not marked.
+    Neither rounding an integer nor taking it to a value that occurs is a violation, so that is not marked.
+
+    occurring: ascending, of an integer the values that occur, where it may take no other.
     """
     whole = column.type == "integer"
     rounded = np.rint(proposal) if whole else proposal
@@ -42,16 +59,17 @@ def nearest_allowed(proposal: Array, column: Column) -> tuple[Array, Mask]:
     low_bound = -np.inf if column.minimum is None else float(ceil(column.minimum))
     high_bound = np.inf if column.maximum is None else float(floor(column.maximum))
     allowed = np.unique([value for value in column.allowed or () if low_bound <= value <= high_bound])
-    if len(allowed):
-        above = np.clip(np.searchsorted(allowed, rounded), 1, max(1, len(allowed) - 1))
-        low, high = allowed[above - 1], allowed[np.minimum(above, len(allowed) - 1)]
-        nearest = np.where(np.abs(rounded - low) <= np.abs(high - rounded), low, high)
-        kept = np.where(np.isnan(rounded), rounded, nearest)
-    elif np.isinf(low_bound) and np.isinf(high_bound):
-        return rounded, np.zeros(len(rounded), dtype=np.bool_)
-    else:
-        kept = np.clip(rounded, low_bound, high_bound)
-    return kept, (kept != rounded) & ~np.isnan(rounded)
+    kept = _nearest(rounded, allowed) if len(allowed) else np.clip(rounded, low_bound, high_bound)
+    changed = (kept != rounded) & ~np.isnan(rounded)
+    # From the proposal itself: rounded first, 5.2 would be as near to 4 as to 6, and always become 4.
+    return kept if occurring is None or not len(occurring) else _nearest(proposal, occurring), changed
+
+
+def _nearest(values: Array, among: Array) -> Array:
+    """The nearest of these, ascending; of two that are equally near, the smaller. NaN stays."""
+    above = np.clip(np.searchsorted(among, values), 1, max(1, len(among) - 1))
+    low, high = among[above - 1], among[np.minimum(above, len(among) - 1)]
+    return np.where(np.isnan(values), values, np.where(np.abs(values - low) <= np.abs(high - values), low, high))
 
 
 def violations(proposal: Array, broken: Mask, column: Column) -> Iterator[Complaint]:
@@ -275,6 +293,7 @@ def act_on(
         block=block,
         moves=moves,
         chosen=_chosen(moves, block, perturbation),
+        occurring=values_that_occur(train),
         on_violation=perturbation.on_violation,
         mechanisms=mechanisms,
         nearness=Nearness(train, seed=block.streams.seed, index=block.streams.index),
@@ -360,6 +379,7 @@ class _Drawing:
     block: Block
     moves: tuple[Move, ...]
     chosen: Mask | None  # (m, moves) which features each row moves
+    occurring: Mapping[str, Array]  # of whole-number columns, the values that they may take
     on_violation: str
     mechanisms: Mechanisms | None
     nearness: Nearness
@@ -382,7 +402,8 @@ class _Drawing:
             shared = streams.open(streams.shared + move.policy.label, attempt)
             context = Rows(source=origin, nearness=self.nearness, shared=shared)
             proposal = move.policy.propose(cells, move.feature, context, rng=own)
-            settled, broken[number] = nearest_allowed(proposal.values, column)
+            known = None if move.policy.own_values else self.occurring.get(column.name)
+            settled, broken[number] = nearest_allowed(proposal.values, column, known)
             if here is not None:
                 settled = np.where(here, settled, cells)
                 broken[number] &= here
@@ -411,7 +432,10 @@ class _Drawing:
             return drawn
         before, streams = self.block.x[source], self.block.streams
         drawn.x, drawn.followed = self.mechanisms.follow(
-            drawn.x, before, draws=lambda name: streams.open(f"follow:{name}", attempt), settle=nearest_allowed
+            drawn.x,
+            before,
+            draws=lambda name: streams.open(f"follow:{name}", attempt),
+            settle=lambda values, column: nearest_allowed(values, column, self.occurring.get(column.name)),
         )
         drawn.still = ((drawn.x == before) | (np.isnan(drawn.x) & np.isnan(before))).all(axis=1)
         return drawn

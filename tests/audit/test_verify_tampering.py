@@ -110,6 +110,10 @@ SEALED = {
         "augmented.parquet, row 73, 'age': must be its source",
     ),
     "a moved feature": (by.cell("area", 80, by.nearly), "ledger.parquet, row "),
+    "a value that never occurs": (
+        by.cell("rooms", 80, lambda _: 7),
+        "augmented.parquet, row 81, 'rooms': is 7, which no real row has",
+    ),
     "a label of a category": (by.cell("garage", 80, lambda _: "castle"), "1 value of 'garage' is not a label"),
     "a noise": (by.cell("_crda_noise", 90, by.nearly), "augmented.parquet, row 91, '_crda_noise': is "),
     "a retention": (by.cell("_crda_retention", 90, lambda _: 0.5), "row 91, '_crda_retention': is 0.5"),

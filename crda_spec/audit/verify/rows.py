@@ -24,6 +24,8 @@ from crda_spec.audit.record import data_record
 from crda_spec.audit.tables import TIME, ledger_table, moments_of
 from crda_spec.audit.verify.checks import EXACT, Tolerance, compared, differing, named
 from crda_spec.audit.verify.verdict import read_scored
+from crda_spec.counterfactual.act import values_that_occur
+from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.predict import asked_at, label_of
 from crda_spec.errors import show
 from crda_spec.gate.intervals import errors_by_arm
@@ -80,9 +82,30 @@ def check_made_rows(ledger: Ledger, record: Mapping[str, Any]) -> Iterator[Findi
     for name, wanted, cells in zip(train.names, source.T, ledger.x.T, strict=True):
         if name not in free:
             yield from named(differing(f"{FILE}, row", name, wanted, cells, says, first=len(train) + 1))
+    yield from _values_that_never_occur(ledger, source, _perturbation(record))
     copied = int((~EXACT.differ(ledger.x, source)).all(axis=1).sum())
     if copied != recorded["copied"]:
         yield Finding(FILE, f"{copied} synthetic rows equal their source, the record says {recorded['copied']}")
+
+
+def _perturbation(record: Mapping[str, Any]) -> Perturbation:
+    """What the record says was done to the features."""
+    return Perturbation.model_validate_json(json.dumps(record["spec"]["resolved"]["perturbation"]))
+
+
+def _values_that_never_occur(ledger: Ledger, source: Array, perturbation: Perturbation) -> Iterator[Finding]:
+    """Whole numbers that moved to a value that no real row has, where contract and policy do not allow it."""
+    for name, occurring in values_that_occur(ledger.train).items():
+        (at,) = ledger.train.positions([name])
+        own = name in perturbation.features and perturbation.features[name].own_values
+        if own or not len(occurring):
+            continue
+        cells = ledger.x[:, at]
+        strange = ~np.isnan(cells) & (cells != source[:, at]) & ~np.isin(cells, occurring)
+        yield from named(
+            Finding(ledger.place(row, name), f"is {cells[row]:g}, which no real row has")
+            for row in np.flatnonzero(strange).tolist()
+        )
 
 
 def check_labels(
