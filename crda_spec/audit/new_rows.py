@@ -97,7 +97,9 @@ class Counts:
     scale_clipped: int = 0
     dropped: int = 0  # new rows that lay off the data and were left out
     astray: int = 0  # source rows that lie off the run's data themselves
-    redrawn: int = 0  # rows that broke a rule at first and were drawn again
+    redrawn: int = 0  # rows that broke a contract or lay off the data at first, and were drawn again
+    rule_dropped: int = 0  # new rows that broke a rule in every draw and were left out
+    rule_redrawn: int = 0  # rows that broke a rule at first and were drawn again
     clipped: Counter[str] = field(default_factory=Counter)
 
     def add(self, other: Counts) -> None:
@@ -202,7 +204,11 @@ def generate(
 
 
 def _no_rows(counts: Counts) -> Complaint:
-    if counts.dropped:
+    if counts.rule_dropped:
+        what = f"{counts.rule_dropped} new rows break a rule of perturbation.rules in every draw"
+        what += f", and {counts.dropped} lie off the run's training data" if counts.dropped else ""
+        hint = "use rows that keep the rules themselves, or run again with policies that keep them"
+    elif counts.dropped:
         what = f"the support guard calls all {counts.dropped} new rows off the run's training data"
         hint = "use rows like those of the run, or run again with a weaker guard"
     else:
@@ -253,6 +259,7 @@ def _part(job: Job, number: int, block: pa.Table) -> _Part:
     y = np.ascontiguousarray(numbers[usable, width]) if generation.needs_outcomes else None
     made = generate_block(generation, x, y, number=number, quota=quota)
     counts.rows, counts.dropped, counts.redrawn = len(made), made.action.dropped, made.action.redrawn
+    counts.rule_dropped, counts.rule_redrawn = made.action.rule_dropped, made.action.rule_redrawn
     counts.scale_clipped, counts.astray = made.scale_clipped, made.action.astray
     counts.clipped.update(made.action.clipped)
     if not len(made):

@@ -22,10 +22,14 @@ _BASES = {
 }
 _COUNTS = {
     "left_out": "rows with missing cells were not used.",
-    "redrawn": "new rows broke a rule or lay off the data at first and were drawn again.",
+    "redrawn": "new rows left a contract or lay off the data at first and were drawn again.",
+    "rule_redrawn": "new rows were drawn again because they broke a rule.",
+    "rule_dropped": "new rows broke a rule in every draw and were left out.",
     "dropped": "new rows lay off the data of the run and were left out.",
     "astray": "rows of the data lie off those of the run themselves; what is made of them may, too.",
 }
+
+_KEYS = ("scale_clipped", "dropped", "redrawn", "rule_dropped", "rule_redrawn", "astray")
 
 
 def generate(
@@ -97,7 +101,7 @@ def _report(record: dict[str, Any], made: Generated, out: Path, *, as_json: bool
             "left_out": counts.left_out,
             "basis": basis,
             "clipped": dict(counts.clipped),
-            **{key: getattr(counts, key) for key in ("scale_clipped", "dropped", "redrawn", "astray")},
+            **{key: getattr(counts, key) for key in _KEYS},
             "sha256": made.sha256,
             "gate": decision,
         }

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from crda_spec.counterfactual.neighbours import Nearness
 from crda_spec.counterfactual.perturbation import Perturbation, is_constant
 from crda_spec.counterfactual.policies import BasePolicy, Feature, Rows
+from crda_spec.counterfactual.rules import LearntRules
 from crda_spec.counterfactual.support import Region, Strangers
 from crda_spec.errors import Complaint, DataError, show
 from crda_spec.records import NOBODY, Action, Array, Column, FeatureVerdict, IntArray, Table
@@ -294,13 +295,15 @@ def act_on(
         moves=moves,
         chosen=_chosen(moves, block, perturbation),
         occurring=values_that_occur(train),
+        rules=perturbation.rules.on(train),
         on_violation=perturbation.on_violation,
         mechanisms=mechanisms,
         nearness=Nearness(train, seed=block.streams.seed, index=block.streams.index),
     )
     drawn = drawing.draw(np.arange(len(block.source)), attempt=0)
-    outside, redrawn = _redraw_until_sound(drawn, drawing, perturbation)
-    drawn, source, redrawn = drawn.take(~outside), block.source[~outside], redrawn[~outside]
+    checked = _redraw_until_sound(drawn, drawing, perturbation)
+    kept = ~(checked.outside | checked.breaks)
+    drawn, source = drawn.take(kept), block.source[kept]
     free = tuple(name for name in movable if name in block.free)
     drawn.resample(train, free, block.streams)
     broken = drawn.broken.sum(axis=1).tolist()
@@ -313,8 +316,10 @@ def act_on(
         clipped=clipped | dict.fromkeys(free, 0) | drawn.followed,
         propagated={} if mechanisms is None else mechanisms.facts,
         copied=int(drawn.still.sum()),
-        dropped=int(outside.sum()),
-        redrawn=int(redrawn.sum()),
+        dropped=int((checked.outside & ~checked.breaks).sum()),
+        redrawn=int(checked.redrawn[kept].sum()),
+        rule_dropped=int(checked.breaks.sum()),
+        rule_redrawn=int(checked.rule_redrawn[kept].sum()),
         astray=block.guard.astray if isinstance(block.guard, Strangers) else 0,  # no training row is
         partner=drawn.partner,
     )
@@ -380,6 +385,7 @@ class _Drawing:
     moves: tuple[Move, ...]
     chosen: Mask | None  # (m, moves) which features each row moves
     occurring: Mapping[str, Array]  # of whole-number columns, the values that they may take
+    rules: LearntRules
     on_violation: str
     mechanisms: Mechanisms | None
     nearness: Nearness
@@ -441,21 +447,33 @@ class _Drawing:
         return drawn
 
 
-def _redraw_until_sound(drawn: _Drawn, drawing: _Drawing, perturbation: Perturbation) -> tuple[Mask, Mask]:
-    """Draws rows again where that is the rule. Returns which rows still lie off the data, and which were redrawn."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Checked:
+    """What became of rows that were looked at, and drawn again; (m,) each."""
+
+    outside: Mask  # those that lie off the data
+    breaks: Mask  # those that break a rule
+    redrawn: Mask  # those that were drawn again off the data, or outside a contract
+    rule_redrawn: Mask  # those that were drawn again because they broke a rule
+
+
+def _redraw_until_sound(drawn: _Drawn, drawing: _Drawing, perturbation: Perturbation) -> _Checked:
+    """Draws rows again where that is the rule."""
     count = len(drawn.x)
-    redrawn, outside = np.zeros(count, dtype=np.bool_), drawing.outside(drawn.x, np.arange(count))
+    redrawn, rule_redrawn = np.zeros(count, dtype=np.bool_), np.zeros(count, dtype=np.bool_)
+    outside, breaks = drawing.outside(drawn.x, np.arange(count)), drawing.rules.broken(drawn.x)
     for attempt in range(1, TRIES + 1):
         wrong = np.zeros(count, dtype=np.bool_)
         if perturbation.on_violation == "redraw":
             wrong |= drawn.broken.any(axis=0)
         if perturbation.support.on_outside == "redraw":
             wrong |= outside
-        rows = np.flatnonzero(wrong)
+        rows = np.flatnonzero(wrong | breaks)
         if not len(rows):
             break
-        redrawn[rows] = True
+        redrawn |= wrong
+        rule_redrawn |= breaks
         newer = drawing.draw(rows, attempt=attempt)
         drawn.put(rows, newer)
-        outside[rows] = drawing.outside(newer.x, rows)
-    return outside, redrawn
+        outside[rows], breaks[rows] = drawing.outside(newer.x, rows), drawing.rules.broken(newer.x)
+    return _Checked(outside, breaks, redrawn, rule_redrawn)

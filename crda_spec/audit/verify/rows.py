@@ -82,7 +82,12 @@ def check_made_rows(ledger: Ledger, record: Mapping[str, Any]) -> Iterator[Findi
     for name, wanted, cells in zip(train.names, source.T, ledger.x.T, strict=True):
         if name not in free:
             yield from named(differing(f"{FILE}, row", name, wanted, cells, says, first=len(train) + 1))
-    yield from _values_that_never_occur(ledger, source, _perturbation(record))
+    perturbation = _perturbation(record)
+    yield from _values_that_never_occur(ledger, source, perturbation)
+    for rule, broken in perturbation.rules.on(train).broken_by_rule(ledger.x):
+        yield from named(
+            Finding(ledger.place(row), f"breaks the rule {rule.words}") for row in np.flatnonzero(broken).tolist()
+        )
     copied = int((~EXACT.differ(ledger.x, source)).all(axis=1).sum())
     if copied != recorded["copied"]:
         yield Finding(FILE, f"{copied} synthetic rows equal their source, the record says {recorded['copied']}")
