@@ -18,6 +18,7 @@ from crda_spec.records import Array, Basis, Column, IntArray, Reason, Stated, Ta
 from crda_spec.strict import ColumnName, Strict
 
 _EVEN = 0.5  # the part of a weighted draw in which all rows are alike
+_FEWEST_ROWS = 20  # with fewer, a label of its own for most rows may well be chance
 _FLAT = 1e-10  # a direction of so little variance, against the largest, is rounding
 
 
@@ -265,3 +266,16 @@ def is_constant(values: Array) -> bool:
     """Whether the known values are all the same; true of none at all."""
     known = values[~np.isnan(values)]
     return not len(known) or bool(np.ptp(known) == 0.0)
+
+
+def row_labels(train: Table) -> tuple[str, ...]:
+    """The categories that tell rows apart (a name, a number of a file) or are free text: labels for over half the rows.
+
+    Another row's name or remark makes no plausible row, so they stay unless a policy of their own says what to do.
+    """
+    found = []
+    for column, values in zip(train.features, train.x.T, strict=True):
+        known = values[~np.isnan(values)] if column.type == "category" else values[:0]
+        if len(known) >= _FEWEST_ROWS and 2 * len(np.unique(known)) > len(known):
+            found.append(column.name)
+    return tuple(found)
