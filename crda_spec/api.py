@@ -45,7 +45,15 @@ from crda_spec.audit.record import (
     tuning_files,
 )
 from crda_spec.audit.runfolder import check_destination, file_hashes, write_run
-from crda_spec.audit.tables import augmented_parquet, folds_csv, intervals_csv, ledger_parquet, repeats_csv, rows_csv
+from crda_spec.audit.tables import (
+    augmented_parquet,
+    csv_files,
+    folds_csv,
+    intervals_csv,
+    ledger_parquet,
+    repeats_csv,
+    rows_csv,
+)
 from crda_spec.audit.whatif import Effects, Question, answer, effects
 from crda_spec.data.assemble import assemble
 from crda_spec.data.dataset import Dataset, DuplicatesKeep, MissingImpute
@@ -470,6 +478,7 @@ def run_files(result: RunResult, *, spec: RunSpec, draft: Draft) -> dict[str, by
         "graph.svg": run_graph_svg(result).encode(),
         **tuning_files(result.studies),
     }
+    files |= csv_files(files["augmented.parquet"], always=spec.output.writes_csv)
     if result.gate_rows:
         files["repeats.csv"] = repeats_csv(result).encode()
     if isinstance(result.band, FittedBand):

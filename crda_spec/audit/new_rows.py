@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.parquet as pq
 from joblib import delayed
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from crda_spec.audit.canonical import read_as
 from crda_spec.audit.models import load_model, load_models
 from crda_spec.audit.open_run import FOLD_MODELS, OpenedRun, SavedRun, load_band, readable
+from crda_spec.audit.predicted import check_size, table_writer
 from crda_spec.audit.runfolder import whole_file
 from crda_spec.audit.tables import ONE_VALUE, synthetic_table
 from crda_spec.counterfactual.act import count_new_rows, guarded_columns
@@ -179,21 +179,20 @@ def prepare(saved: SavedRun, spec: RunSpec, data: Path, *, rows: int | None = No
 def generate(
     job: Job, out: Path, *, batch: int = DEFAULT_BATCH, workers: int = 1, advance: Callable[[], None] = lambda: None
 ) -> Generated:
-    """Writes the new rows to `out`, which appears whole or not at all.
+    """Writes the new rows to `out` by its ending: .parquet, .csv or .xlsx. It appears whole or not at all.
 
     batch: about how many new rows a worker makes at a time.  advance: called after every block.
     """
+    check_size(out, job.quota.made)
     counts = Counts(clipped=Counter(dict.fromkeys(job.generation.moved, 0)))
     with whole_file(out) as partial:
         with ExitStack() as stack:
-            file: pq.ParquetWriter | None = None
+            write: Callable[[pa.Table], None] | None = None
             for table, here in _parts(job, batch=batch, workers=workers):
                 if table is not None:
-                    if file is None:  # the first rows tell the columns
-                        # A dictionary pays for labels and columns of one value; of other numbers it is built in vain.
-                        few = [one.name for one in table.schema if one.type == pa.string() or one.name in ONE_VALUE]
-                        file = stack.enter_context(pq.ParquetWriter(partial, table.schema, use_dictionary=few))
-                    file.write_table(table, row_group_size=table.num_rows)
+                    if write is None:  # the first rows tell the columns
+                        write = stack.enter_context(table_writer(partial, table.schema, few=ONE_VALUE))
+                    write(table)
                 counts.add(here)
                 advance()
             if not counts.rows:

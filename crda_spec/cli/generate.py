@@ -38,7 +38,10 @@ def generate(
         Path,
         typer.Argument(metavar="DATA", help="Rows with the run's columns: Parquet, CSV or Excel.", show_default=False),
     ],
-    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Write to this Parquet file, which must be new.")],
+    out: Annotated[
+        Path,
+        typer.Option("--out", metavar="FILE", help="Write to this file, which must be new: .parquet, .csv or .xlsx."),
+    ],
     rows: Annotated[int | None, typer.Option("--rows", help="How many new rows, in all.")] = None,
     factor: Annotated[
         float | None, typer.Option("--factor", help="New rows per row of DATA; the run's own factor if left out.")
@@ -57,6 +60,9 @@ def generate(
     """
     _check_numbers(rows=rows, factor=factor, batch=batch, jobs=jobs)
     check_new_file(out, "choose another file", no_folder="make it, or choose another file")
+    from crda_spec.audit.predicted import check_ending
+
+    check_ending(out)
     from rich.console import Console
 
     from crda_spec.api import resolved_spec

@@ -132,6 +132,8 @@ SEALED = {
         "ledger.parquet, row 1, 'old': says ",
     ),
     "a changed cell less": (by.without_last_row("ledger.parquet"), "ledger.parquet: lists "),
+    "a cell of the CSV": (by.text("augmented.csv", ",double,", ",carport,"), "augmented.csv, line "),
+    "a line of the CSV less": (by.without_last_line("augmented.csv"), "augmented.csv, line 181: is not what augmented"),
     "a fold loss": (by.fold_loss, "record.json, verdict.effect_percent: says "),
     "a line of folds.csv": (by.text("folds.csv", "\n1,", "\n9,"), "folds.csv, line 2: says "),
     "a p-value": (by.told("verdict", "p_value", value=0.001), "record.json, verdict.p_value: says 0.001, should be "),

@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from crda_spec.audit.models import load_model
 from crda_spec.audit.open_run import ROWS_FILE as FILE
 from crda_spec.audit.open_run import Finding, Ledger, made_rows, present_files
 from crda_spec.audit.record import data_record
-from crda_spec.audit.tables import TIME, ledger_table, moments_of
+from crda_spec.audit.tables import CSV_FILE, TIME, csv_files, ledger_table, moments_of
 from crda_spec.audit.verify.checks import EXACT, Tolerance, compared, differing, named
 from crda_spec.audit.verify.verdict import read_scored
 from crda_spec.counterfactual.act import values_that_occur
@@ -146,7 +147,18 @@ def check_labels(
 
 
 def check_cells(folder: Path, ledger: Ledger, record: Mapping[str, Any]) -> Iterator[Finding]:
-    """ledger.parquet against the rows: every changed cell is listed, and nothing else is."""
+    """ledger.parquet against the rows: every changed cell is listed, and nothing else is; then augmented.csv."""
+    yield from _cell_findings(folder, ledger, record)
+    if CSV_FILE in record["files"]:
+        (expected,) = csv_files((folder / FILE).read_bytes(), always=True).values()
+        kept = (folder / CSV_FILE).read_bytes()
+        lines = zip_longest(kept.split(b"\n"), expected.split(b"\n"))
+        for number in (number for number, (one, other) in enumerate(lines, start=1) if one != other):
+            yield Finding(f"{CSV_FILE}, line {number}", f"is not what {FILE} holds")
+            return
+
+
+def _cell_findings(folder: Path, ledger: Ledger, record: Mapping[str, Any]) -> Iterator[Finding]:
     kept = pq.read_table(folder / "ledger.parquet")
     made = made_rows(replace(ledger, source=np.maximum(ledger.source, 0)), record)
     expected = ledger_table(ledger.train, None if made is None else made.action)
