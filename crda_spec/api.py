@@ -557,7 +557,7 @@ def generate(
     jobs: int = 1,
     progress: bool = False,
 ) -> Generated:
-    """New rows for a table of any size, as a finished run made them, in a new Parquet file.
+    """New rows for a table of any size, as a finished run made them, in a new file: .parquet, .csv or .xlsx.
 
     rows: how many, in all; else `factor` for each row of the data; else the run's own factor.
     batch: about how many a worker makes at a time.
@@ -566,9 +566,11 @@ def generate(
     from crda_spec.audit.new_rows import prepare
     from crda_spec.audit.open_run import open_run as opened
     from crda_spec.audit.open_run import readable, saved_run
+    from crda_spec.audit.predicted import check_ending
     from crda_spec.audit.runfolder import check_new_file
 
     check_new_file(out, "choose another file", no_folder="make it, or choose another file")
+    check_ending(out)
     run = opened(folder)
     saved = saved_run(run)
     with readable(folder):

@@ -24,6 +24,7 @@ _FORMATS = {
     ".yaml": "application/yaml",
 }
 _ABOUT = {
+    "augmented.csv": "The rows of augmented.parquet, for a spreadsheet.",
     "augmented.parquet": "Real training rows, then synthetic ones; each names its source row and how it was made.",
     "certificate.json": "Which features may move, and on what ground.",
     "croissant.json": "augmented.parquet described for machine learning tools.",

@@ -14,7 +14,15 @@ from crda_spec.audit.models import model_files
 from crda_spec.audit.open_run import BAND, FOLD_MODELS, ReopenedRun, band_text, in_sample_files, noise_files
 from crda_spec.audit.record import certificate_record, graph_of, make_record, tuning_files
 from crda_spec.audit.runfolder import file_hashes, write_run
-from crda_spec.audit.tables import augmented_parquet, folds_csv, intervals_csv, ledger_parquet, repeats_csv, rows_csv
+from crda_spec.audit.tables import (
+    augmented_parquet,
+    csv_files,
+    folds_csv,
+    intervals_csv,
+    ledger_parquet,
+    repeats_csv,
+    rows_csv,
+)
 from crda_spec.errors import OutputError
 from crda_spec.execution import no_collection
 from crda_spec.gate.intervals import FittedBand
@@ -68,6 +76,7 @@ def run_files(result: RunResult, *, spec: RunSpec, draft: Draft) -> dict[str, by
         "graph.svg": run_graph_svg(result).encode(),
         **tuning_files(result.studies),
     }
+    files |= csv_files(files["augmented.parquet"], always=spec.output.writes_csv)
     if result.gate_rows:
         files["repeats.csv"] = repeats_csv(result).encode()
     if isinstance(result.band, FittedBand):

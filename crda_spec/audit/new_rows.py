@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.parquet as pq
 from joblib import delayed
 from threadpoolctl import ThreadpoolController
 
 from crda_spec.audit.open_run import SavedRun
+from crda_spec.audit.predicted import check_size, table_writer
 from crda_spec.audit.runfolder import whole_file
 from crda_spec.audit.tables import ONE_VALUE, synthetic_table
 from crda_spec.counterfactual.act import count_new_rows, guarded_columns
@@ -94,7 +94,9 @@ class Counts:
     scale_clipped: int = 0
     dropped: int = 0  # new rows that lay off the data and were left out
     astray: int = 0  # source rows that lie off the run's data themselves
-    redrawn: int = 0  # rows that broke a rule at first and were drawn again
+    redrawn: int = 0  # rows that broke a contract or lay off the data at first, and were drawn again
+    rule_dropped: int = 0  # new rows that broke a rule in every draw and were left out
+    rule_redrawn: int = 0  # rows that broke a rule at first and were drawn again
     clipped: Counter[str] = field(default_factory=Counter)
 
     def add(self, other: Counts) -> None:
@@ -187,21 +189,20 @@ def prepare(saved: SavedRun, spec: RunSpec, data: Path, *, rows: int | None = No
 def generate(
     job: Job, out: Path, *, batch: int = DEFAULT_BATCH, workers: int = 1, advance: Callable[[], None] = lambda: None
 ) -> Generated:
-    """Writes the new rows to `out`, which appears whole or not at all.
+    """Writes the new rows to `out` by its ending: .parquet, .csv or .xlsx. It appears whole or not at all.
 
     batch: about how many new rows a worker makes at a time.  advance: called after every block.
     """
+    check_size(out, job.quota.made)
     counts = Counts(clipped=Counter(dict.fromkeys(job.generation.moved, 0)))
     with whole_file(out) as partial:
         with ExitStack() as stack:
-            file: pq.ParquetWriter | None = None
+            write: Callable[[pa.Table], None] | None = None
             for table, here in _parts(job, batch=batch, workers=workers):
                 if table is not None:
-                    if file is None:  # the first rows tell the columns
-                        # A dictionary pays for labels and columns of one value; of other numbers it is built in vain.
-                        few = [one.name for one in table.schema if one.type == pa.string() or one.name in ONE_VALUE]
-                        file = stack.enter_context(pq.ParquetWriter(partial, table.schema, use_dictionary=few))
-                    file.write_table(table, row_group_size=table.num_rows)
+                    if write is None:  # the first rows tell the columns
+                        write = stack.enter_context(table_writer(partial, table.schema, few=ONE_VALUE))
+                    write(table)
                 counts.add(here)
                 advance()
             if not counts.rows:
@@ -220,7 +221,11 @@ def generate(
 
 
 def _no_rows(counts: Counts) -> Complaint:
-    if counts.dropped:
+    if counts.rule_dropped:
+        what = f"{counts.rule_dropped} new rows break a rule of perturbation.rules in every draw"
+        what += f", and {counts.dropped} lie off the run's training data" if counts.dropped else ""
+        hint = "use rows that keep the rules themselves, or run again with policies that keep them"
+    elif counts.dropped:
         what = f"the support guard calls all {counts.dropped} new rows off the run's training data"
         hint = "use rows like those of the run, or run again with a weaker guard"
     else:
@@ -271,6 +276,7 @@ def _part(job: Job, number: int, block: pa.Table) -> _Part:
     y = np.ascontiguousarray(numbers[usable, width]) if generation.needs_outcomes else None
     made = generate_block(generation, x, y, number=number, quota=quota)
     counts.rows, counts.dropped, counts.redrawn = len(made), made.action.dropped, made.action.redrawn
+    counts.rule_dropped, counts.rule_redrawn = made.action.rule_dropped, made.action.rule_redrawn
     counts.scale_clipped, counts.astray = made.scale_clipped, made.action.astray
     counts.clipped.update(made.action.clipped)
     if not len(made):

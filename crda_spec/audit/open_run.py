@@ -556,6 +556,8 @@ def made_rows(ledger: Ledger, record: Mapping[str, Any]) -> records.Counterfactu
         copied=recorded["copied"],
         dropped=recorded["dropped"],
         redrawn=recorded["redrawn"],
+        rule_dropped=recorded["rule_dropped"],
+        rule_redrawn=recorded["rule_redrawn"],
         partner=None if (ledger.partner == NOBODY).all() else ledger.partner,
     )
     return records.Counterfactuals(

@@ -1,4 +1,4 @@
-"""Predictions as a table beside the rows' ids, written as CSV, Excel or Parquet: the file's ending tells."""
+"""Predictions beside the rows' ids, and any other table, written as CSV, Excel or Parquet: the file's ending tells."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import csv
 import io
 import re
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import date, datetime
 from pathlib import Path
 
@@ -57,7 +58,7 @@ def predicted_table(ids: pa.Table | None, numbers: Mapping[str, Array]) -> pa.Ta
 def write_table(table: pa.Table, out: Path) -> None:
     """Writes it by the file's ending, whole or not at all."""
     ending = out.suffix.casefold()
-    data = _workbook(table) if ending == _EXCEL else None
+    data = _workbook([table], "predictions") if ending == _EXCEL else None
     with whole_file(out) as partial:
         if ending in _PARQUET:
             pq.write_table(table, partial)
@@ -68,30 +69,53 @@ def write_table(table: pa.Table, out: Path) -> None:
                 file.writelines(csv_lines(table))
 
 
-def csv_lines(table: pa.Table) -> Iterator[str]:
+@contextmanager
+def table_writer(file: Path, schema: pa.Schema, *, few: Collection[str]) -> Iterator[Callable[[pa.Table], None]]:
+    """Writes a table part after part by the file's ending: to Parquet a row group each, to a sheet all at the end.
+
+    few: columns of numbers in which hardly any two differ.
+    """
+    ending, parts = file.suffix.casefold(), list[pa.Table]()
+    if ending in _PARQUET:
+        # A dictionary pays for labels and columns of one value; of other numbers it is built in vain.
+        repeated = [one.name for one in schema if one.type == pa.string() or one.name in few]
+        with pq.ParquetWriter(file, schema, use_dictionary=repeated) as parquet:
+            yield lambda table: parquet.write_table(table, row_group_size=table.num_rows)
+    elif ending == _EXCEL:
+        yield parts.append
+        file.write_bytes(_workbook(parts, "rows"))
+    else:
+        with file.open("w", encoding="utf-8", newline="") as text:
+            text.writelines(csv_lines(schema.empty_table()))
+            yield lambda table: text.writelines(csv_lines(table, head=False))
+
+
+def csv_lines(table: pa.Table, *, head: bool = True) -> Iterator[str]:
     """The table as text, numbers in the shortest form that reads back as the same number."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(table.column_names)
+    if head:
+        writer.writerow(table.column_names)
     for block in table.to_batches(max_chunksize=_WRITTEN_AT_A_TIME):
         writer.writerows(zip(*([_text(cell) for cell in column.to_pylist()] for column in block.columns), strict=True))
         yield buffer.getvalue()
         buffer.seek(0)
         buffer.truncate()
+    yield buffer.getvalue()  # the head, where there is no row
 
 
 def _text(cell: object) -> str:
     return "" if cell is None else repr(cell) if isinstance(cell, float) else label_of(cell)
 
 
-def _workbook(table: pa.Table) -> bytes:
+def _workbook(parts: Sequence[pa.Table], title: str) -> bytes:
     """One sheet. Text stays text, whatever it begins with: a formula in somebody's id is never one here."""
     from openpyxl import Workbook
     from openpyxl.cell import WriteOnlyCell
     from openpyxl.utils.exceptions import IllegalCharacterError
 
     book = Workbook(write_only=True)
-    sheet = book.create_sheet("predictions")
+    sheet = book.create_sheet(title)
 
     def cell_of(value: object) -> object:
         if value is None or value == "":
@@ -112,8 +136,8 @@ def _workbook(table: pa.Table) -> bytes:
 
     sink = io.BytesIO()
     try:
-        sheet.append([cell_of(name) for name in table.column_names])
-        for block in table.to_batches(max_chunksize=_WRITTEN_AT_A_TIME):
+        sheet.append([cell_of(name) for name in parts[0].column_names])
+        for block in (block for part in parts for block in part.to_batches(max_chunksize=_WRITTEN_AT_A_TIME)):
             for row in zip(*(column.to_pylist() for column in block.columns), strict=True):
                 sheet.append([cell_of(value) for value in row])
     finally:  # also where a cell is refused: until then the rows lie in a temporary file

@@ -228,6 +228,8 @@ def _counterfactuals(result: records.RunResult) -> dict[str, Any] | None:
         "clipped": dict(made.action.clipped),
         "dropped": made.action.dropped,
         "redrawn": made.action.redrawn,
+        "rule_dropped": made.action.rule_dropped,
+        "rule_redrawn": made.action.rule_redrawn,
         "copied": made.action.copied,
     }
 

@@ -140,6 +140,8 @@ class CounterfactualsPart:
     clipped: Mapping[str, Count]  # how many cells of each moved feature were brought back inside the contract
     dropped: Count  # rows left out because they lay off the data's support
     redrawn: Count  # rows drawn again, because of that or because they broke a column's contract
+    rule_dropped: Count  # rows left out because they broke a rule in every draw
+    rule_redrawn: Count  # rows drawn again because they broke a rule
     copied: Count  # rows that equal their source
 
 

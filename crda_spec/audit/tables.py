@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from crda_spec import records
 from crda_spec.audit.export import LEDGER
+from crda_spec.audit.predicted import csv_lines
 from crda_spec.records import NOBODY, Array, Column, IntArray, RunResult, Table
 from crda_spec.report.words.causal import followed_words
 from crda_spec.report.words.whatif import change_words
@@ -27,6 +28,8 @@ FOLDS_HEAD = ("fold", "train_rows", "held_out_rows", "synthetic_rows", "plain", 
 SPANS = ("trained_from", "trained_to", "held_out_from", "held_out_to")
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "'")  # the last, so that a quote of ours can be told from theirs
+CSV_FILE = "augmented.csv"
+MOST_CSV = 50_000_000  # bytes of a file that people can still open
 ONE_VALUE = ("_crda_retention", "_crda_weight")  # the same in every synthetic row, unless rows are weighted
 
 
@@ -49,6 +52,30 @@ def augmented_parquet(result: RunResult) -> bytes:
         rows = synthetic_table(made, train, source_numbers=numbers, noise_numbers=numbers, source_weights=train.weights)
         parts.append(rows.append_column("_crda_trained", pa.array(~made.stems_from(watched))))
     return _written(pa.concat_tables(parts))
+
+
+def csv_files(parquet: bytes, *, always: bool | None) -> dict[str, bytes]:
+    """`augmented.csv`, the same rows for a spreadsheet; nothing where it is not wanted, or is too large for one.
+
+    Numbers are in the shortest form that reads back as the same number. What a spreadsheet would take for a formula
+    begins with a quote.
+
+    always: None: if it has at most 50 MB.
+    """
+    if always is False:
+        return {}
+    table = pq.read_table(pa.BufferReader(parquet))
+    for position, field in enumerate(table.schema):
+        if field.type == pa.string():
+            cells = [None if cell is None else harmless(cell) for cell in table[position].to_pylist()]
+            table = table.set_column(position, field, pa.array(cells, pa.string()))
+    lines, size = [], 0
+    for text in csv_lines(table.rename_columns([harmless(name) for name in table.column_names])):
+        lines.append(text.encode())
+        size += len(lines[-1])
+        if always is None and size > MOST_CSV:
+            return {}
+    return {CSV_FILE: b"".join(lines)}
 
 
 def _real_rows(result: RunResult, *, trained: npt.NDArray[np.bool_]) -> pa.Table:

@@ -22,10 +22,14 @@ _BASES = {
 }
 _COUNTS = {
     "left_out": "rows with missing cells were not used.",
-    "redrawn": "new rows broke a rule or lay off the data at first and were drawn again.",
+    "redrawn": "new rows left a contract or lay off the data at first and were drawn again.",
+    "rule_redrawn": "new rows were drawn again because they broke a rule.",
+    "rule_dropped": "new rows broke a rule in every draw and were left out.",
     "dropped": "new rows lay off the data of the run and were left out.",
     "astray": "rows of the data lie off those of the run themselves; what is made of them may, too.",
 }
+
+_KEYS = ("scale_clipped", "dropped", "redrawn", "rule_dropped", "rule_redrawn", "astray")
 
 
 def generate(
@@ -34,7 +38,10 @@ def generate(
         Path,
         typer.Argument(metavar="DATA", help="Rows with the run's columns: Parquet, CSV or Excel.", show_default=False),
     ],
-    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Write to this Parquet file, which must be new.")],
+    out: Annotated[
+        Path,
+        typer.Option("--out", metavar="FILE", help="Write to this file, which must be new: .parquet, .csv or .xlsx."),
+    ],
     rows: Annotated[int | None, typer.Option("--rows", help="How many new rows, in all.")] = None,
     factor: Annotated[
         float | None, typer.Option("--factor", help="New rows per row of DATA; the run's own factor if left out.")
@@ -84,7 +91,7 @@ def _report(made: Generated, out: Path, *, as_json: bool, quiet: bool) -> None:
             "left_out": counts.left_out,
             "basis": basis,
             "clipped": dict(counts.clipped),
-            **{key: getattr(counts, key) for key in ("scale_clipped", "dropped", "redrawn", "astray")},
+            **{key: getattr(counts, key) for key in _KEYS},
             "sha256": made.sha256,
             "gate": decision,
         }

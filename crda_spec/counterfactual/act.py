@@ -7,7 +7,7 @@ data, is redrawn whole: what moves together, or shares a partner row, stays toge
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy.typing as npt
 from crda_spec.counterfactual.neighbours import Nearness
 from crda_spec.counterfactual.perturbation import Perturbation, is_constant
 from crda_spec.counterfactual.policies import BasePolicy, Feature, Rows
+from crda_spec.counterfactual.rules import LearntRules
 from crda_spec.counterfactual.support import Region, Strangers
 from crda_spec.errors import Complaint, DataError, show
 from crda_spec.records import NOBODY, Action, Array, Column, FeatureVerdict, IntArray, Table
@@ -30,10 +31,27 @@ TRIES = 10  # draws of a row that keeps breaking a rule, before it is clipped or
 Mask = npt.NDArray[np.bool_]
 
 
-def nearest_allowed(proposal: Array, column: Column) -> tuple[Array, Mask]:
+def values_that_occur(train: Table) -> dict[str, Array]:
+    """By name, the values that these rows show of each whole-number column whose contract does not say which may be.
+
+    A contract says it by a list of values, or by bounds at both ends. One bound alone says nothing of a gap (cars with
+    4, 6 and 8 cylinders have `min: 0`), so there the rows decide.
+    """
+    occurring: dict[str, Array] = {}
+    for position, column in enumerate(train.features):
+        bounded = column.minimum is not None and column.maximum is not None
+        if column.type == "integer" and column.allowed is None and not bounded:
+            values = train.x[:, position]
+            occurring[column.name] = np.unique(values[~np.isnan(values)])
+    return occurring
+
+
+def nearest_allowed(proposal: Array, column: Column, occurring: Array | None = None) -> tuple[Array, Mask]:
     """The nearest values that the column's contract allows, and which proposals that changed.
 
-    Rounding an integer is no violation, so it is not marked.
+    Neither rounding an integer nor taking it to a value that occurs is a violation, so that is not marked.
+
+    occurring: ascending, of an integer the values that occur, where it may take no other.
     """
     whole = column.type == "integer"
     rounded = np.rint(proposal) + 0.0 if whole else proposal  # a whole number has no -0.0, nor has a file of them
@@ -42,16 +60,17 @@ def nearest_allowed(proposal: Array, column: Column) -> tuple[Array, Mask]:
     low_bound = -np.inf if column.minimum is None else float(ceil(column.minimum)) + 0.0
     high_bound = np.inf if column.maximum is None else float(floor(column.maximum)) + 0.0
     allowed = np.unique([value for value in column.allowed or () if low_bound <= value <= high_bound])
-    if len(allowed):
-        above = np.clip(np.searchsorted(allowed, rounded), 1, max(1, len(allowed) - 1))
-        low, high = allowed[above - 1], allowed[np.minimum(above, len(allowed) - 1)]
-        nearest = np.where(np.abs(rounded - low) <= np.abs(high - rounded), low, high)
-        kept = np.where(np.isnan(rounded), rounded, nearest)
-    elif np.isinf(low_bound) and np.isinf(high_bound):
-        return rounded, np.zeros(len(rounded), dtype=np.bool_)
-    else:
-        kept = np.clip(rounded, low_bound, high_bound)
-    return kept, (kept != rounded) & ~np.isnan(rounded)
+    kept = _nearest(rounded, allowed) if len(allowed) else np.clip(rounded, low_bound, high_bound)
+    changed = (kept != rounded) & ~np.isnan(rounded)
+    # From the proposal itself: rounded first, 5.2 would be as near to 4 as to 6, and always become 4.
+    return kept if occurring is None or not len(occurring) else _nearest(proposal, occurring), changed
+
+
+def _nearest(values: Array, among: Array) -> Array:
+    """The nearest of these, ascending; of two that are equally near, the smaller. NaN stays."""
+    above = np.clip(np.searchsorted(among, values), 1, max(1, len(among) - 1))
+    low, high = among[above - 1], among[np.minimum(above, len(among) - 1)]
+    return np.where(np.isnan(values), values, np.where(np.abs(values - low) <= np.abs(high - values), low, high))
 
 
 def violations(proposal: Array, broken: Mask, column: Column) -> Iterator[Complaint]:
@@ -275,13 +294,16 @@ def act_on(
         block=block,
         moves=moves,
         chosen=_chosen(moves, block, perturbation),
+        occurring=values_that_occur(train),
+        rules=perturbation.rules.on(train),
         on_violation=perturbation.on_violation,
         mechanisms=mechanisms,
         nearness=Nearness(train, seed=block.streams.seed, index=block.streams.index),
     )
     drawn = drawing.draw(np.arange(len(block.source)), attempt=0)
-    outside, redrawn = _redraw_until_sound(drawn, drawing, perturbation)
-    drawn, source, redrawn = drawn.take(~outside), block.source[~outside], redrawn[~outside]
+    checked = _redraw_until_sound(drawn, drawing, perturbation)
+    kept = ~(checked.outside | checked.breaks)
+    drawn, source = drawn.take(kept), block.source[kept]
     free = tuple(name for name in movable if name in block.free)
     drawn.resample(train, free, block.streams)
     broken = drawn.broken.sum(axis=1).tolist()
@@ -294,8 +316,10 @@ def act_on(
         clipped=clipped | dict.fromkeys(free, 0) | drawn.followed,
         propagated={} if mechanisms is None else mechanisms.facts,
         copied=int(drawn.still.sum()),
-        dropped=int(outside.sum()),
-        redrawn=int(redrawn.sum()),
+        dropped=int((checked.outside & ~checked.breaks).sum()),
+        redrawn=int(checked.redrawn[kept].sum()),
+        rule_dropped=int(checked.breaks.sum()),
+        rule_redrawn=int(checked.rule_redrawn[kept].sum()),
         astray=block.guard.astray if isinstance(block.guard, Strangers) else 0,  # no training row is
         partner=drawn.partner,
     )
@@ -360,6 +384,8 @@ class _Drawing:
     block: Block
     moves: tuple[Move, ...]
     chosen: Mask | None  # (m, moves) which features each row moves
+    occurring: Mapping[str, Array]  # of whole-number columns, the values that they may take
+    rules: LearntRules
     on_violation: str
     mechanisms: Mechanisms | None
     nearness: Nearness
@@ -382,7 +408,8 @@ class _Drawing:
             shared = streams.open(streams.shared + move.policy.label, attempt)
             context = Rows(source=origin, nearness=self.nearness, shared=shared)
             proposal = move.policy.propose(cells, move.feature, context, rng=own)
-            settled, broken[number] = nearest_allowed(proposal.values, column)
+            known = None if move.policy.own_values else self.occurring.get(column.name)
+            settled, broken[number] = nearest_allowed(proposal.values, column, known)
             if here is not None:
                 settled = np.where(here, settled, cells)
                 broken[number] &= here
@@ -411,27 +438,42 @@ class _Drawing:
             return drawn
         before, streams = self.block.x[source], self.block.streams
         drawn.x, drawn.followed = self.mechanisms.follow(
-            drawn.x, before, draws=lambda name: streams.open(f"follow:{name}", attempt), settle=nearest_allowed
+            drawn.x,
+            before,
+            draws=lambda name: streams.open(f"follow:{name}", attempt),
+            settle=lambda values, column: nearest_allowed(values, column, self.occurring.get(column.name)),
         )
         drawn.still = ((drawn.x == before) | (np.isnan(drawn.x) & np.isnan(before))).all(axis=1)
         return drawn
 
 
-def _redraw_until_sound(drawn: _Drawn, drawing: _Drawing, perturbation: Perturbation) -> tuple[Mask, Mask]:
-    """Draws rows again where that is the rule. Returns which rows still lie off the data, and which were redrawn."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Checked:
+    """What became of rows that were looked at, and drawn again; (m,) each."""
+
+    outside: Mask  # those that lie off the data
+    breaks: Mask  # those that break a rule
+    redrawn: Mask  # those that were drawn again off the data, or outside a contract
+    rule_redrawn: Mask  # those that were drawn again because they broke a rule
+
+
+def _redraw_until_sound(drawn: _Drawn, drawing: _Drawing, perturbation: Perturbation) -> _Checked:
+    """Draws rows again where that is the rule."""
     count = len(drawn.x)
-    redrawn, outside = np.zeros(count, dtype=np.bool_), drawing.outside(drawn.x, np.arange(count))
+    redrawn, rule_redrawn = np.zeros(count, dtype=np.bool_), np.zeros(count, dtype=np.bool_)
+    outside, breaks = drawing.outside(drawn.x, np.arange(count)), drawing.rules.broken(drawn.x)
     for attempt in range(1, TRIES + 1):
         wrong = np.zeros(count, dtype=np.bool_)
         if perturbation.on_violation == "redraw":
             wrong |= drawn.broken.any(axis=0)
         if perturbation.support.on_outside == "redraw":
             wrong |= outside
-        rows = np.flatnonzero(wrong)
+        rows = np.flatnonzero(wrong | breaks)
         if not len(rows):
             break
-        redrawn[rows] = True
+        redrawn |= wrong
+        rule_redrawn |= breaks
         newer = drawing.draw(rows, attempt=attempt)
         drawn.put(rows, newer)
-        outside[rows] = drawing.outside(newer.x, rows)
-    return outside, redrawn
+        outside[rows], breaks[rows] = drawing.outside(newer.x, rows), drawing.rules.broken(newer.x)
+    return _Checked(outside, breaks, redrawn, rule_redrawn)

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from crda_spec.counterfactual.neighbours import Space
 from crda_spec.counterfactual.policies import POLICIES, BasePolicy, DefaultPolicy, Grid, Policy, Resample, Scale
+from crda_spec.counterfactual.rules import Rules
 from crda_spec.counterfactual.support import NoSupport, Support
 from crda_spec.data.raw import counted
 from crda_spec.errors import Complaint, inconsistent, show
@@ -17,6 +18,7 @@ from crda_spec.records import Array, Basis, Column, IntArray, Reason, Stated, Ta
 from crda_spec.strict import ColumnName, Strict
 
 _EVEN = 0.5  # the part of a weighted draw in which all rows are alike
+_FEWEST_ROWS = 20  # with fewer, a label of its own for most rows may well be chance
 _FLAT = 1e-10  # a direction of so little variance, against the largest, is rounding
 
 
@@ -123,6 +125,13 @@ class Perturbation(Strict):
     )
     sources: Sources = Field(Sources(kind="every"), description="Which training rows new ones are made from.")
     support: Support = Field(NoSupport(), description="What becomes of new rows that lie off the data.")
+    rules: Rules = Field(
+        Rules(),
+        description=(
+            "Relations between columns that every new row keeps. A row that breaks one is drawn again (up to 10 times, "
+            "then left out)."
+        ),
+    )
     propagate: bool = Field(
         default=False,
         description=(
@@ -158,11 +167,11 @@ class Perturbation(Strict):
         return reasons
 
     def free(self, irrelevant: Sequence[str]) -> tuple[str, ...]:
-        """Of these features, those that every new row resamples: all without a policy, or a set, of their own.
+        """Of these features, those that every new row resamples: all without a policy, a set, or a rule, of their own.
 
         Where effects follow, a change of one may reach the features that matter, so none is free.
         """
-        own = {*self.features, *(name for together in self.together for name in together)}
+        own = {*self.features, *(name for together in self.together for name in together), *self.rules.names}
         return () if self.propagate else tuple(name for name in irrelevant if name not in own)
 
     def set_of(self, name: str) -> tuple[str, ...]:
@@ -212,6 +221,7 @@ class Perturbation(Strict):
                 # The default of `conditional` was not written, so its section is the place.
                 yield Complaint(code="too-many-neighbours", path=f"{path}.neighbours", what=what, hint=hint)
         yield from self._set_misfits(columns)
+        yield from self.rules.misfits(train)
 
     def _policies(self) -> Iterator[tuple[str, BasePolicy]]:
         """Every policy with its place."""
@@ -256,3 +266,16 @@ def is_constant(values: Array) -> bool:
     """Whether the known values are all the same; true of none at all."""
     known = values[~np.isnan(values)]
     return not len(known) or bool(np.ptp(known) == 0.0)
+
+
+def row_labels(train: Table) -> tuple[str, ...]:
+    """The categories that tell rows apart (a name, a number of a file) or are free text: labels for over half the rows.
+
+    Another row's name or remark makes no plausible row, so they stay unless a policy of their own says what to do.
+    """
+    found = []
+    for column, values in zip(train.features, train.x.T, strict=True):
+        known = values[~np.isnan(values)] if column.type == "category" else values[:0]
+        if len(known) >= _FEWEST_ROWS and 2 * len(np.unique(known)) > len(known):
+            found.append(column.name)
+    return tuple(found)

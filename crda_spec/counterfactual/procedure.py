@@ -14,7 +14,7 @@ from crda_spec.counterfactual import basis
 from crda_spec.counterfactual.abduct import Additive, NoiseModel, abduct
 from crda_spec.counterfactual.act import Propagation, act, count_new_rows
 from crda_spec.counterfactual.partition import Partition, Partitioner
-from crda_spec.counterfactual.perturbation import Perturbation
+from crda_spec.counterfactual.perturbation import Perturbation, row_labels
 from crda_spec.counterfactual.predict import LabelRule, predict_outcome
 from crda_spec.records import Abduction, Certificate, Counterfactuals, MovableFeatures, Residuals, Table, Teacher
 from crda_spec.regressors import FittedModel, Fitter, Regressor
@@ -67,6 +67,7 @@ class Procedure:
     draw: records.ResidualDraw = "own"
     tuner: Tuner | None = None  # of the knobs; None: they are used as they stand
     signs: records.Signs = ()  # as declared, held or not
+    identifiers: tuple[str, ...] = ()  # labels that tell rows apart; known once the rows are
 
     @property
     def carried(self) -> float:
@@ -125,7 +126,10 @@ class Procedure:
     def on(self, train: Table) -> Procedure:
         """The same, once these rows have had their say about the graph; its boundary is then known."""
         partitioner = self.partitioner.on(train)
-        return (self if partitioner is self.partitioner else replace(self, partitioner=partitioner)).hedged(train)
+        identifiers = tuple(name for name in row_labels(train) if name not in self.perturbation.features)
+        if partitioner is self.partitioner and identifiers == self.identifiers:
+            return self.hedged(train)
+        return replace(self, partitioner=partitioner, identifiers=identifiers).hedged(train)
 
     def hedged(self, train: Table) -> Procedure:
         """The same, once the features are known: a hedged teacher has members that look at the boundary only."""
@@ -163,7 +167,8 @@ class Procedure:
         movable = basis.movable_features(
             certificate, choice, retention=self.carried, propagation=self.propagation, irrelevant=irrelevant
         )
-        held = self.perturbation.held(movable.names)
+        own = {name: records.Stated(code="identifies_rows") for name in movable.names if name in self.identifiers}
+        held = {**self.perturbation.held([name for name in movable.names if name not in own]), **own}
         names = tuple(name for name in movable.names if name not in held)
         uncertified = tuple(name for name in movable.uncertified if name not in held)
         return replace(movable, names=names, uncertified=uncertified, left={**movable.left, **barred, **held})

@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 import keyword
 import math
+import re
 import sys
 import unicodedata
 import warnings
@@ -299,17 +300,25 @@ class _Walk:
         self.complaints.append(Complaint(code=code, path=f"{_PATH}.{self.name}", what=what, hint=hint))
 
     def _wrong(self, node: ast.expr, code: str, what: str, hint: str) -> Part:
-        self._complain(code, f"{_quote(self.text, node)} {what}", hint)
+        self._complain(code, f"{self._quote(node)} {what}", hint)
         return _BROKEN
 
-    def _check_form(self) -> None:
-        """What must hold before Python's parser sees the text."""
-        name, text = self.name, self.text
+    def _quote(self, node: ast.expr) -> str:
+        return _quote(self.text, node)
+
+    def _check_name(self) -> None:
+        """A variable is referred to by its name, so that must be one word."""
+        name = self.name
         # Python's parser reads names in their NFKC form, so another spelling could never be referred to.
         taken = name in _CALLS or keyword.iskeyword(name)
         if taken or not name.isidentifier() or unicodedata.normalize("NFKC", name) != name:
             hint = "use one word of letters, digits and underscores that is no function and no Python keyword"
             self._complain("equation-name", f"{show(name)} cannot name a variable", hint)
+
+    def _check_form(self) -> None:
+        """What must hold before Python's parser sees the text."""
+        self._check_name()
+        text = self.text
         # A comment would swallow the rest of a folded YAML text; escapes and control characters hide what is meant.
         strange = [place for place, one in enumerate(text) if one in "#\\" or not one.isprintable()]
         depths = accumulate((one in "([{") - (one in ")]}") for one in text)  # brackets in labels count too
@@ -470,7 +479,7 @@ class _Walk:
 
     def _check_arguments(self, node: ast.Call, name: str, values: Sequence[Any]) -> None:
         """Checks what a draw is given: row by row, or once where it is the same for all rows."""
-        draw, place, hint = DRAWS[name], _quote(self.text, node), f"call it as {_usage(name)}"
+        draw, place, hint = DRAWS[name], self._quote(node), f"call it as {_usage(name)}"
         for argument, value in zip(draw.arguments.split(", "), values, strict=True):
             low, high = draw.limits.get(argument, (-math.inf, math.inf))
             column = np.atleast_1d(value)
@@ -481,6 +490,127 @@ class _Walk:
             self.check(f"{place}: {argument} must be {number}{limits}", wrong, column, hint=hint)
         if draw.arguments == "low, high":
             self.check(f"{place}: low <= high must hold", np.atleast_1d(values[0] > values[1]), *values, hint=hint)
+
+
+_ROUNDING = 1e-9  # of the larger side: sums of decimals are never equal to the last bit
+_TICKED = re.compile(r"`([^`]+)`")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """A comparison among columns that a row keeps or breaks, in the language of equations but without draws.
+
+    A column whose name is no single word stands in backticks. `==`, `<=` and `>=` forgive so much in the unit of their
+    sides, and rounding.
+    """
+
+    text: str
+    tolerance: float = 0.0
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns, each once; none where the text cannot be read."""
+        plain, ticked = _unticked(self.line)
+        try:
+            return tuple(dict.fromkeys(ticked.get(name, name) for name in _variables(_parse(plain))))
+        except (SyntaxError, ValueError, MemoryError, RecursionError):
+            return ()
+
+    @property
+    def line(self) -> str:
+        """The text as one line."""
+        return self.text.replace("\n", " ").replace("\t", " ")
+
+    def complaints(self, kinds: Mapping[str, Kind], path: str) -> tuple[Complaint, ...]:
+        """All that is wrong with it. kinds: of the columns that it may name; None where that is not known yet."""
+        walk = _ConditionWalk(self, {name: _unseen(kind) for name, kind in kinds.items()}, path)
+        walk.read()
+        return tuple(walk.complaints)
+
+    def kept(self, columns: Mapping[str, tuple[Kind, Values]], *, rows: int) -> npt.NDArray[np.bool_]:
+        """(rows,) which rows keep it. columns: kind and values of each that it names, labels as text."""
+        parts = {name: Part(kind, values) for name, (kind, values) in columns.items()}
+        value = _ConditionWalk(self, parts, "").run().value
+        return np.asarray(np.broadcast_to(value, (rows,)) != 0.0)
+
+
+def _unticked(text: str) -> tuple[str, dict[str, str]]:
+    """The text with a word of the same length for each name in backticks, and which word stands for which name."""
+    words: dict[str, str] = {}
+
+    def word(match: re.Match[str]) -> str:
+        found = f"_{len(words)}".ljust(len(match[0]), "_")[: len(match[0])]
+        words[found] = match[1]
+        return found
+
+    return _TICKED.sub(word, text), words
+
+
+class _ConditionWalk(_Walk):
+    """One walk over a condition."""
+
+    def __init__(self, condition: Condition, columns: Mapping[str, Part], path: str) -> None:
+        text, self.ticked = _unticked(condition.line)
+        super().__init__("", text, columns)
+        self.shown, self.path, self.tolerance = condition.line, path, condition.tolerance
+
+    def read(self) -> Equation | None:
+        """Complains about all that is wrong; a condition is no equation."""
+        self._check_form()
+        if self.complaints:
+            return None
+        try:
+            tree = _parse(self.text)
+            kind = self.run().kind
+        except (SyntaxError, ValueError) as error:
+            place = getattr(error, "offset", None)
+            where = f" at column {place + len(self.text) - len(self.text.lstrip())}" if place else ""
+            what = f"{show(self.shown.strip())} cannot be read{where}"
+            self._complain("equation-syntax", what, "write it like start <= end; a name of several words in backticks")
+        except (MemoryError, RecursionError):
+            self.complaints = []
+            self._complain("equation-too-large", *_TOO_LARGE)
+        else:
+            if not self.complaints and kind not in ("boolean", None):
+                what, hint = "is no comparison", "compare it: start <= end, bmi < 60, a + b == 100"
+                self._wrong(tree, "rule-condition", what, hint)
+            elif not self.complaints and not _variables(tree):
+                self._wrong(tree, "rule-condition", "names no column", "compare columns: start <= end")
+        return None
+
+    def _check_name(self) -> None:
+        """A condition has no name."""
+
+    def _quote(self, node: ast.expr) -> str:
+        return _quote(self.text, node, self.shown)
+
+    def _complain(self, code: str, what: str, hint: str) -> None:
+        self.complaints.append(Complaint(code=code, path=self.path, what=what, hint=hint))
+
+    def _variable(self, node: ast.Name, name: str) -> Part:
+        name = self.ticked.get(name, name)
+        if name in self.above:
+            return self.above[name]
+        if name in ("true", "false"):
+            hint = f"write {int(name == 'true')}"
+        elif name in _CALLS:
+            hint = f"call the function: {_usage(name)}"
+        else:
+            hint = did_you_mean(name, tuple(self.above), otherwise="features")
+        return self._wrong(node, "unknown-variable", "is no feature", hint)
+
+    def _call(self, node: ast.Call, name: str) -> Part:
+        if name in DRAWS:
+            return self._wrong(node, "rule-draw", "is a draw, and a rule has no chance in it", "compare columns only")
+        return super()._call(node, name)
+
+    def _comparison(self, node: ast.Compare, left: Part, right: Part) -> Part:
+        part = super()._comparison(node, left, right)
+        operator, labels = type(node.ops[0]), isinstance(left.kind, tuple) or isinstance(right.kind, tuple)
+        if part.kind is None or labels or operator not in (ast.Eq, ast.LtE, ast.GtE):
+            return part
+        slack = self.tolerance + _ROUNDING * np.maximum(np.abs(left.value), np.abs(right.value))
+        return Part("boolean", np.asarray((part.value != 0.0) | (np.abs(left.value - right.value) <= slack)) * 1.0)
 
 
 def _usage(name: str) -> str:
@@ -494,11 +624,15 @@ def _parse(text: str) -> ast.expr:
         return ast.parse(text.strip(), mode="eval").body
 
 
-def _quote(text: str, node: ast.expr) -> str:
-    """A part of an equation as it is written, shortened, and its column in characters (Python counts bytes)."""
+def _quote(text: str, node: ast.expr, shown: str | None = None) -> str:
+    """A part of an equation as it is written, shortened, and its column in characters (Python counts bytes).
+
+    shown: as the user wrote the text, where names in it were replaced by words of the same length.
+    """
     blanks, raw = len(text) - len(text.lstrip()), text.strip().encode()
-    written = raw[node.col_offset : node.end_col_offset].decode()
-    column = blanks + len(raw[: node.col_offset].decode()) + 1
+    start = blanks + len(raw[: node.col_offset].decode())
+    end, column = start + len(raw[node.col_offset : node.end_col_offset].decode()), start + 1
+    written = (text if shown is None else shown)[start:end]
     return f"{written if len(written) <= 40 else written[:39] + '…'} (column {column})"
 
 

@@ -103,6 +103,7 @@ class Stated:
         "kept",
         "not_named",
         "moves_together",
+        "identifies_rows",
     ]
     names: tuple[str, ...] = ()
 

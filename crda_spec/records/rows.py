@@ -383,6 +383,8 @@ class Action:
     copied: int = 0  # rows that equal their source: missing cells stay missing, and some draws change nothing
     dropped: int = 0  # rows that were left out because they lay off the data's support
     redrawn: int = 0  # rows that were drawn again, because of that or because they broke a column's contract
+    rule_dropped: int = 0  # rows that were left out because they broke a rule in every draw
+    rule_redrawn: int = 0  # rows that were drawn again because they broke a rule
     astray: int = 0  # source rows from elsewhere that lie off the training rows themselves
     partner: IntArray | None = None  # (m,) the second row each was made from, NOBODY where there was none
 

@@ -147,6 +147,8 @@ def _feature_complaints(parts: Mapping[str, Any], features: Sequence[str]) -> It
     for path, name in named:
         if name not in features:
             yield _unknown(path, name, features, "there is no feature", "features")
+    if perturbation is not None:
+        yield from perturbation.rules.complaints(features)
     if partition is not None and perturbation is not None:
         yield from _idle_policies(partition, perturbation)
         yield from _too_many_per_row(partition, perturbation, features)

@@ -492,7 +492,7 @@ def _default_kind(path: SpecPath) -> str | None:
 
 def check_parts(parts: Mapping[str, Any]) -> Iterator[Complaint]:
     """What no single field can know, without any data; a section that could not be read is absent from `parts`."""
-    for name in ("dataset", "causal", "partition", "counterfactual", "perturbation", "gate", "execution"):
+    for name in ("dataset", "causal", "partition", "counterfactual", "perturbation", "gate", "execution", "output"):
         if name in parts:
             yield from _partition(parts[name]) if name == "partition" else parts[name].complaints()
     intervals = parts["output"].intervals if "output" in parts else None

@@ -13,7 +13,7 @@ from crda_spec.counterfactual.partition import Partition
 from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.data.dataset import Dataset
 from crda_spec.discovery import Discovery, Pc
-from crda_spec.errors import Complaint, inconsistent, show
+from crda_spec.errors import Complaint, inconsistent, repeated, show
 from crda_spec.gate.tests import AnyGate, Wilcoxon
 from crda_spec.records import Sign, Signs, Table
 from crda_spec.regressors import AnyRegressor, Xgboost
@@ -253,6 +253,13 @@ class Output(Strict):
     dir: FilePath = Field(
         "runs", description="The folder that receives <name>/<run id>/; a relative path starts where the command runs."
     )
+    format: tuple[Literal["parquet", "csv"], ...] | None = Field(
+        None,
+        description=(
+            "How the rows are written: augmented.parquet always, augmented.csv on request. null: both, if the CSV has "
+            "at most 50 MB."
+        ),
+    )
     model: bool = Field(default=True, description="Whether the final model is saved.")
     ensemble: int = Field(
         1,
@@ -274,6 +281,19 @@ class Output(Strict):
         Intervals(), description="Prediction intervals from the rows that the gate holds out; null: none."
     )
     plots: bool = Field(default=True, description="Whether the report's figures are also saved as SVG and PNG files.")
+
+    @property
+    def writes_csv(self) -> bool | None:
+        """Whether the rows are written as CSV, too; None: if they are few enough."""
+        return None if self.format is None else "csv" in self.format
+
+    def complaints(self) -> Iterator[Complaint]:
+        """Rows that would not be written in the form that everything else reads."""
+        if self.format is not None:
+            yield from repeated("output.format", self.format)
+            if "parquet" not in self.format:
+                what, hint = "the rows are always written as Parquet, which verify and generate read", "add parquet"
+                yield inconsistent("output.format", what, hint)
 
 
 RunName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]

@@ -89,6 +89,15 @@ def without_last_row(file):
     return tamper
 
 
+def without_last_line(file):
+    def tamper(run):
+        lines = (run / file).read_text().splitlines(keepends=True)
+        (run / file).write_text("".join(lines[:-1]))
+        reseal(run)
+
+    return tamper
+
+
 def last_row_twice(run):
     table = pq.read_table(run / TABLE)
     pq.write_table(pa.concat_tables([table, table.slice(table.num_rows - 1)]), run / TABLE)

@@ -133,7 +133,8 @@ def test_every_row_can_be_recomputed_from_data_and_run_folder(finished, data, ge
     assert (len(times), set(times)) == (70_000, {1, 2})
     assert made["age"].tolist() == source["age"].tolist()
     for name in ("area", "rooms", "garage"):
-        assert 0.3 < (made[name] != source[name]).mean() <= 1
+        assert 0.25 < (made[name] != source[name]).mean() <= 1
+    assert set(made["rooms"]) == set(range(1, 7))  # those of the run's training rows
     carried = made["_crda_retention"] * (made["_crda_scale"] * made["_crda_noise"])
     assert made["price"].to_numpy().tobytes() == (made["_crda_prediction"] + carried).to_numpy().tobytes()
     record, members = record_of(finished), teachers_of(finished)

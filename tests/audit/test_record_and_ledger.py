@@ -223,6 +223,7 @@ def test_every_file_is_there_with_the_hash_that_the_record_names(finished):
         "spec.yaml",
         "certificate.json",
         "croissant.json",
+        "augmented.csv",
         "augmented.parquet",
         "ledger.parquet",
         "diagnostics.json",

@@ -61,6 +61,8 @@ def test_machines_get_one_object(place, command):
         "scale_clipped": 0,
         "dropped": 0,
         "redrawn": 0,
+        "rule_dropped": 0,
+        "rule_redrawn": 0,
         "astray": 0,
         "gate": "inconclusive",
     }

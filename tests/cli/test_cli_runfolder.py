@@ -36,6 +36,7 @@ RIDGE = "{kind: ridge}"
 XGBOOST = "{kind: xgboost, n_estimators: 15, early_stopping: null}"
 TELLING = ("record.json", "report.html", "ro-crate-metadata.json")  # who wrote each value; the crate by its hashes
 FILES = [
+    "augmented.csv",
     "augmented.parquet",
     "certificate.json",
     "croissant.json",

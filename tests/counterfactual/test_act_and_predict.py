@@ -2,15 +2,15 @@
 
 import numpy as np
 import pytest
-from counterfactual_parts import MIXED, declared, mixed, numbers
+from counterfactual_parts import MIXED, declared, mixed, numbers, table
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from crda_spec.counterfactual.abduct import abduct
-from crda_spec.counterfactual.act import act, nearest_allowed
+from crda_spec.counterfactual.act import act, nearest_allowed, values_that_occur
 from crda_spec.counterfactual.perturbation import Perturbation
-from crda_spec.counterfactual.policies import Jitter, Resample, Scale
+from crda_spec.counterfactual.policies import Grid, Interpolate, Jitter, Quantile, Resample, Scale, Shift
 from crda_spec.counterfactual.predict import LabelRule, predict_outcome
 from crda_spec.counterfactual.procedure import Procedure, augment, fit_augmented
 from crda_spec.records import Column, Teacher
@@ -127,6 +127,63 @@ def test_violations_are_counted_by_feature():
     assert action.clipped["bounded"] == np.count_nonzero(np.isin(action.x[:, 1], [-1.0, 1.5]))
     assert 0 < action.clipped["bounded"] < 40
     assert 0 < action.clipped["count"] < 40
+
+
+CYLINDERS = (4.0, 6.0, 8.0)
+
+
+def cars(n, **contract):
+    """Cylinders that are 4, 6 or 8, and ages that are dense."""
+    rng = np.random.default_rng(2)
+    columns = [Column(name="cylinders", type="integer", **contract), Column(name="age", type="integer")]
+    x = np.column_stack([rng.choice(CYLINDERS, n), rng.integers(18, 90, n)])
+    return table(x, rng.normal(size=n), columns)
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [Interpolate(), Scale(reach=2.0), Shift(amount=3.0, measure="unit"), Jitter(sd=2.0), Quantile()],
+    ids=lambda policy: policy.kind,
+)
+def test_a_whole_number_takes_only_values_that_occur(policy):
+    train = cars(60, minimum=0.0)  # a bound at one end says nothing of what lies between
+    action = act(train, ["cylinders", "age"], Perturbation(default=policy), factor=4.0, seed=1, index=(0,))
+    assert set(action.x[:, 0]) == set(CYLINDERS)
+    assert set(action.x[:, 1]) <= set(train.x[:, 1])
+    assert (action.x != train.x[action.source]).any(axis=0).all()
+
+
+@pytest.mark.parametrize(
+    ("contract", "policies", "expected"),
+    [
+        pytest.param({"minimum": 3.0, "maximum": 8.0}, {}, {3.0, 4.0, 5.0, 6.0, 7.0, 8.0}, id="bounds-at-both-ends"),
+        pytest.param({"allowed": (4.0, 5.0, 6.0, 8.0)}, {}, {4.0, 5.0, 6.0, 8.0}, id="a-list"),
+        pytest.param({}, {"cylinders": Grid(values=(2, 3))}, {2.0, 3.0}, id="a-grid"),
+    ],
+)
+def test_what_the_user_declares_says_more_than_what_occurs(contract, policies, expected):
+    train, perturbation = cars(60, **contract), Perturbation(default=Jitter(sd=1.0), features=policies)
+    assert set(act(train, ["cylinders"], perturbation, factor=8.0, seed=1, index=()).x[:, 0]) == expected
+
+
+def test_what_occurs_is_asked_of_the_rows_at_hand_alone():
+    train = cars(60)
+    fold = train.take(np.flatnonzero(train.x[:, 0] != 6.0))
+    action = act(fold, ["cylinders"], Perturbation(default=Jitter(sd=2.0)), factor=8.0, seed=1, index=(0,))
+    assert set(action.x[:, 0]) == {4.0, 8.0}
+    assert {name: set(values) for name, values in values_that_occur(fold).items()} == {
+        "cylinders": {4.0, 8.0},
+        "age": set(fold.x[:, 1]),
+    }
+
+
+def test_the_nearest_value_that_occurs_is_the_proposals_not_the_rounded_ones():
+    column, occurring = Column(name="cylinders", type="integer"), np.array(CYLINDERS)
+    kept, changed = nearest_allowed(np.array([4.9, 5.0, 5.1, 99.0, -3.0, np.nan]), column, occurring)
+    np.testing.assert_array_equal(kept, [4.0, 4.0, 6.0, 8.0, 4.0, np.nan])
+    assert not changed.any()
+    single, _ = nearest_allowed(np.array([1.0, 9.0]), column, np.array([6.0]))
+    np.testing.assert_array_equal(single, [6.0, 6.0])
 
 
 def procedure(train, *, teacher, retention, residuals, weight=1.0):

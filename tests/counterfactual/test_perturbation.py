@@ -5,6 +5,7 @@ from pydantic import ValidationError
 
 from crda_spec.counterfactual.perturbation import Perturbation, Sources
 from crda_spec.counterfactual.policies import POLICIES, Conditional, Grid, Interpolate, Resample, Scale
+from crda_spec.counterfactual.rules import Rules
 from crda_spec.counterfactual.support import NoSupport
 
 
@@ -14,9 +15,12 @@ def complaints(**settings):
 
 def test_the_defaults_are_the_papers():
     assert Perturbation() == Perturbation(
-        default=Scale(reach=0.7, around="mean", share="row"), sources=Sources(kind="every"), support=NoSupport()
+        default=Scale(reach=0.7, around="mean", share="row"),
+        sources=Sources(kind="every"),
+        support=NoSupport(),
+        rules=Rules(),
     )
-    assert Perturbation().model_dump(exclude={"default", "sources", "support"}) == {
+    assert Perturbation().model_dump(exclude={"default", "sources", "support", "rules"}) == {
         "features": {},
         "blocked": None,
         "together": (),

@@ -136,7 +136,7 @@ def test_when_the_support_guard_drops_every_row_the_verdict_says_so(tmp_path):
     result = run_spec(tmp_path, bidding("ridge"), far, "dataset.source.rows=60", "falsify.on_falsified=ignore")
     assert (result.verdict.decision, result.verdict.reason) == ("abstained", "off_support")
     assert verdict_sentence(result.verdict).startswith(
-        "Every new row lay off the data, so the support guard dropped them all"
+        "Every new row lay off the data or broke a rule, so none was left"
     )
     assert result.counterfactuals is None
     assert "stays: no row was made" in {movement_sentence(movement) for movement in result.movements}

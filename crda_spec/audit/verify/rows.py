@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,11 @@ from crda_spec.audit.models import load_model
 from crda_spec.audit.open_run import ROWS_FILE as FILE
 from crda_spec.audit.open_run import Finding, Ledger, made_rows, present_files
 from crda_spec.audit.record import data_record
-from crda_spec.audit.tables import TIME, ledger_table, moments_of
+from crda_spec.audit.tables import CSV_FILE, TIME, csv_files, ledger_table, moments_of
 from crda_spec.audit.verify.checks import EXACT, Tolerance, compared, differing, named
 from crda_spec.audit.verify.verdict import read_scored
+from crda_spec.counterfactual.act import values_that_occur
+from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.predict import asked_at, label_of
 from crda_spec.errors import show
 from crda_spec.gate.intervals import errors_by_arm
@@ -80,9 +83,35 @@ def check_made_rows(ledger: Ledger, record: Mapping[str, Any]) -> Iterator[Findi
     for name, wanted, cells in zip(train.names, source.T, ledger.x.T, strict=True):
         if name not in free:
             yield from named(differing(f"{FILE}, row", name, wanted, cells, says, first=len(train) + 1))
+    perturbation = _perturbation(record)
+    yield from _values_that_never_occur(ledger, source, perturbation)
+    for rule, broken in perturbation.rules.on(train).broken_by_rule(ledger.x):
+        yield from named(
+            Finding(ledger.place(row), f"breaks the rule {rule.words}") for row in np.flatnonzero(broken).tolist()
+        )
     copied = int((~EXACT.differ(ledger.x, source)).all(axis=1).sum())
     if copied != recorded["copied"]:
         yield Finding(FILE, f"{copied} synthetic rows equal their source, the record says {recorded['copied']}")
+
+
+def _perturbation(record: Mapping[str, Any]) -> Perturbation:
+    """What the record says was done to the features."""
+    return Perturbation.model_validate_json(json.dumps(record["spec"]["resolved"]["perturbation"]))
+
+
+def _values_that_never_occur(ledger: Ledger, source: Array, perturbation: Perturbation) -> Iterator[Finding]:
+    """Whole numbers that moved to a value that no real row has, where contract and policy do not allow it."""
+    for name, occurring in values_that_occur(ledger.train).items():
+        (at,) = ledger.train.positions([name])
+        own = name in perturbation.features and perturbation.features[name].own_values
+        if own or not len(occurring):
+            continue
+        cells = ledger.x[:, at]
+        strange = ~np.isnan(cells) & (cells != source[:, at]) & ~np.isin(cells, occurring)
+        yield from named(
+            Finding(ledger.place(row, name), f"is {cells[row]:g}, which no real row has")
+            for row in np.flatnonzero(strange).tolist()
+        )
 
 
 def check_labels(
@@ -118,7 +147,18 @@ def check_labels(
 
 
 def check_cells(folder: Path, ledger: Ledger, record: Mapping[str, Any]) -> Iterator[Finding]:
-    """ledger.parquet against the rows: every changed cell is listed, and nothing else is."""
+    """ledger.parquet against the rows: every changed cell is listed, and nothing else is; then augmented.csv."""
+    yield from _cell_findings(folder, ledger, record)
+    if CSV_FILE in record["files"]:
+        (expected,) = csv_files((folder / FILE).read_bytes(), always=True).values()
+        kept = (folder / CSV_FILE).read_bytes()
+        lines = zip_longest(kept.split(b"\n"), expected.split(b"\n"))
+        for number in (number for number, (one, other) in enumerate(lines, start=1) if one != other):
+            yield Finding(f"{CSV_FILE}, line {number}", f"is not what {FILE} holds")
+            return
+
+
+def _cell_findings(folder: Path, ledger: Ledger, record: Mapping[str, Any]) -> Iterator[Finding]:
     kept = pq.read_table(folder / "ledger.parquet")
     made = made_rows(replace(ledger, source=np.maximum(ledger.source, 0)), record)
     expected = ledger_table(ledger.train, None if made is None else made.action)

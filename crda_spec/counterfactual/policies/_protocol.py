@@ -59,6 +59,7 @@ class BasePolicy(Strict):
 
     moves: ClassVar[frozenset[ColumnType]] = NUMBERS  # the column types it makes sense for
     size: ClassVar[str | None] = None  # the setting that says how far a value moves, where there is one
+    own_values: ClassVar[bool] = False  # it proposes what the user listed, whether or not a training row has it
 
     kind: str
 

@@ -18,6 +18,7 @@ class Grid(BasePolicy):
     """x' is one of the declared values, each as likely. Together: the same position of every list."""
 
     moves: ClassVar[frozenset[ColumnType]] = ANYTHING
+    own_values: ClassVar[bool] = True
 
     kind: Literal["grid"] = Field("grid", description="Draw one of the declared values, each alike.")
     values: tuple[bool | int | float | str, ...] = Field(

@@ -22,7 +22,7 @@ _CONSEQUENCES = {
 }
 
 # Why a feature stays that could have moved: after `it may move, but` in the certificate, alone in a run's movements.
-_LEFT = ("kept", "not_named", "moves_together")
+_LEFT = ("kept", "not_named", "moves_together", "identifies_rows")
 _STATED = {
     "direct_cause": (
         "a direct cause of {1}, and once the other features are known, nothing unmeasured that drives {1} is tied to it"
@@ -40,6 +40,10 @@ _STATED = {
     "no_rows": "no row was made",
     "kept": "partition.keep holds it fixed",
     "not_named": "partition.perturb does not name it",
+    "identifies_rows": (
+        "it has more labels than half the rows: such a column tells rows apart, or is free text, and moves only by a "
+        "policy of its own under perturbation.features"
+    ),
 }
 
 

@@ -25,7 +25,7 @@ _ABSTENTIONS: Mapping[records.VerdictReason, str] = {
         "use the plain model."
     ),
     "off_support": (
-        "Every new row lay off the data, so the support guard dropped them all and nothing was augmented: "
+        "Every new row lay off the data or broke a rule, so none was left and nothing was augmented: "
         "use the plain model, or move features less far."
     ),
     "gate_disabled": (

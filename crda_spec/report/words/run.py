@@ -150,7 +150,9 @@ def rows_sentence(made: Counterfactuals, train_rows: int, *, weighted: bool = Fa
     amounts = {
         "{} of them equal their source row.": action.copied,
         "{} of them were drawn again, off the data or outside a contract at first.": action.redrawn,
+        "{} of them were drawn again because they broke a rule.": action.rule_redrawn,
         "{} more lay off the data and were left out.": action.dropped,
+        "{} more broke a rule in every draw and were left out.": action.rule_dropped,
         "At {} of them the noise's size was brought back into its fitted range.": made.scale_clipped,
     }
     asides = [sentence.format(amount) for sentence, amount in amounts.items() if amount]
