@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from crda_spec.audit.exported import format_of, write_exported
 from crda_spec.audit.held_run import KeptRun, MadeRun, ask, average_effects
 from crda_spec.audit.rewrite import write_spec
-from crda_spec.audit.runfolder import check_destination, write_run
+from crda_spec.audit.runfolder import check_destination, check_new_file, write_run
 from crda_spec.audit.scoring import predict_rows
 from crda_spec.audit.verify.folder import Depth, Verification, verify_folder
 from crda_spec.audit.whatif import Question
@@ -249,6 +249,8 @@ class Run:
             A pipeline of scikit-learn, or an ONNX graph (``pip install "crda-spec[export]"``); left out, the file's
             ending tells.
         """
+        for file in (Path(path), Path(f"{path}.json")):
+            check_new_file(file, "choose another file", option="path")
         wanted, model = format_of(Path(path), form), self._held.final().model
         members = model.members if isinstance(model, MeanModel) else (model,)
         with self._held.reading():

@@ -32,10 +32,6 @@ def export(
     are inside. The contract names the columns in their order, with types, units, bounds and the codes of labels. The
     file is written only if it predicts the training rows as the run does.
     """
-    from crda_spec.audit.runfolder import check_new_file
-
-    for file in (out, out.with_name(f"{out.name}.json")):
-        check_new_file(file, "choose another file")
     from crda_spec import api
 
     model, contract = api.export(run, out, form=form)
