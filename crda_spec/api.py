@@ -789,6 +789,18 @@ class Run:
         rows = self.result.split.train.x
         return write_exported(Path(path), models, record, format_of(Path(path), form), rows)[0]
 
+    def log_mlflow(self) -> str:
+        """Logs the run to MLflow, in its active run or a new one, and returns that run's id.
+
+        Parameters are the spec's, metrics those of test and gate; the folder with its figures is an artifact, and the
+        model is logged as scikit-learn's flavour (by skops), or as ONNX. Needs ``pip install "crda-spec[mlflow]"``.
+        """
+        from crda_spec.audit.tracking import log_run
+
+        record = json.loads(self._files["record.json"])
+        models = self.result.members or (self.result.model,)
+        return log_run(record, self._folder, models, self.result.split.train.x)
+
     def report(self, path: str | Path) -> Path:
         """Writes the page of the run, one HTML file."""
         Path(path).write_bytes(self._files["report.html"])
