@@ -257,6 +257,22 @@ class Run:
             record, rows = self._held.record, self.result.split.train.x
         return write_exported(Path(path), members, record, wanted, rows)[0]
 
+    def log_mlflow(self) -> str:
+        """Logs the run to MLflow, in its active run or a new one, and returns that run's id.
+
+        Parameters are the spec's, metrics those of test and gate; the folder with its figures is an artifact, and the
+        model is logged as scikit-learn's flavour (by skops), or as ONNX. Needs ``pip install "crda-spec[mlflow]"``.
+        """
+        from crda_spec.audit.tracking import log_run
+
+        model = self._held.final().model
+        members = model.members if isinstance(model, MeanModel) else (model,)
+        with tempfile.TemporaryDirectory(prefix="crda-run-") as folder:
+            saved = self.save(Path(folder) / "run")
+            with self._held.reading():
+                record, rows = self._held.record, self.result.split.train.x
+            return log_run(record, saved, members, rows)
+
     def report(self, path: str | Path) -> Path:
         """Writes the page of the run, one HTML file."""
         Path(path).write_bytes(self._held.page)
