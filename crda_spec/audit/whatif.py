@@ -193,7 +193,7 @@ def _answers(
     meant = np.where(ignored, asked.x, found.x)
     robustness = sign_robustness(train, asked.x, meant, found.difference)
     far = off_data(train, asked.x, meant, model.irrelevant, asked.position, seed=model.seed)
-    beyond = [(train.names[at], mask.tolist()) for at, mask in beyond_column(train, asked.x, found.x)]
+    beyond = [(train.names[at], mask.tolist()) for at, mask in beyond_column(train, asked.x, meant)]
     different = (asked.x != found.x) & ~(np.isnan(asked.x) & np.isnan(found.x))
     columns = sorted(np.flatnonzero(different.any(axis=0)).tolist(), key=lambda one: one not in asked.settings)
     # Whole columns become lists at once: ten thousand answers must not take longer than their predictions.

@@ -18,7 +18,7 @@ from crda_spec.audit.open_run import open_run, taught_run
 from crda_spec.audit.whatif import Question
 from crda_spec.data.worlds import declare
 from crda_spec.errors import CrdaError, GraphError
-from crda_spec.report.words.whatif import ground_sentences
+from crda_spec.report.words.whatif import ground_sentences, robustness_sentences
 
 WARD = declare(
     name="ward",
@@ -121,6 +121,14 @@ def test_an_irrelevant_feature_leaves_the_outcome_as_it_is(finished):
     assert (one.outcome, one.difference, one.interval, one.basis) == (one.observed, 0.0, (0.0, 0.0), "irrelevant")
     assert found.refits == 0  # nothing is fitted for that
     assert [status for _, status in found.asked] == ["irrelevant", "irrelevant"]
+
+
+def test_an_irrelevant_value_beyond_the_data_is_no_extrapolation(finished):
+    """The teacher is asked with the column as it was, whatever it is set to."""
+    for found in (asked(finished, "tag=99"), asked(finished, "tag=99", "hours=+1")):
+        assert (found.answers[0].beyond, found.answers[0].off_data) == ((), False)
+    (hidden, *_) = robustness_sentences(found, found.answers[0])
+    assert hidden.startswith("A hidden cause of y and hours would have to explain ")
 
 
 def test_a_failed_trust_test_is_told(finished, tmp_path):

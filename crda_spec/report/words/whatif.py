@@ -96,7 +96,9 @@ def robustness_sentences(found: WhatIf, answer: Answer) -> Iterator[str]:
     """How strong a hidden cause would have to be to turn the sign, after Cinelli and Hazlett (2020)."""
     if answer.robustness is None:
         return
-    names, target = listed(tuple(shown(name) for name, _ in found.asked)), shown(found.target.name)
+    # No hidden cause of an irrelevant column could turn the sign: nothing was computed from it.
+    asked = tuple(shown(name) for name, status in found.asked if found.follow or status != "irrelevant")
+    names, target = listed(asked), shown(found.target.name)
     yield (
         f"A hidden cause of {target} and {names} would have to explain {share(answer.robustness)} of what the features "
         "leave open in each to turn the sign."
