@@ -115,8 +115,10 @@ def _ensemble(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _only(part: Any, keys: tuple[str, ...] | None) -> Any:  # noqa: ANN401 - any JSON
-    """The keys that a reader wants to hear of."""
-    return {key: part.get(key) for key in keys} if keys and isinstance(part, dict) else part
+    """The keys that a reader wants to hear of; none of a part that there is not."""
+    if keys is None:
+        return part
+    return {} if part is None else {key: part.get(key) for key in keys}
 
 
 def verdict_sentence(then: Mapping[str, Any], now: Mapping[str, Any]) -> str:

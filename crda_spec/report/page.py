@@ -133,15 +133,19 @@ def run_glance(result: RunResult) -> str:
 def _tiles(result: RunResult) -> Iterator[tuple[str, str]]:
     """The figures that a reader in a hurry wants: (value, label)."""
     verdict, score = result.verdict, result.score
+    gated: tuple[tuple[str, str], ...] = ()
+    if verdict.effect_percent is not None:
+        gated = ((f"{percent(verdict.effect_percent)} %", f"mean fold {verdict.metric.upper()} in the gate"),)
+    if score is None:  # only the gate's estimate stands
+        yield from gated
     yield run.rows_tile(result)
     moved = sum(movement.moves == "moves" for movement in result.movements)
     noise = ", without noise" if causal.moved_without_noise(result) else ""
     yield f"{moved} of {len(result.certificate.features)}", f"features move{noise}"
     yield str(0 if result.counterfactuals is None else len(result.counterfactuals)), "synthetic rows"
-    if verdict.effect_percent is not None:
-        yield f"{percent(verdict.effect_percent)} %", f"mean fold {verdict.metric.upper()} in the gate"
     if score is None:
         return
+    yield from gated
     if score.change_percent is not None:
         used = "" if verdict.uses_augmented else " (not used)"
         yield f"{percent(score.change_percent)} %", f"test {score.metric.upper()}, augmented{used}"

@@ -14,6 +14,7 @@ from crda_spec.counterfactual.basis import movements
 from crda_spec.pipeline import run as run_plan
 from crda_spec.records import (
     Abduction,
+    Accuracy,
     Action,
     Certificate,
     ClassChange,
@@ -379,6 +380,11 @@ def build_accepted() -> RunResult:
             interval_percent=(-18.0931, -2.9412),
             level=0.95,
             resamples=2000,
+            accuracy=(
+                Accuracy(forecaster="plain", rmse=3.1426, mae=2.4711, r2=0.6049),
+                Accuracy(forecaster="augmented", rmse=2.9714, mae=2.3309, r2=0.6468),
+                Accuracy(forecaster="mean", rmse=5.0113, mae=4.0021, r2=-0.0045),
+            ),
         ),
         model=MeanModel(),
         settings={"kind": "xgboost", "n_estimators": 1000, "learning_rate": 0.02154},
@@ -680,9 +686,7 @@ def build_ensemble() -> RunResult:
             "augmented", (other, 9.1, 9.3, 8.9, 9.02), 8.6112, (-12.8077, (-20.1, -5.2)), (-4.4400, (-9.9, 1.3))
         ),
     )
-    found = Ensemble(
-        models=5, arm="augmented", fits=8, metric="mse", rows=80, level=0.95, resamples=2000, scores=scores
-    )
+    found = Ensemble(models=5, arm="augmented", fits=8, scores=scores)
     return replace(run, ensemble=found, cost=run.cost + Cost(fits=8))
 
 

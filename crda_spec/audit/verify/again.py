@@ -39,9 +39,15 @@ _FITS = (
     "fits, refits, reused_fits, verdict.fits, verdict.reused_fits, verdict.stopped_fits",
     "verdict.folds: perturbed, synthetic_rows",
     "teacher: members, weights, families, trust, signs",
+)
+_TESTED = (
     "rows.csv: the losses and errors of held-out rows, and on test rows those of the model that was not chosen",
     "diagnostics: errors",
     "controls: fits, models, and every loss",
+)
+_UNTESTED = (
+    "rows.csv: the losses and errors of held-out rows",
+    "the saved models, but for the teacher: no test row says what they predict",
 )
 _SEARCHED = ("regressor", "tuning.json", "counterfactuals", "movements", "certificate.features", "sensitivity")
 _MACHINE = ("versions", "platform")
@@ -55,11 +61,13 @@ def uncovered(depth: str, record: Mapping[str, Any]) -> tuple[str, ...]:
     if depth == "full":
         return _CLOCK
     residuals = record["abduction"]["residuals"] == "out_of_fold"
+    tested = record["test"] is not None
     more = (
+        *(_TESTED if tested else _UNTESTED),
         *(("augmented.parquet: _crda_prediction of the real rows",) if residuals else ()),
         *(("noise.json",) if record["abduction"]["model"] == "location_scale" else ()),
-        *(("ensemble.scores of the arm that was not chosen",) if record["ensemble"] is not None else ()),
-        *(("intervals.csv: the model that was not chosen",) if _cv_plus(record) else ()),
+        *(("ensemble.scores of the arm that was not chosen",) if record["ensemble"] is not None and tested else ()),
+        *(("intervals.csv: the model that was not chosen",) if _cv_plus(record) and tested else ()),
         *(_SEARCHED if record["tuning"] is not None else ()),
     )
     return (*_FITS, *more, *_MACHINE, *_CLOCK)

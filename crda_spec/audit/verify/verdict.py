@@ -366,14 +366,15 @@ def check_verdict(
 
 
 def check_score(record: Mapping[str, Any]) -> Iterator[Finding]:
-    """The test score against itself: the change follows from the two losses. None where the spec holds no row back."""
+    """The test score against itself: its change follows from the two losses; none where the spec holds no row back."""
     recorded, untested = record["test"], record["spec"]["resolved"]["dataset"]["split"]["kind"] == "none"
-    if untested or recorded is None:
-        if recorded is not None:
-            yield Finding("record.json, test", "tells of test rows, but the spec holds none back")
-        elif not untested:
-            yield Finding("record.json, test", "is missing, but the spec holds rows back")
-        yield from compared("record.json, data.test_rows", record["data"]["test_rows"], 0 if untested else "some")
+    if recorded is None and not untested:
+        yield Finding("record.json, test", "is missing, but the spec holds rows back")
+    elif recorded is not None and untested:
+        yield Finding("record.json, test", "tells of test rows, but the spec holds none back")
+    if recorded is None:
+        yield from compared("record.json, data.test_rows", record["data"]["test_rows"], 0)
+        yield from compared("record.json, controls", record["controls"], None)
         return
     if (recorded["augmented"] is None) != (record["counterfactuals"] is None):
         yield Finding("record.json, test.augmented", "a model was scored that the run cannot have fitted")
