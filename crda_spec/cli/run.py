@@ -36,6 +36,9 @@ def run(
     ] = False,
     as_json: AsJson = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only the verdict and the run's folder.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Print every section of the run after its summary.")
+    ] = False,
     version: ShowVersion = False,  # noqa: ARG001 - its callback does the work
 ) -> None:
     """Certify, augment, gate and audit as the spec says; writes runs/<name>/<id>/.
@@ -51,7 +54,7 @@ def run(
     found, draft = load_spec(spec, overrides=changes)
     finished, folder = _execute(found, draft, out, lock=spec if locked else None, quiet=quiet or as_json)
     with printing(f"the run itself is whole: {folder}"):
-        _report(finished, folder, as_json=as_json, quiet=quiet)
+        _report(finished, folder, as_json=as_json, quiet=quiet, verbose=verbose)
     if require_accept and not finished.verdict.accepted:
         raise typer.Exit(3)
 
@@ -70,7 +73,7 @@ def _execute(spec: RunSpec, draft: Draft, out: Path | None, *, lock: Path | None
     return finished, finished.save(folder)
 
 
-def _report(finished: Run, folder: Path, *, as_json: bool, quiet: bool) -> None:
+def _report(finished: Run, folder: Path, *, as_json: bool, quiet: bool, verbose: bool) -> None:
     from rich.console import Console
 
     from crda_spec.api import with_places
@@ -89,4 +92,13 @@ def _report(finished: Run, folder: Path, *, as_json: bool, quiet: bool) -> None:
     else:
         console = Telling(width=None if sys.stdout.isatty() else 100)
         result = with_places(finished.result, finished.draft)
-        print_summary(result, name=finished.spec.name, files=str(folder), console=console)
+        spec = finished.spec
+        print_summary(
+            result,
+            name=spec.name,
+            recipe=spec.recipe,
+            seed=spec.seed,
+            files=str(folder),
+            console=console,
+            verbose=verbose,
+        )
