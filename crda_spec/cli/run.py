@@ -35,6 +35,9 @@ def run(
     ] = False,
     as_json: AsJson = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only the verdict and the run's folder.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Print every section of the run after its summary.")
+    ] = False,
     version: ShowVersion = False,  # noqa: ARG001 - its callback does the work
 ) -> None:
     """Certify, augment, gate and audit as the spec says; writes runs/<name>/<id>/.
@@ -53,12 +56,12 @@ def run(
         spec, out, overrides=changes, locked=locked, progress=progress, before_saving=check_stopped
     )
     with printing(f"the run itself is whole: {folder}"):
-        _report(finished, folder, result, as_json=as_json, quiet=quiet)
+        _report(finished, folder, result, as_json=as_json, quiet=quiet, verbose=verbose)
     if require_accept and not finished.verdict.accepted:
         raise typer.Exit(3)
 
 
-def _report(finished: Run, folder: Path, result: RunResult, *, as_json: bool, quiet: bool) -> None:
+def _report(finished: Run, folder: Path, result: RunResult, *, as_json: bool, quiet: bool, verbose: bool) -> None:
     from rich.console import Console
 
     from crda_spec.report.terminal import print_summary
@@ -75,4 +78,13 @@ def _report(finished: Run, folder: Path, result: RunResult, *, as_json: bool, qu
         say(f"{verdict_sentence(finished.verdict)}\n{folder}\n")
     else:
         console = Telling(width=None if sys.stdout.isatty() else 100)
-        print_summary(result, name=finished.spec.name, files=str(folder), console=console)
+        spec = finished.spec
+        print_summary(
+            result,
+            name=spec.name,
+            recipe=spec.recipe,
+            seed=spec.seed,
+            files=str(folder),
+            console=console,
+            verbose=verbose,
+        )

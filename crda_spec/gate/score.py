@@ -5,17 +5,19 @@ The interval of a change is a paired bootstrap over rows, or over groups where r
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from crda_spec.errors import Complaint, DataError
 from crda_spec.records import (
+    Accuracy,
     Arm,
     Array,
     Controls,
     Diagnostics,
+    Forecaster,
     HeldOut,
     IntArray,
     Predictor,
@@ -23,8 +25,9 @@ from crda_spec.records import (
     RowLosses,
     Split,
     TestScore,
+    weighted_mean,
 )
-from crda_spec.regressors.metrics import Metric, charged
+from crda_spec.regressors.metrics import Metric, MetricKind, charged
 from crda_spec.seeds import stream
 
 LEVEL = 0.95
@@ -54,7 +57,8 @@ def score_on_equal_footing(
     if test is None:
         _forbid_runaway(plain.predict(split.train.x), "training")
         return Scored(augmented=augmented)
-    scored = score(test, plain, augmented, metric=metric, seed=seed)
+    usual = weighted_mean(split.train.y, split.train.weights)
+    scored = score(test, plain, augmented, metric=metric, seed=seed, usual=usual)
     _forbid_runaway(scored.plain, "test")
     nothing, before = np.full(len(test), np.nan), test.errors(plain)
     after = nothing if augmented is None else test.errors(augmented)
@@ -74,14 +78,21 @@ def _forbid_runaway(seen: float | Array, rows: str) -> None:
         raise DataError(Complaint(code="diverged", path="regressor", what=what, hint=hint))
 
 
-def score(test: HeldOut, plain: Predictor, augmented: Predictor | None, *, metric: Metric, seed: int) -> TestScore:
-    """Both models on the test rows; the interval is of the relative change, rows (or groups) resampled in pairs."""
+def score(
+    test: HeldOut, plain: Predictor, augmented: Predictor | None, *, metric: Metric, seed: int, usual: float
+) -> TestScore:
+    """Both models on the test rows; the interval is of the relative change, rows (or groups) resampled in pairs.
+
+    usual: the mean of the training rows' outcomes, which the accuracy is compared with.
+    """
     plain_errors = test.errors(plain)
+    errors: dict[Forecaster, Array] = {"plain": plain_errors}
     change = interval = augmented_loss = None
     if augmented is not None:
-        augmented_errors = test.errors(augmented)
+        errors["augmented"] = augmented_errors = test.errors(augmented)
         augmented_loss = metric.loss(augmented_errors, spread=test.spread, weights=test.weights, arm="augmented")
         change, interval = change_of(test, plain_errors, augmented_errors, "augmented", metric=metric, seed=seed)
+    errors["mean"] = test.errors(Constant(usual))
     return TestScore(
         metric=metric.name,
         rows=len(test),
@@ -91,6 +102,37 @@ def score(test: HeldOut, plain: Predictor, augmented: Predictor | None, *, metri
         interval_percent=interval,
         level=LEVEL,
         resamples=RESAMPLES,
+        accuracy=accuracy(errors, spread=test.spread, weights=test.weights),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """Predicts one number for every row."""
+
+    value: float
+
+    def predict(self, x: Array) -> Array:
+        """x: (m, d). Returns (m,)."""
+        return np.full(len(x), self.value)
+
+
+def accuracy(
+    errors: Mapping[Forecaster, Array], *, spread: float, weights: Array | None = None
+) -> tuple[Accuracy, ...]:
+    """RMSE, MAE and R2 of each forecaster. errors, weights: (n,). spread: the (weighted) variance of the outcomes."""
+
+    def loss(kind: MetricKind, of: Array) -> float:
+        return Metric(kind=kind).loss(of, spread=spread, weights=weights)
+
+    return tuple(
+        Accuracy(
+            forecaster=who,
+            rmse=loss("rmse", of),
+            mae=loss("mae", of),
+            r2=1.0 - loss("r2", of) if spread > 0.0 else None,
+        )
+        for who, of in errors.items()
     )
 
 

@@ -97,6 +97,7 @@ from crda_spec.records.rows import (
     weighted_mean,
 )
 from crda_spec.records.verdict import (
+    Accuracy,
     Arm,
     Band,
     Control,
@@ -109,6 +110,7 @@ from crda_spec.records.verdict import (
     EnsembleScore,
     FoldResult,
     FoldRows,
+    Forecaster,
     IntervalForm,
     IntervalReport,
     IntervalRows,

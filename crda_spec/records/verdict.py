@@ -193,6 +193,20 @@ class Verdict:
         return self.decision in ("accepted", "ungated")
 
 
+# mean: the mean of the training rows' outcomes, predicted for every row.
+Forecaster = Literal["plain", "augmented", "mean"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accuracy:
+    """How far off predictions of the test rows are, whatever the gate's metric; rows are weighted as they are there."""
+
+    forecaster: Forecaster
+    rmse: float  # in the target's unit
+    mae: float  # in the target's unit
+    r2: float | None  # share of the outcomes' variance that is explained; null where they do not vary
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TestScore:
     """One plain model against one augmented model of the same kind, on the same test rows.
@@ -211,6 +225,7 @@ class TestScore:
     interval_percent: tuple[float, float] | None
     level: float
     resamples: int
+    accuracy: tuple[Accuracy, ...]  # plain, augmented where there is such a model, mean
 
 
 # boundary: the plain model on the columns that the graph does not call irrelevant.

@@ -14,8 +14,17 @@ from functools import partial
 from typing import IO
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    ProgressColumn,
+    SpinnerColumn,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+)
 from rich.progress import Progress as RichProgress
+from rich.text import Text
 
 from crda_spec.execution import Progress, Step
 from crda_spec.report.words.numbers import shown
@@ -76,6 +85,22 @@ class Lines:
                 print(f"{shown(name)}: {', '.join(parts)}", file=self._stream or sys.stderr, flush=True)
 
 
+class _TimeLeft(ProgressColumn):
+    """How long the stage will last at its pace of the last moments: `1:05 left`; nothing while nobody knows."""
+
+    max_refresh = 0.5
+
+    def render(self, task: Task) -> Text:
+        """One stage's."""
+        left = task.time_remaining
+        if task.total is None or task.finished or left is None:
+            return Text("")
+        minutes, seconds = divmod(round(left), 60)
+        hours, minutes = divmod(minutes, 60)
+        clock = f"{hours}:{minutes:02d}:{seconds:02d}" if hours else f"{minutes}:{seconds:02d}"
+        return Text(f"{clock} left", style="dim")
+
+
 class Bars:
     """Bars that move while a stage runs and vanish when it ends: for a person at a terminal."""
 
@@ -89,6 +114,7 @@ class Bars:
             BarColumn(bar_width=32),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
+            _TimeLeft(),
             console=console or Console(stderr=True),
             transient=True,
         )

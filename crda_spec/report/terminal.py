@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from rich import box
 from rich.cells import cell_len, chop_cells
@@ -19,7 +20,9 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
+from crda_spec import __version__
 from crda_spec.records import FeatureVerdict, RunResult
+from crda_spec.report.summary import Heading, summary
 from crda_spec.report.words import causal, gate, run
 from crda_spec.report.words.numbers import (
     CLASS_WORDS,
@@ -39,6 +42,7 @@ _MOST_REMEDIES = 6
 _LONGEST_REASON = 400  # the whole reason is in certificate.json
 _LONGEST_NAME = 28
 _GAIN_WIDTH = 44  # of who is compared
+_ASCII = {"\N{MIDDLE DOT}": "|"}  # our only letter beyond ASCII, and what stands for it where it cannot be written
 _STYLES = {"": "", "good": "bold green", "bad": "bold yellow", "strong": "bold", "soft": "dim"}
 
 
@@ -333,12 +337,45 @@ def _ensemble(result: RunResult) -> Iterator[Line | Grid]:
     yield from _lines(gate.ensemble_sentences(result))
 
 
-def print_summary(result: RunResult, *, name: str, files: str | None, console: Console) -> None:
-    """Prints what the run found: data, partition, action, gate, test, decision.
+def print_summary(
+    result: RunResult,
+    *,
+    name: str,
+    files: str | None,
+    console: Console,
+    recipe: str = "",
+    seed: int | None = None,
+    verbose: bool = False,
+) -> None:
+    """Prints what the run found, on one screen; verbose: every section after it.
 
     files: where the run was written; None when it was not.
     """
-    print_sections(f"crda-spec run: {shown(name)}", sections(result), closing(result, files), console=console)
+    heading = Heading(name=name, recipe=recipe, seed=seed, version=f"crda-spec {__version__}")
+    folder = None if files is None else Path(files)
+    with_teacher = folder is None or not folder.is_dir() or (folder / "teacher").is_dir()
+    screen = summary(result, heading, files, with_teacher=with_teacher)
+    if console.is_terminal:
+        console.print()
+        for line in screen:
+            toned = len(line.text) if line.toned is None else line.toned
+            text = Text.assemble((line.text[:toned], _STYLES[line.tone]), line.text[toned:])
+            console.print(text, soft_wrap=True)
+    else:
+        _write("\n".join(line.text for line in screen) + "\n" * (1 + verbose), console)
+    if verbose:
+        print_sections(f"crda-spec run: {shown(name)}", sections(result), closing(result, files), console=console)
+
+
+def _write(text: str, console: Console) -> None:
+    """To a pipe, which may not be able to write every letter."""
+    encoding = console.encoding
+    for ours, plain in _ASCII.items():
+        try:
+            ours.encode(encoding)
+        except UnicodeEncodeError:
+            text = text.replace(ours, plain)
+    console.out(text.encode(encoding, "backslashreplace").decode(encoding), end="", highlight=False)
 
 
 def print_sections(title: str, parts: Sequence[Section], last: Sequence[Line], *, console: Console) -> None:
@@ -346,8 +383,7 @@ def print_sections(title: str, parts: Sequence[Section], last: Sequence[Line], *
     if console.is_terminal:
         _print_rich(title, parts, last, console)
         return
-    text = "\n".join(_plain_lines(title, parts, last)) + "\n"
-    console.out(text.encode(console.encoding, "backslashreplace").decode(console.encoding), end="", highlight=False)
+    _write("\n".join(_plain_lines(title, parts, last)) + "\n", console)
 
 
 def _plain_lines(title: str, parts: Sequence[Section], last: Sequence[Line]) -> Iterator[str]:

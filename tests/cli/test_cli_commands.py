@@ -124,7 +124,15 @@ def test_a_run_prints_plain_text_when_nobody_watches(command, place):
     outcome = command("crda-run", "spec.yaml")
     assert outcome.code == 0
     assert "\x1b" not in outcome.out + outcome.err
-    assert outcome.out.startswith("crda-spec run: tiny\n")
+    folder = only_run(place).relative_to(place)
+    assert outcome.out.startswith("tiny · y (ridge) · recipe paper · seed 4 ")
+    assert f"\nReport   {folder}/report.html\nCheck    crda-spec verify {folder}\n" in outcome.out
+    assert len(outcome.out.splitlines()) <= 40
+
+
+def test_verbose_prints_every_section_after_the_summary(command, place):
+    outcome = command("crda-run", "spec.yaml", "--verbose")
+    assert "\n\ncrda-spec run: tiny\n================\n\nData\n" in outcome.out
     assert outcome.out.rstrip().endswith(f"Files: {only_run(place).relative_to(place)}")
     assert [line.split(":")[0] for line in outcome.err.splitlines()] == [
         "read the data",

@@ -51,13 +51,13 @@ def test_every_line_is_the_score_of_its_two_sides(kind):
         ("augmented", n): MeanModel(AUGMENTED[:n]) for n in (1, 3)
     }
     for one in found:
-        whole = score(test, of["plain", 1], of[one.arm, one.models], metric=metric, seed=4)
+        whole = score(test, of["plain", 1], of[one.arm, one.models], metric=metric, seed=4, usual=0.0)
         assert one.loss == whole.augmented
         if (one.arm, one.models) == ("plain", 1):
             assert (one.change_percent, one.interval_percent) == (None, None)
         else:
             assert (one.change_percent, one.interval_percent) == (whole.change_percent, whole.interval_percent)
-        equal = score(test, of["plain", one.models], of[one.arm, one.models], metric=metric, seed=4)
+        equal = score(test, of["plain", one.models], of[one.arm, one.models], metric=metric, seed=4, usual=0.0)
         expected = (None, None) if one.arm == "plain" else (equal.change_percent, equal.interval_percent)
         assert (one.augmentation_percent, one.augmentation_interval) == expected
         alone = (PLAIN if one.arm == "plain" else AUGMENTED)[: one.models]

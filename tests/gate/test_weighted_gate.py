@@ -164,20 +164,20 @@ def weighted_test(n=40, *, weights):
 def test_the_score_is_the_weighted_mean(metric):
     weights = uneven(40)
     test = weighted_test(weights=weights)
-    found = score(test, PLAIN, AUGMENTED, metric=metric, seed=0)
+    found = score(test, PLAIN, AUGMENTED, metric=metric, seed=0, usual=0.0)
     mean = np.average(metric.row_losses(test.errors(PLAIN)), weights=weights)
     assert found.plain == pytest.approx(np.sqrt(mean) if metric.kind == "rmse" else mean)
-    even = score(weighted_test(weights=None), PLAIN, AUGMENTED, metric=metric, seed=0)
+    even = score(weighted_test(weights=None), PLAIN, AUGMENTED, metric=metric, seed=0, usual=0.0)
     assert found.interval_percent != even.interval_percent
-    assert score(weighted_test(weights=np.full(40, 0.3)), PLAIN, AUGMENTED, metric=metric, seed=0) == even
+    assert score(weighted_test(weights=np.full(40, 0.3)), PLAIN, AUGMENTED, metric=metric, seed=0, usual=0.0) == even
 
 
 def test_whole_weights_score_as_copies_that_are_drawn_together():
     times = np.random.default_rng(0).integers(1, 4, size=40)
-    weighted = score(weighted_test(weights=times.astype(float)), PLAIN, AUGMENTED, metric=MSE, seed=0)
+    weighted = score(weighted_test(weights=times.astype(float)), PLAIN, AUGMENTED, metric=MSE, seed=0, usual=0.0)
     plain, augmented = drawn(np.random.default_rng(4), 40)
     copies = held_out(plain.repeat(times), augmented.repeat(times), np.arange(40).repeat(times))
-    repeated = score(copies, PLAIN, AUGMENTED, metric=MSE, seed=0)
+    repeated = score(copies, PLAIN, AUGMENTED, metric=MSE, seed=0, usual=0.0)
     assert weighted.plain == pytest.approx(repeated.plain)
     assert weighted.interval_percent == pytest.approx(repeated.interval_percent)
 

@@ -14,6 +14,7 @@ from crda_spec.counterfactual.basis import movements
 from crda_spec.pipeline import run as run_plan
 from crda_spec.records import (
     Abduction,
+    Accuracy,
     Action,
     Certificate,
     ClassChange,
@@ -379,6 +380,11 @@ def build_accepted() -> RunResult:
             interval_percent=(-18.0931, -2.9412),
             level=0.95,
             resamples=2000,
+            accuracy=(
+                Accuracy(forecaster="plain", rmse=3.1426, mae=2.4711, r2=0.6049),
+                Accuracy(forecaster="augmented", rmse=2.9714, mae=2.3309, r2=0.6468),
+                Accuracy(forecaster="mean", rmse=5.0113, mae=4.0021, r2=-0.0045),
+            ),
         ),
         model=MeanModel(),
         settings={"kind": "xgboost", "n_estimators": 1000, "learning_rate": 0.02154},
@@ -747,6 +753,40 @@ RUNS = {
     ),
 }
 
+# Runs that end in one more way: looked at on the terminal alone.
+_CERTIFIED = ("recipe=certified", f"counterfactual={{teacher: {_LINEAR}, factor: 2}}")
+SCREENS = {
+    **RUNS,
+    "ungated": ("gate.enabled=false", *RUNS["accepted"]),
+    "untested": ("dataset.split={kind: none}", *RUNS["accepted"]),
+    "ordered": ("dataset.source.path=days.csv", "dataset.time=day", *RUNS["accepted"]),
+    "tuned": (
+        f"counterfactual={{teacher: {_LINEAR}, retention: 0}}",
+        "partition.basis=support",
+        *_RESAMPLED,
+        "tune={kind: none, augmentation: {kind: tpe, trials: 2, folds: 2, knobs: {factor: [1, 3]}}}",
+    ),
+    "quantiles": (
+        "goal=quantiles",
+        "regressor={kind: hist_gradient_boosting, max_iter: 20, quantile: 0.9}",
+        *_CERTIFIED,
+    ),
+    "controls": (*_CERTIFIED, "output.diagnostics=true"),
+    "wide": (
+        "dataset={source: {kind: csv, path: wide.csv}, target: recovery}",
+        "causal={discovery: {kind: pc}}",
+        "regressor={kind: random_forest, n_estimators: 5}",
+    ),
+}
+
+
+def write_wide(folder, columns=100):
+    """A hundred columns, of which three matter."""
+    rng = np.random.default_rng(5)
+    x = pd.DataFrame(rng.normal(size=(80, columns)).round(3)).rename(columns="spectral_band_{:03d}".format)
+    y = x.iloc[:, :3].sum(axis=1) + rng.normal(size=80)
+    x.assign(recovery=y.round(3)).to_csv(folder / "wide.csv", index=False)
+
 
 def write_clinic(folder, rows=200):
     """Severity, which nobody measured, drives the dose and the recovery; something hidden ties exercise and smoking."""
@@ -760,7 +800,9 @@ def write_clinic(folder, rows=200):
     stay = np.select([ward == "south", ward == "intensive"], [2.0, 6.0], 0.0)
     recovery = 20 + 0.15 * age - 1.5 * exercise + stay - 0.1 * dose + 2 * severity + 1.5 * rng.normal(size=rows)
     columns = {"dose": dose.round(1), "age": age, "ward": ward, "exercise": exercise.round(2), "smoker": smoker}
-    pd.DataFrame({**columns, "recovery": recovery.round(2)}).to_csv(folder / "clinic.csv", index=False)
+    clinic = pd.DataFrame({**columns, "recovery": recovery.round(2)})
+    clinic.to_csv(folder / "clinic.csv", index=False)
+    clinic.assign(day=pd.date_range("2021-01-01", periods=rows).astype(str)).to_csv(folder / "days.csv", index=False)
 
 
 @pytest.fixture(scope="session")
@@ -768,11 +810,12 @@ def real(tmp_path_factory):
     """A real run by its kind, computed once; its clock times are fixed, since they are printed."""
     folder = tmp_path_factory.mktemp("clinic")
     write_clinic(folder)
+    write_wide(folder)
     (folder / "spec.yaml").write_text(SPEC)
 
     @cache
     def result(kind: str) -> RunResult:
-        spec, draft = load_spec(folder / "spec.yaml", overrides=RUNS[kind])
+        spec, draft = load_spec(folder / "spec.yaml", overrides=SCREENS[kind])
         return replace(run_plan(build_plan(spec, draft), progress=Silent()), timings={"gate": 7.8})
 
     return result
@@ -800,6 +843,11 @@ BUILDERS = {
 
 @pytest.fixture(params=[*RUNS, "hostile"])
 def run_kind(request) -> str:
+    return request.param
+
+
+@pytest.fixture(params=[*SCREENS, "hostile"])
+def screen_kind(request) -> str:
     return request.param
 
 

@@ -6,8 +6,10 @@ from itertools import count
 
 import pytest
 from rich.console import Console
+from rich.progress import ProgressSample, TaskID
+from rich.progress import Task as RichTask
 
-from crda_spec.report.progress import Bars, Lines, Progress, Silent, progress_for
+from crda_spec.report.progress import Bars, Lines, Progress, Silent, _TimeLeft, progress_for
 
 
 def ticking():
@@ -111,6 +113,22 @@ def test_bars_show_the_name_as_it_is_and_leave_the_cursor_on():
     text = stream.getvalue()
     assert "[red]gate[/red]" in text
     assert text.rindex("\x1b[?25h") > text.rindex("\x1b[?25l")
+
+
+def test_bars_say_how_much_time_is_left_once_they_know_a_pace():
+    now = [0.0]
+    column, task = (
+        _TimeLeft(),
+        RichTask(id=TaskID(0), description="gate", total=10, completed=0, _get_time=lambda: now[0]),
+    )
+    assert str(column.render(task)) == ""
+    task.start_time = 0.0
+    task._progress.extend([ProgressSample(0.0, 1), ProgressSample(20.0, 2)])
+    task.completed = 3
+    now[0] = 20.0
+    assert str(column.render(task)) == "1:10 left"
+    task.completed, task.finished_time = 10, 20.0
+    assert str(column.render(task)) == ""
 
 
 def test_the_console_decides():

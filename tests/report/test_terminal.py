@@ -10,27 +10,51 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
+from crda_spec import __version__
 from crda_spec.records import FoldResult
+from crda_spec.report.summary import MOST_LINES
 from crda_spec.report.terminal import print_summary
 from crda_spec.report.words.causal import assumption_sentence, badge, is_contradicted
 from crda_spec.report.words.numbers import CLASS_WORDS, wrapped
 
 GOLDEN = Path(__file__).parent / "golden"
+RELEASE = "crda-spec 0.0.0"  # in goldens, whatever the version is
 FILES = "runs/clinic/1f2e3d4c"
 
 
-def summary(run, *, files=FILES, width=100):
+def printed(run, *, files=FILES, width=100, verbose=False):
     stream = io.StringIO()
-    print_summary(run, name="clinic", files=files, console=Console(file=stream, width=width))
-    return stream.getvalue()
+    console = Console(file=stream, width=width)
+    print_summary(run, name="clinic", files=files, console=console, recipe="paper", seed=3, verbose=verbose)
+    release = f"crda-spec {__version__}"
+    return stream.getvalue().replace(f"{'':{len(release) - len(RELEASE)}}{release}", RELEASE)
 
 
-def test_the_plain_summary_is_the_golden_one(run_kind, any_run):
+def summary(run, **how):
+    """Every section of it."""
+    return printed(run, verbose=True, **how)
+
+
+def compare_golden(name, text):
     """After a wanted change, run with CRDA_UPDATE_GOLDEN=1 and read the difference."""
-    golden, text = GOLDEN / f"{run_kind}.txt", summary(any_run)
+    golden = GOLDEN / name
     if os.environ.get("CRDA_UPDATE_GOLDEN") == "1":
         golden.write_text(text, encoding="utf-8")
     assert text == golden.read_text(encoding="utf-8")
+
+
+def test_the_summary_is_the_golden_one_and_fits_one_screen(screen_kind, real, build):
+    text = printed(build("hostile") if screen_kind == "hostile" else real(screen_kind))
+    compare_golden(f"{screen_kind}.txt", text)
+    lines = text.splitlines()
+    assert len(lines) <= MOST_LINES
+    assert [line for line in lines if cell_len(line) > 100] == []
+
+
+def test_verbose_tells_the_rest(run_kind, any_run):
+    screen, text = printed(any_run), summary(any_run)
+    assert text.startswith(screen)
+    compare_golden(f"verbose/{run_kind}.txt", text[len(screen) :])
 
 
 def test_what_is_assumed_is_said_once(any_run):
@@ -46,7 +70,7 @@ def test_a_pipe_gets_the_same_text_at_any_width(any_run):
 
 @pytest.mark.parametrize("kind", ["accepted", "rejected", "abstained", "discovered"])
 def test_our_words_are_ascii_and_fit(build, kind):
-    text = summary(build(kind))
+    text = summary(build(kind)).replace(" · ", " | ")
     assert text.isascii()
     assert max(map(len, text.splitlines())) <= 100
 
@@ -62,7 +86,7 @@ def test_hostile_names_reach_the_terminal_as_text(build):
 def test_a_console_that_cannot_write_a_name_gets_escapes(build):
     raw = io.BytesIO()
     stream = io.TextIOWrapper(raw, encoding="ascii")
-    print_summary(build("hostile"), name="clinic", files=None, console=Console(file=stream))
+    print_summary(build("hostile"), name="clinic", files=None, console=Console(file=stream), verbose=True)
     stream.flush()
     assert b"\\xfcn\\xefc\\xf6d\\xe9 \\u6570\\u91cf" in raw.getvalue()
 
@@ -70,7 +94,7 @@ def test_a_console_that_cannot_write_a_name_gets_escapes(build):
 def test_a_terminal_gets_colours_and_the_same_facts(any_run):
     stream = io.StringIO()
     console = Console(file=stream, force_terminal=True, width=120, color_system="standard", record=True)
-    print_summary(any_run, name="clinic", files=FILES, console=console)
+    print_summary(any_run, name="clinic", files=FILES, console=console, verbose=True)
     assert "\x1b[" in stream.getvalue()
     text = console.export_text()
     assert FILES in text
@@ -81,13 +105,14 @@ def test_a_terminal_gets_colours_and_the_same_facts(any_run):
 
 
 def test_without_files_none_are_named(build):
-    assert summary(build("accepted"), files=None).endswith(
-        "\nAccepted: the augmented model is the one to use. (23 fits, 8.1 s)\n"
-    )
+    run = build("accepted")
+    assert summary(run, files=None).endswith("\nAccepted: the augmented model is the one to use. (23 fits, 8.1 s)\n")
+    assert "report.html" not in printed(run, files=None)
 
 
 def test_a_long_path_is_not_broken(build):
     path = "runs/" + "deep-folder/" * 20
+    assert f"\nCheck    crda-spec verify {path}\n" in printed(build("accepted"), files=path)
     assert f"\nFiles: {path}\n" in summary(build("accepted"), files=path)
 
 

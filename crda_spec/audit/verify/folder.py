@@ -266,7 +266,9 @@ def _data_checks(
     if "model/model.json" in record["files"]:
         if split.test is not None:
             what = f"the saved model on {len(split.test)} test rows"
-            yield checked("model", what, named(rows.check_model(run, record, split.test, tolerance=tolerance)))
+            yield checked(
+                "model", what, named(rows.check_model(run, record, split.test, split.train, tolerance=tolerance))
+            )
         if record.get("intervals") is not None:
             what = (
                 "what the intervals' width may follow"

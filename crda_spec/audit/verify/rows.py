@@ -30,7 +30,19 @@ from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.predict import asked_at, label_of
 from crda_spec.errors import show
 from crda_spec.gate.intervals import errors_by_arm
-from crda_spec.records import NOBODY, Array, DataReport, HeldOut, NoiseScale, Split, Table, Teacher
+from crda_spec.gate.score import Constant, accuracy
+from crda_spec.records import (
+    NOBODY,
+    Array,
+    DataReport,
+    Forecaster,
+    HeldOut,
+    NoiseScale,
+    Split,
+    Table,
+    Teacher,
+    weighted_mean,
+)
 from crda_spec.regressors import EarlyStopping
 from crda_spec.regressors.fit import student_seed, watched_rows
 from crda_spec.regressors.metrics import named_metric
@@ -252,8 +264,10 @@ def _trained(ledger: Ledger, record: Mapping[str, Any], train: Table) -> Iterato
         yield Finding(f"{FILE}, row {at + 1}, '_crda_trained'", f"says {said}, but the row was {true}")
 
 
-def check_model(folder: Path, record: Mapping[str, Any], test: HeldOut, *, tolerance: Tolerance) -> Iterator[Finding]:
-    """The saved final model on the test rows: does it score what the record says?"""
+def check_model(
+    folder: Path, record: Mapping[str, Any], test: HeldOut, train: Table, *, tolerance: Tolerance
+) -> Iterator[Finding]:
+    """The saved final model on the test rows: does it score what the record says? And the mean of the training rows?"""
     arm = record["final_model"]
     known, told = read_scored(folder, "train"), read_scored(folder, "test")
     metric, losses = (
@@ -268,6 +282,14 @@ def check_model(folder: Path, record: Mapping[str, Any], test: HeldOut, *, toler
             rows = found if name == arm else getattr(losses, name)
             mean = metric.mean(rows, spread=test.spread, weights=test.weights)
             yield from compared(f"record.json, test.{name}", recorded, plain(mean), tolerance=tolerance)
+    known_errors: dict[Forecaster, Array] = {"plain": told.errors.plain, "augmented": told.errors.augmented}
+    known_errors[arm] = errors
+    usual = weighted_mean(train.y, train.weights)
+    known_errors["mean"] = test.errors(Constant(usual))
+    again = {one.forecaster: one for one in accuracy(known_errors, spread=test.spread, weights=test.weights)}
+    for one in record["test"]["accuracy"]:
+        name = one["forecaster"]
+        yield from compared(f"record.json, test.accuracy.{name}", one, plain(again[name]), tolerance=tolerance)
     says = "says {:.17g}, the saved model loses {:.17g}"
     yield from differing("rows.csv, test row", f"{arm}_loss", getattr(losses, arm), found, says, tolerance)
     says = "says {:.17g}, the saved model errs by {:.17g}"

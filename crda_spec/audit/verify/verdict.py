@@ -22,7 +22,7 @@ from crda_spec.errors import show
 from crda_spec.gate.cross_validate import FoldOutcome, division_seeds, fold_numbers
 from crda_spec.gate.ensemble import ensemble_fits
 from crda_spec.gate.intervals import errors_by_arm
-from crda_spec.gate.score import LEVEL, change_interval, units_of
+from crda_spec.gate.score import LEVEL, accuracy, change_interval, units_of
 from crda_spec.gate.tests import Gate
 from crda_spec.gate.verdict import abstain, conclude, mean_losses, measure, paired_losses, percent_change
 from crda_spec.records import Array, FoldResult, FoldRows, IntArray, RowErrors, RowLosses, Table
@@ -116,6 +116,7 @@ def check_losses(
     yield from _fold_losses(record, train, scored, None if rows is None else rows.y, tolerance)
     if test is not None:
         yield from _test_losses(record, test, tolerance)
+        yield from _accuracy(record, test, tolerance)
         yield from _test_errors(record, test, errors_by_arm(train.errors if scored else None, train.weights), tolerance)
     yield from _held_errors(record, train, scored, tolerance)
 
@@ -136,6 +137,28 @@ def _test_errors(
         if record["test"][arm] is not None:
             expected = metric.row_losses(errors, arm)
             yield from differing(f"{_ROWS}, test row", f"{arm}_loss", losses, expected, _COSTS, tolerance)
+
+
+def _accuracy(record: Mapping[str, Any], test: ScoredRows, tolerance: Tolerance) -> Iterator[Finding]:
+    """RMSE and MAE from the errors of the test rows; R2 as far as it follows from them.
+
+    The variance of the outcomes is not in the folder. Each R2 tells it, and all must tell the same; that of the mean
+    and the variance itself are computed from the data, where they are at hand (`rows.check_model`).
+    """
+    recorded = {one.forecaster: one for one in (read_as(records.Accuracy, one) for one in record["test"]["accuracy"])}
+    arms = tuple(arm for arm in _ARMS if record["test"][arm] is not None)
+    where = "record.json, test.accuracy"
+    if list(recorded) != [*arms, "mean"] or len(recorded) != len(record["test"]["accuracy"]):
+        yield Finding(where, f"must be of {show([*arms, 'mean'])}, in this order")
+        return
+    told = recorded["mean"]
+    spread = told.rmse**2 / (1.0 - told.r2) if told.r2 is not None and told.r2 < 1.0 else 0.0
+    for arm, found in zip(
+        arms, accuracy({arm: test.errors.of(arm) for arm in arms}, spread=spread, weights=test.weights), strict=True
+    ):
+        said, true = plain(recorded[arm]), plain(found)
+        yield from compared(f"{where}.{arm}.r2", said.pop("r2"), true.pop("r2"), tolerance=_ROUNDED)
+        yield from compared(f"{where}.{arm}", said, true, tolerance=tolerance)
 
 
 def _held_errors(

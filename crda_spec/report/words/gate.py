@@ -57,13 +57,18 @@ def verdict_sentence(verdict: Verdict) -> str:
     fell = f"held-out {verdict.metric.upper()} fell in {better} of {len(folds)} folds{much}"
     compared = f"p = {verdict.p_value:.4g} {'<' if verdict.p_value < verdict.alpha else '>='} {verdict.alpha:g}"
     compared += f", a gain of {asked:g} % or more asked for" if asked else ""
-    lead = _LEADS.get(verdict.reason, "No convincing gain")
     advice = "use the augmented model." if verdict.reason == "improved" else "keep the plain model."
     change = f"{verdict.effect_percent:+.1f} % on average ({compared})"
-    return " ".join([f"{lead}: {fell}, {change}: {advice}", *_asides(verdict)])
+    return " ".join([f"{lead(verdict)}: {fell}, {change}: {advice}", *asides(verdict)])
 
 
-def _asides(verdict: Verdict) -> Iterator[str]:
+def lead(verdict: Verdict) -> str:
+    """What a gate that tested saw, in three words."""
+    return _LEADS.get(verdict.reason, "No convincing gain")
+
+
+def asides(verdict: Verdict) -> Iterator[str]:
+    """Folds in which nothing moved, what a wide interval rules out, and how many rows would decide."""
     idle = sum(not fold.perturbed for fold in verdict.folds)
     if idle:
         yield f"In {count(idle, 'fold')} no feature could be perturbed."
