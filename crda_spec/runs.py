@@ -251,11 +251,30 @@ class Run:
         """
         for file in (Path(path), Path(f"{path}.json")):
             check_new_file(file, "choose another file", option="path")
-        wanted, model = format_of(Path(path), form), self._held.final().model
-        members = model.members if isinstance(model, MeanModel) else (model,)
+        wanted, members = format_of(Path(path), form), self._members
         with self._held.reading():
             record, rows = self._held.record, self.result.split.train.x
         return write_exported(Path(path), members, record, wanted, rows)[0]
+
+    def log_mlflow(self) -> str:
+        """Logs the run to MLflow, in its active run or a new one, and returns that run's id.
+
+        Parameters are the spec's, metrics those of test and gate; the folder with its figures is an artifact, and the
+        model is logged as scikit-learn's flavour (by skops), or as ONNX. Needs ``pip install "crda-spec[mlflow]"``.
+        """
+        from crda_spec.audit.tracking import log_run
+
+        rows = self.result.split.train.x
+        if isinstance(self._held, KeptRun):
+            return log_run(self._held.record, self._held.opened.folder, self._members, rows)
+        with tempfile.TemporaryDirectory(prefix="crda-run-") as folder:
+            return log_run(self._held.record, self.save(Path(folder) / "run"), self._members, rows)
+
+    @property
+    def _members(self) -> tuple[Predictor, ...]:
+        """What predicts, by its mean."""
+        model = self._held.final().model
+        return model.members if isinstance(model, MeanModel) else (model,)
 
     def report(self, path: str | Path) -> Path:
         """Writes the page of the run, one HTML file."""

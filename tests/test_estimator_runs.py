@@ -102,6 +102,16 @@ def test_its_spec_and_its_folder_say_what_to_do(own, tmp_path):
     assert crda_spec.run(folder / "spec.yaml", estimator=House(2.0)).verdict == own.verdict
 
 
+def test_members_of_a_committee_go_by_their_classes():
+    members = [
+        {"kind": "student"},
+        *({"kind": "sklearn", "class": f"sklearn.linear_model.{one}"} for one in ("Ridge", "LinearRegression")),
+    ]
+    teacher = {"kind": "committee", "members": members}
+    run = crda_spec.run(spec_of(counterfactual={"teacher": teacher, "residuals": "out_of_fold"}), estimator=House(2.0))
+    assert [one.name for one in run.teacher.families] == ["House", "Ridge", "LinearRegression"]
+
+
 def test_weights_that_it_cannot_use_are_refused():
     with pytest.raises(SpecError) as caught:
         crda_spec.run(spec_of(counterfactual={"weight": 0.5}), estimator=KNeighborsRegressor())

@@ -82,9 +82,7 @@ def write_exported(
 
     models: one, or the members of an ensemble.  rows: (n, d) as in a Table, about which both forms are asked.
     """
-    members = [one for one in models if isinstance(one, FittedModel)]
-    if not members or len(members) < len(models):
-        raise _refused("the run's model is none that was fitted here", "run the spec again")
+    members = fitted_only(models)
     expected = mean_prediction(members, rows)
     data = skops_bytes(members, rows, expected) if form == "skops" else onnx_bytes(members, rows, expected)
     beside = path.with_name(f"{path.name}.json")
@@ -94,6 +92,14 @@ def write_exported(
     with whole_file(path) as partial:
         partial.write_bytes(data)
     return path, beside
+
+
+def fitted_only(models: Sequence[Predictor]) -> list[FittedModel]:
+    """The models, if they are such as this package fits."""
+    members = [one for one in models if isinstance(one, FittedModel)]
+    if not members or len(members) < len(models):
+        raise _refused("the run's model is none that was fitted here", "run the spec again")
+    return members
 
 
 def _refused(what: str, hint: str) -> OutputError:
@@ -109,7 +115,7 @@ def skops_bytes(models: Sequence[FittedModel], rows: Array, expected: Array) -> 
 
     from crda_spec.audit.models import settled
 
-    pipeline = _pipeline(models, rows.shape[1])
+    pipeline = pipeline_of(models, rows.shape[1])
     data = settled(skops.io.dumps(pipeline))
     again = skops.io.loads(data, trusted=skops.io.get_untrusted_types(data=data))  # of what we have just written
     if not np.allclose(again.predict(rows), expected, rtol=_CLOSE, atol=_CLOSE * float(np.ptp(expected) or 1.0)):
@@ -117,7 +123,8 @@ def skops_bytes(models: Sequence[FittedModel], rows: Array, expected: Array) -> 
     return data
 
 
-def _pipeline(models: Sequence[FittedModel], width: int) -> Any:  # noqa: ANN401
+def pipeline_of(models: Sequence[FittedModel], width: int) -> Any:  # noqa: ANN401
+    """The pipeline itself. width: the number of columns of its input."""
     from sklearn.compose import TransformedTargetRegressor
     from sklearn.ensemble import VotingRegressor
     from sklearn.pipeline import Pipeline

@@ -157,7 +157,7 @@ def make_record(
         "reused_fits": result.cost.reused,
         "watch": result.watch,
         **({} if result.time is None else {"time": plain(result.time)}),
-        **({"reproducible": False} if spec["regressor"]["kind"] == "object" else {}),
+        **({"reproducible": False} if result.settings["kind"] == "object" else {}),
     }
 
 

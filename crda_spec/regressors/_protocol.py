@@ -177,6 +177,12 @@ class BaseRegressor(Strict):
         raise NotImplementedError
 
 
+def label_of(regressor: Regressor) -> str:
+    """What a reader calls it: its kind, or the class that it names."""
+    named: str | None = getattr(regressor, "class_", None)
+    return regressor.kind if named is None else named.rpartition(".")[2]
+
+
 def refits(regressor: Regressor) -> bool:
     """Whether a model that real rows have stopped is trained again on all rows: asked for, and it can."""
     return regressor.stopping is not None and regressor.stopping.refit and isinstance(regressor, Refits)

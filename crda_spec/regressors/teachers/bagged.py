@@ -12,6 +12,7 @@ from crda_spec.data.folds import group_numbers
 from crda_spec.data.raw import counted
 from crda_spec.errors import Complaint, DataError
 from crda_spec.records import IntArray, Table, Teacher, TeacherFamily
+from crda_spec.regressors._protocol import label_of
 from crda_spec.regressors.fit import FittedModel, Fitter
 from crda_spec.regressors.teachers._protocol import FoldContext, TeacherRule
 from crda_spec.regressors.teachers.fold_models import unseen_error
@@ -59,7 +60,7 @@ class BaggedTeacher(TeacherRule):
             members.append(member)
         out_of_fold = total / voices  # every row is missing from at least one bag
         in_sample = np.mean([member.predict(train.x) for member in members], axis=0)
-        kind, error = fitter.regressor.kind, unseen_error(train, out_of_fold)
+        kind, error = label_of(fitter.regressor), unseen_error(train, out_of_fold)
         return Teacher(
             kind=self.kind,
             members=tuple(members),

@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from crda_spec.records import Table, Teacher, TeacherFamily
+from crda_spec.regressors._protocol import label_of
 from crda_spec.regressors.fit import FittedModel, Fitter
 from crda_spec.regressors.teachers._protocol import FOLDS, FoldContext, Folds, Learner, TeacherRule
 from crda_spec.regressors.teachers.fold_models import CrossFit, FoldTeacher, Weighing
@@ -32,8 +33,8 @@ class SingleTeacher(TeacherRule):
             in_sample=plain.predict(train.x),
             out_of_fold=None,
             weights=(1.0,),
-            names=(plain.kind,),
-            families=(TeacherFamily(name=plain.kind, fitted=1, weight=1.0, error=None),),
+            names=(label_of(fitter.regressor),),
+            families=(TeacherFamily(name=label_of(fitter.regressor), fitted=1, weight=1.0, error=None),),
         )
 
 

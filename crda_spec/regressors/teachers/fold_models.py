@@ -43,7 +43,7 @@ import numpy as np
 from crda_spec.data.folds import Division, count_pieces, left_out_folds
 from crda_spec.execution import in_order
 from crda_spec.records import Array, Cost, IntArray, SignedMembers, Table, Teacher, TeacherFamily, Trust, weighted_mean
-from crda_spec.regressors._protocol import Regressor
+from crda_spec.regressors._protocol import Regressor, label_of
 from crda_spec.regressors.fit import Fill, FittedModel, Fitter, student_seed
 from crda_spec.regressors.teachers._protocol import Block, FoldContext, Folds, Learner, TeacherRule, fold_blocks
 from crda_spec.seeds import integer_seed, stream
@@ -240,7 +240,7 @@ def family_names(learners: Sequence[Learner], student: Regressor) -> tuple[str, 
     names: list[str] = []
     for learner in learners:
         regressor = learner.regressor or student
-        label = regressor.kind if learner.columns is None else f"{regressor.kind} on the boundary"
+        label = label_of(regressor) + ("" if learner.columns is None else " on the boundary")
         label += " with signs" if learner.signs or getattr(regressor, "signs", ()) else ""
         labels.append(label)
         number = labels.count(label)
