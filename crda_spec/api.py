@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from crda_spec.errors import Complaint, CrdaError, OutputError
+from crda_spec.errors import Complaint, CrdaError, OutputError, SpecError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -655,9 +655,20 @@ def _load(
         from crda_spec.data.sources.frame import frame_table
 
         frame = frame_table(data)
-    values: Any = spec if isinstance(spec, str | Path | Mapping) else spec.model_dump(mode="json")
+    values: Any = spec
+    if not isinstance(spec, str | Path | Mapping):
+        values = _values_of(spec)
     values = Path(values) if isinstance(values, str) else values
     return load(values, overrides=overrides, frame=frame, estimator=estimator)
+
+
+def _values_of(spec: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever stands for a spec
+    from crda_spec.spec.run import RunSpec
+
+    if not isinstance(spec, RunSpec):
+        what = f"{type(spec).__name__} is no spec"
+        raise SpecError(Complaint(code="no-spec", path="spec", what=what, hint="give a path, a mapping or a RunSpec"))
+    return spec.model_dump(mode="json")
 
 
 def _execute(spec: RunSpec, draft: Draft, *, progress: Progress, lock: Path | None = None) -> Run:

@@ -17,6 +17,7 @@ from crda_spec.audit.scoring import predict_rows
 from crda_spec.audit.verify.folder import Depth, Verification, verify_folder
 from crda_spec.audit.whatif import Question
 from crda_spec.data.blocks import RowFile, frame_rows
+from crda_spec.errors import SpecError
 from crda_spec.records import Certificate, IntervalReport, Predictor, RunResult, Teacher, TestScore, Verdict
 from crda_spec.regressors.fit import MeanModel
 from crda_spec.report.page import run_glance
@@ -192,6 +193,8 @@ class Run:
             refits=refits,
             level=level,
         )
+        if wrong := question.complaints():
+            raise SpecError(wrong)
         found = ask(self._held, question, base=None, progress=Silent())
         return pd.DataFrame(
             {

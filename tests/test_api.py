@@ -93,3 +93,18 @@ def test_discovery_of_a_spec_takes_its_training_rows(tmp_path):
 def test_discovery_needs_a_target_of_a_frame():
     with pytest.raises(SpecError, match="'data frame' does not say what to predict; name a column: target"):
         crda_spec.discover(rows())
+
+
+def test_wrong_arguments_are_named(tmp_path):
+    def told(call):
+        with pytest.raises(SpecError) as raised:
+            call()
+        return str(raised.value)
+
+    assert told(lambda: crda_spec.load_spec(5)) == "spec: int is no spec; give a path, a mapping or a RunSpec"
+    assert told(lambda: crda_spec.verify(tmp_path, depth="row")) == (
+        "depth: there is no depth 'row'; did you mean 'rows'?"
+    )
+    assert told(lambda: crda_spec.discover(rows(), target="recovery", method="pcs")) == (
+        "there is no search 'pcs'; did you mean 'pc'?"
+    )

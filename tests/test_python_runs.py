@@ -122,7 +122,7 @@ def test_rows_that_do_not_fit_are_refused(run, houses):
 
 def test_what_if_by_number_and_by_row(run, houses):
     number = int(run.augmented["_crda_source_row"][0])
-    asked = run.whatif(number, area="+10", refits=4)
+    asked = run.whatif(number, area="+10", refits=5)
     assert asked.loc[number, "outcome"] - asked.loc[number, "observed"] == asked.loc[number, "difference"]
     assert asked.loc[number, "low"] < asked.loc[number, "difference"] < asked.loc[number, "high"]
     assert asked.loc[number, "basis"] == "certificate"
@@ -131,6 +131,11 @@ def test_what_if_by_number_and_by_row(run, houses):
     assert by_row["difference"].iloc[0] == pytest.approx(asked.loc[number, "difference"])
     assert by_row["low"].isna().all()
     assert "change" in complaint_of(lambda: run.whatif(number))
+    assert complaint_of(lambda: run.whatif(number, area=9, refits=2, level=2)).splitlines() == [
+        "refits: must be 0, or from 5 to 1000, got 2; use 20, or 0 for no interval",
+        "level: must be at least 0.5 and below 1, got 2; use 0.9",
+        "2 problems",
+    ]
     assert "did you mean 'area'" in complaint_of(lambda: run.whatif(number, areas=3))
 
 

@@ -135,7 +135,9 @@ def predict_rows(final: FinalModel, file: RowFile, *, ids: Sequence[str] = ()) -
     complaints = missing_columns(file, [column.name for column in final.features])
     if complaints:
         raise DataError(complaints)
-    numbers, there = _numbers(final, file), [name for name in ids if name in file.names]
+    there = [name for name in ids if name in file.names]
+    with threadpool_limits(limits=1):  # the same bits on any machine
+        numbers = _numbers(final, file)
     return Predicted(
         final=final, ids=file.written(there) if there else None, numbers=numbers, notes=tuple(_notes(final, file, ids))
     )
@@ -152,8 +154,7 @@ def _numbers(final: FinalModel, file: RowFile) -> dict[str, Array]:
             refuse_missing(missing, final.features, place, why=": the run allowed no missing cell")
         usable = ~missing.any(axis=1) | (final.missing == "impute")
         columns = np.full((len(x), len(names)), np.nan)
-        with threadpool_limits(limits=1):  # the same bits on any machine
-            columns[usable] = np.stack(_asked(final, np.ascontiguousarray(x[usable])), axis=1)
+        columns[usable] = np.stack(_asked(final, np.ascontiguousarray(x[usable])), axis=1)
         found.append(columns)
     return dict(zip(names, np.concatenate(found).T, strict=True))
 

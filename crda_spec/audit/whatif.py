@@ -67,6 +67,20 @@ class Question:
     level: float = 0.9
     jobs: int = 1
 
+    def complaints(self, prefix: str = "") -> list[Complaint]:
+        """Numbers that make no sense. prefix: `--` where they are options."""
+        wrong = []
+        if self.refits != 0 and not 5 <= self.refits <= 1000:
+            what, hint = f"must be 0, or from 5 to 1000, got {self.refits}", "use 20, or 0 for no interval"
+            wrong.append(Complaint(code="out-of-range", path=f"{prefix}refits", what=what, hint=hint))
+        if not 0.5 <= self.level < 1:
+            what = f"must be at least 0.5 and below 1, got {self.level:g}"
+            wrong.append(Complaint(code="out-of-range", path=f"{prefix}level", what=what, hint="use 0.9"))
+        if self.jobs < 1:
+            what = f"must be at least 1, got {self.jobs}"
+            wrong.append(Complaint(code="out-of-range", path=f"{prefix}jobs", what=what))
+        return wrong
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Asked:

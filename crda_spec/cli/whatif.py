@@ -102,19 +102,9 @@ def _question(
     if not row and rows is None:
         what, hint = "no row is named", "name a training row with --row N, or give rows with --rows FILE"
         wrong.append(Complaint(code="no-rows", what=what, hint=hint))
-    if refits != 0 and not 5 <= refits <= 1000:
-        what, hint = f"must be 0, or from 5 to 1000, got {refits}", "use 20, or 0 for no interval"
-        wrong.append(Complaint(code="out-of-range", path="--refits", what=what, hint=hint))
-    if not 0.5 <= level < 1:
-        what = f"must be at least 0.5 and below 1, got {level:g}"
-        wrong.append(Complaint(code="out-of-range", path="--level", what=what, hint="use 0.9"))
-    if jobs < 1:
-        wrong.append(Complaint(code="out-of-range", path="--jobs", what=f"must be at least 1, got {jobs}"))
-    if wrong:
-        raise SpecError(wrong)
     file = None if rows in (None, "all") else Path(str(rows))
     named = None if rows == "all" else tuple(row or ())
-    return Question(
+    question = Question(
         changes=tuple(changes or ()),
         rows=named,
         file=file,
@@ -124,6 +114,10 @@ def _question(
         level=level,
         jobs=jobs,
     )
+    wrong += question.complaints("--")
+    if wrong:
+        raise SpecError(wrong)
+    return question
 
 
 def _print(found: WhatIf, out: Path | None, plot: Path | None) -> None:

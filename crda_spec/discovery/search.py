@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 from crda_spec.discovery import Consensus, Discovery, Fci, Ges, Knowledge, Pc, Stability
 from crda_spec.discovery.findings import OFTEN, Findings, compare
 from crda_spec.discovery.knowledge import Constraints
-from crda_spec.errors import Complaint, SpecError
+from crda_spec.errors import Complaint, SpecError, did_you_mean, show
 from crda_spec.records import Table
 from crda_spec.scm.graph import CausalGraph
 
@@ -66,6 +66,7 @@ def _barred(discovery: Discovery, names: Sequence[str]) -> Iterator[tuple[str, s
             yield from ((names[tail], names[head]) for tail, head in zip(tails.tolist(), heads.tolist(), strict=True))
 
 
+_METHODS = ("pc", "fci", "ges", "consensus")
 _SLOW = (
     "ges",
     "consensus",
@@ -108,6 +109,9 @@ def wanted_search(
 
 def _check(written: Discovery | None, *, method: str | None, alpha: float | None, resamples: int | None) -> None:
     complaints = []
+    if method not in (None, *_METHODS):
+        hint = did_you_mean(str(method), _METHODS, otherwise="searches")
+        complaints.append(Complaint(code="unknown-method", what=f"there is no search {show(method)}", hint=hint))
     if alpha is not None and not 0 < alpha < 1:
         what = f"--alpha {alpha:g} is not between 0 and 1"
         complaints.append(Complaint(code="out-of-range", what=what, hint="use 0.05 or 0.01"))

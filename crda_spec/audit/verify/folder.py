@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from threadpoolctl import threadpool_limits
 
@@ -44,7 +44,7 @@ from crda_spec.audit.verify.checks import (
     skipped,
 )
 from crda_spec.audit.verify.rows import check_folders
-from crda_spec.errors import Complaint, SpecError, show
+from crda_spec.errors import Complaint, SpecError, did_you_mean, show
 from crda_spec.execution import Progress
 from crda_spec.pipeline import run as run_plan
 from crda_spec.records import NoiseScale, Teacher
@@ -114,6 +114,11 @@ def verify_folder(
     base: where the spec's relative paths start.  tolerance: how far numbers may differ; 0 is bits.
     seal: the record's hash as somebody noted it, or its beginning.  told: hears of each check as soon as it is done.
     """
+    if depth not in get_args(Depth):
+        hint = did_you_mean(depth, get_args(Depth), otherwise="depths")
+        raise SpecError(
+            Complaint(code="unknown-depth", path="depth", what=f"there is no depth {show(depth)}", hint=hint)
+        )
     if not 0 <= tolerance < 1:
         what = f"--tolerance {tolerance:g} is not between 0 and 1"
         raise SpecError(Complaint(code="out-of-range", what=what, hint="use 0 for bits, or 1e-6"))
