@@ -133,7 +133,7 @@ class _RunEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn is not 
         if self.monotone is not None:
             causal["monotone"] = _signs(self.monotone, table.column_names)
         dataset = {"target": target, **roles, "split": {"kind": "none"}, "columns": _contracts(table, target, below)}
-        said: dict[str, Any] = {"version": 1, "dataset": dataset}
+        said: dict[str, Any] = {"dataset": dataset}
         said |= {"causal": causal} if causal else {}
         said |= {} if self.recipe is None else {"recipe": self.recipe}
         if not isinstance(self.gate, bool | np.bool_):
@@ -148,6 +148,7 @@ class _RunEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn is not 
             said["execution"] = {"jobs": effective_n_jobs(self.n_jobs)}
         # What looks at the new rows by fits more is for reports.
         usual = {
+            "version": 1,
             "name": type(self).__name__,
             "dataset": {"duplicates": {"kind": "keep"}},
             "output": {"diagnostics": False, "plots": False},

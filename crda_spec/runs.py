@@ -254,8 +254,7 @@ class Run:
         """
         for file in (Path(path), Path(f"{path}.json")):
             check_new_file(file, "choose another file", option="path")
-        wanted, model = format_of(Path(path), form), self._held.final().model
-        members = model.members if isinstance(model, MeanModel) else (model,)
+        wanted, members = format_of(Path(path), form), self._members
         with self._held.reading():
             record, rows = self._held.record, self.result.split.train.x
         return write_exported(Path(path), members, record, wanted, rows)[0]
@@ -268,13 +267,17 @@ class Run:
         """
         from crda_spec.audit.tracking import log_run
 
-        model = self._held.final().model
-        members = model.members if isinstance(model, MeanModel) else (model,)
+        rows = self.result.split.train.x
+        if isinstance(self._held, KeptRun):
+            return log_run(self._held.record, self._held.opened.folder, self._members, rows)
         with tempfile.TemporaryDirectory(prefix="crda-run-") as folder:
-            saved = self.save(Path(folder) / "run")
-            with self._held.reading():
-                record, rows = self._held.record, self.result.split.train.x
-            return log_run(record, saved, members, rows)
+            return log_run(self._held.record, self.save(Path(folder) / "run"), self._members, rows)
+
+    @property
+    def _members(self) -> tuple[Predictor, ...]:
+        """What predicts, by its mean."""
+        model = self._held.final().model
+        return model.members if isinstance(model, MeanModel) else (model,)
 
     def report(self, path: str | Path) -> Path:
         """Writes the page of the run, one HTML file."""
