@@ -27,10 +27,12 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from typer.testing import CliRunner
 from xgboost import XGBRegressor
 
 import crda_spec
 from crda_spec import CausalGraph, CRDARegressor
+from crda_spec.cli.app import run_app
 
 FEW = {"kind": "corrected_t", "folds": 3}
 
@@ -54,9 +56,9 @@ def test_the_same_run_as_the_command_line(houses, tmp_path):
     model.fit(*houses, sample_weight=np.linspace(1, 2, ROWS), groups=np.arange(ROWS) // 2)
     own = model.run_.save(tmp_path / "own")
     model.run_.to_spec(tmp_path / "spec.yaml", data=tmp_path / "rows.parquet")
-    command = [sys.executable, "-m", "crda_spec", "run", "spec.yaml", "--out", "commanded"]
-    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
     commanded = tmp_path / "commanded"
+    done = CliRunner().invoke(run_app, [str(tmp_path / "spec.yaml"), "--out", str(commanded)])
+    assert done.exit_code == 0, done.output
     same = ["augmented.parquet", "ledger.parquet", "folds.csv", "certificate.json", "intervals.json"]
     models = sorted(str(file.relative_to(own)) for file in own.glob("model/*"))
     assert len(models) == 2
@@ -181,7 +183,7 @@ def test_the_arguments_win_over_the_spec(houses):
 
 
 def test_the_recipe_follows_the_graph(houses):
-    cheap = {"counterfactual": {"factor": 0.1}}
+    cheap = {"counterfactual": {"teacher": {"kind": "crossfit"}, "factor": 0.1}}
     assert quick(recipe=None, spec=cheap).fit(*houses).run_.spec.recipe == "distilled"
     assert quick(recipe=None, spec=cheap, graph=GRAPH).fit(*houses).run_.spec.recipe == "certified"
 
