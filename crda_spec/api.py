@@ -48,7 +48,7 @@ from crda_spec.audit.runfolder import check_destination, file_hashes, write_run
 from crda_spec.audit.tables import augmented_parquet, folds_csv, intervals_csv, ledger_parquet, repeats_csv, rows_csv
 from crda_spec.audit.whatif import Effects, Question, answer, effects
 from crda_spec.data.assemble import assemble
-from crda_spec.data.dataset import Dataset, DuplicatesKeep, MissingImpute
+from crda_spec.data.dataset import Dataset, DuplicatesKeep, Missing
 from crda_spec.data.sources import Csv, Excel, Parquet
 from crda_spec.discovery import Consensus, Discovery, Fci, Ges, Knowledge, Pc, Stability
 from crda_spec.discovery.findings import OFTEN, Findings, compare
@@ -145,7 +145,7 @@ def read_table(path: Path, kind: DataKind, *, target: str) -> Table:
     source = kinds[kind](path=str(path))
     # Constructed, not validated: whatever was asked for as the target, the header answers.
     dataset = Dataset.model_construct(
-        source=source, target=target, missing=MissingImpute(), duplicates=DuplicatesKeep()
+        source=source, target=target, missing=Missing(kind="impute"), duplicates=DuplicatesKeep()
     )
     return assemble(source.read(Path()), dataset, seed=0).table
 
@@ -655,9 +655,7 @@ class Run:
 
         spec, opened = self.spec, open_run(self._folder)
         with _as_file(data) as file, readable(self._folder):
-            scoring = prepare_scoring(
-                opened, file, missing=spec.dataset.missing.kind, ids=spec.dataset.ids, level=interval
-            )
+            scoring = prepare_scoring(opened, file, dataset=spec.dataset, level=interval)
             frame: pd.DataFrame = predicted_table(scoring.written_ids(), scoring.predictions()).to_pandas()
         if not scoring.ids:
             frame = frame.drop(columns="row")

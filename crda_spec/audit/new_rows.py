@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, fields
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +35,7 @@ from crda_spec.counterfactual.predict import LabelRule
 from crda_spec.data.assemble import weight_column
 from crda_spec.data.blocks import RowFile, missing_columns, open_rows
 from crda_spec.data.cells import BlockPlace, block_numbers
+from crda_spec.data.dataset import Dataset
 from crda_spec.data.sources import Csv, Source
 from crda_spec.errors import Complaint, DataError, OutputError, Place, SpecError
 from crda_spec.execution import pool
@@ -46,16 +47,20 @@ from crda_spec.regressors.intervals import unknown_level
 if TYPE_CHECKING:
     from crda_spec.spec.run import RunSpec
 
-MissingRule = Literal["error", "drop", "impute"]
 DEFAULT_BATCH = BLOCK
 _UNDER_WAY = 2  # tasks for each worker between two writes: enough to keep it busy, few enough to hold in memory
 _SCORED = 16384  # rows that are predicted at a time
 
 
 def refuse_missing(
-    missing: npt.NDArray[np.bool_], columns: Sequence[Column], place: BlockPlace, *, first: int = 0, why: str = ""
+    missing: npt.NDArray[np.bool_],
+    columns: Sequence[Column],
+    place: BlockPlace,
+    *,
+    allowed: Sequence[bool],
+    why: str = "",
 ) -> None:
-    """Names the first missing cell of each column from number `first` on."""
+    """Names the first missing cell of each column that may have none. allowed: of each column, whether it may."""
     complaints = [
         Complaint(
             code="missing",
@@ -63,8 +68,8 @@ def refuse_missing(
             what=f"'{columns[at].name}' is missing in row {place.first + int(missing[:, at].argmax()) + 1}",
             hint=f"fill the cell, or leave the row out{why}",
         )
-        for at in range(first, len(columns))
-        if missing[:, at].any()
+        for at in range(len(columns))
+        if missing[:, at].any() and not allowed[at]
     ]
     if complaints:
         raise DataError(complaints)
@@ -76,7 +81,7 @@ class Job:
 
     generation: Generation
     file: RowFile
-    missing: MissingRule
+    dataset: Dataset  # the run's own: its rules for missing cells
     quota: Quota
     weights: str | None = None  # the column of the rows' weights, where the run has one
 
@@ -159,7 +164,7 @@ def prepare(saved: SavedRun, spec: RunSpec, data: Path, *, rows: int | None = No
         ),
     )
     source = spec.dataset.source
-    file = open_rows(data, like=source if isinstance(source, Csv) else None)
+    file = open_rows(data, like=source if isinstance(source, Csv) else None).read_by(spec.dataset.reading)
     each = spec.counterfactual.factor if factor is None else factor
     wanted = rows if rows is not None else round(each * file.rows)
     if wanted < 1:
@@ -167,7 +172,7 @@ def prepare(saved: SavedRun, spec: RunSpec, data: Path, *, rows: int | None = No
         raise DataError(Complaint(code="no-new-rows", path="--factor", what=what, hint="ask for more, or use --rows"))
     weights = saved.record["data"].get("weights")
     quota = Quota(sources=file.rows, made=wanted)
-    job = Job(generation=generation, file=file, missing=spec.dataset.missing.kind, quota=quota, weights=weights)
+    job = Job(generation=generation, file=file, dataset=spec.dataset, quota=quota, weights=weights)
     complaints = missing_columns(file, [column.name for column in job.columns])
     if complaints:
         raise DataError(complaints)
@@ -276,10 +281,9 @@ def _usable(job: Job, numbers: Array, place: BlockPlace) -> IntArray:
     A missing weight is an error under every rule, as in the run's own data.
     """
     missing = np.isnan(numbers)
-    whole = len(job.columns) - (job.weights is not None)
-    first = {"error": 0, "impute": len(job.generation.train.features), "drop": whole}[job.missing]
-    refuse_missing(missing, job.columns, place, first=first)
-    return np.flatnonzero(~missing.any(axis=1)) if job.missing == "drop" else np.arange(len(numbers))
+    rules = ["error" if one.name == job.weights else job.dataset.missing_rule(one.name) for one in job.columns]
+    refuse_missing(missing, job.columns, place, allowed=[rule != "error" for rule in rules])
+    return np.flatnonzero(~missing[:, [rule == "drop" for rule in rules]].any(axis=1))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -291,7 +295,7 @@ class Scoring:
     features: tuple[Column, ...]
     target: Column
     file: RowFile
-    missing: MissingRule
+    dataset: Dataset  # the run's own: its rules for missing cells
     band: FittedBand | None = None  # the calibrated intervals, where a level is asked for
     fold_models: tuple[Predictor, ...] = ()  # around which they lie, if not around the model
     level: float | None = None
@@ -304,14 +308,16 @@ class Scoring:
     def predictions(self) -> dict[str, Array]:
         """By column, one for each row; NaN where it has none. Beside `prediction`, with a level, `low` and `high`."""
         names = ("prediction", "low", "high") if self.band is not None else ("prediction",)
+        rules = [self.dataset.missing_rule(column.name) for column in self.features]
+        drops = np.array([rule == "drop" for rule in rules])
         found: list[Array] = []
         for block in self.file.blocks(_SCORED, [column.name for column in self.features]):
             place = BlockPlace(file=self.file.path.name, first=sum(map(len, found)), decimal=self.file.decimal)
             x = block_numbers(block, self.features, place)
             missing = np.isnan(x)
-            if self.missing == "error":
-                refuse_missing(missing, self.features, place, why=": the run allowed no missing cell")
-            usable = ~missing.any(axis=1) | (self.missing == "impute")
+            allowed = [rule != "error" for rule in rules]
+            refuse_missing(missing, self.features, place, allowed=allowed, why=": the run allowed no missing cell")
+            usable = ~missing[:, drops].any(axis=1)
             columns = np.full((len(x), len(names)), np.nan)
             with threadpool_limits(limits=1):  # the same bits on any machine
                 columns[usable] = np.stack(self._asked(np.ascontiguousarray(x[usable])), axis=1)
@@ -330,18 +336,17 @@ def prepare_scoring(
     run: OpenedRun,
     data: Path,
     *,
-    missing: MissingRule,
+    dataset: Dataset,
     like: Source | None = None,
     single: bool = False,
     level: float | None = None,
-    ids: Sequence[str] = (),
 ) -> Scoring:
     """All that is needed: the models, the file of rows and its columns.
 
     like: the run's own source: text is read as its text, and a workbook's sheet is its sheet.
     single: asks for the run's one model also where there is an ensemble.
     level: asks for intervals too; those of an ensemble are as wide as one model's.
-    ids: columns that tell rows apart; one that the file lacks is left out, for no prediction needs it.
+    dataset: the run's own. Of its ids, those that the file lacks are left out, for no prediction needs them.
     """
     folder, record = run.folder, run.record
     if level is not None:
@@ -356,7 +361,7 @@ def prepare_scoring(
         members = load_models(folder / "ensemble") if together else (load_model(folder / "model"),)
         band = None if level is None else load_band(folder)
         fold_models = load_models(folder / FOLD_MODELS) if band is not None and band.form == "cv_plus" else ()
-    file = open_rows(data, like=like)
+    file = open_rows(data, like=like).read_by(dataset.reading)
     complaints = missing_columns(file, [column.name for column in features])
     if complaints:
         raise DataError(complaints)
@@ -367,11 +372,11 @@ def prepare_scoring(
         features=features,
         target=target,
         file=file,
-        missing=missing,
+        dataset=dataset,
         band=band,
         fold_models=fold_models,
         level=level,
-        ids=tuple(name for name in ids if name in file.names),
+        ids=tuple(name for name in dataset.ids if name in file.names),
     )
 
 

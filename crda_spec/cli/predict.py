@@ -96,10 +96,9 @@ def predict(
         scoring = prepare_scoring(
             opened,
             file,
-            missing=spec.dataset.missing.kind,
+            dataset=spec.dataset,
             like=spec.dataset.source,
             single=single,
-            ids=spec.dataset.ids,
             level=interval,
         )
         if out is not None:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cache
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -99,6 +100,12 @@ class Cells:
     def matching(self, pattern: re.Pattern[str]) -> IntArray:
         """Positions of text that is written like this."""
         return np.flatnonzero([isinstance(cell, str) and pattern.fullmatch(cell) is not None for cell in self.shown])
+
+
+@cache
+def grouped(mark: str) -> re.Pattern[str]:
+    """How a number is written with this mark between its thousands: 1,234.5."""
+    return re.compile(rf"[+-]?\d{{1,3}}(?:{re.escape(mark)}\d{{3}})+(?:\.\d*)?")
 
 
 def label_of(value: object) -> str:

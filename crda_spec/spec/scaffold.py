@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from crda_spec.data.assemble import Assembled, assemble
-from crda_spec.data.dataset import PREDICTED, Dataset, DuplicatesKeep, MissingDrop, MissingImpute
+from crda_spec.data.dataset import PREDICTED, Dataset, DuplicatesKeep, Missing
 from crda_spec.data.raw import RawTable
 from crda_spec.data.sources import Csv, Excel, Parquet
 from crda_spec.errors import Complaint, DataError, GraphError, printable
@@ -151,8 +151,7 @@ def _answered(
                 ids.append(name)
     missing, duplicates = dataset.missing, dataset.duplicates
     if any(one.code == "missing" for one in complaints):
-        of_target = any(f"target '{dataset.target}'" in one.what for one in complaints if one.code == "missing")
-        missing = MissingDrop() if of_target else MissingImpute()
+        missing = Missing(kind="impute", target="drop")
     if any(one.code == "duplicates" for one in complaints):
         duplicates = DuplicatesKeep()
     stay = tuple(name for name in features if name not in left_out)

@@ -61,7 +61,7 @@ def test_every_field_has_a_description_and_it_reaches_the_schema(model):
     assert shown["description"]
     for name, field in model.model_fields.items():
         assert field.description, f"{model.__name__}.{name} has no description"
-        assert shown["properties"][name]["description"] == field.description
+        assert shown["properties"][field.alias or name]["description"] == field.description
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
