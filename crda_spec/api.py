@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import yaml
@@ -47,9 +47,6 @@ from crda_spec.audit.record import (
 from crda_spec.audit.runfolder import check_destination, file_hashes, write_run
 from crda_spec.audit.tables import augmented_parquet, folds_csv, intervals_csv, ledger_parquet, repeats_csv, rows_csv
 from crda_spec.audit.whatif import Effects, Question, answer, effects
-from crda_spec.data.assemble import assemble
-from crda_spec.data.dataset import Dataset, DuplicatesKeep, Missing
-from crda_spec.data.sources import Csv, Excel, Parquet
 from crda_spec.discovery import Consensus, Discovery, Fci, Ges, Knowledge, Pc, Stability
 from crda_spec.discovery.findings import OFTEN, Findings, compare
 from crda_spec.discovery.knowledge import Constraints
@@ -81,14 +78,12 @@ from crda_spec.spec.check_models import searched_paths
 from crda_spec.spec.load import Draft, read_draft
 from crda_spec.spec.render import render, resolved, value_origins
 from crda_spec.spec.run import RunSpec
+from crda_spec.spec.scaffold import scaffold
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from crda_spec.pipeline import Plan
-
-
-DataKind = Literal["csv", "parquet", "excel"]
 
 
 def search(
@@ -139,15 +134,10 @@ def _barred(discovery: Discovery, names: Sequence[str]) -> Iterator[tuple[str, s
             yield from ((names[tail], names[head]) for tail, head in zip(tails.tolist(), heads.tolist(), strict=True))
 
 
-def read_table(path: Path, kind: DataKind, *, target: str) -> Table:
-    """All rows of a file, its columns' types inferred as in a run; missing cells and repeated rows stay."""
-    kinds: dict[DataKind, type[Csv | Parquet | Excel]] = {"csv": Csv, "parquet": Parquet, "excel": Excel}
-    source = kinds[kind](path=str(path))
-    # Constructed, not validated: whatever was asked for as the target, the header answers.
-    dataset = Dataset.model_construct(
-        source=source, target=target, missing=Missing(kind="impute"), duplicates=DuplicatesKeep()
-    )
-    return assemble(source.read(Path()), dataset, seed=0).table
+def read_table(path: Path, *, target: str) -> tuple[Table, tuple[str, ...]]:
+    """The rows of a file under the rules that `crda-spec init` would write, and what they leave out or change."""
+    found = scaffold(path, target, written=path.name)
+    return found.table, tuple(found.notes())
 
 
 _SLOW = ("ges", "consensus")  # seconds a search: a hundred of them are not for nothing

@@ -16,14 +16,13 @@ from crda_spec.cli.options import AsJson, Overrides
 from crda_spec.errors import Complaint, CrdaError, OutputError, SpecError, show
 
 if TYPE_CHECKING:
-    from crda_spec.api import DataKind
     from crda_spec.discovery.findings import Findings
 
 
 Method = StrEnum("Method", ["pc", "fci", "ges", "consensus"])
 DraftFormat = StrEnum("DraftFormat", ["svg", "png", "yaml", "edges", "dagitty", "dot", "gml", "graphml"])
 _ENDINGS = {".svg": "svg", ".png": "png", ".yaml": "yaml", ".yml": "yaml", **options.ENDINGS}
-_DATA: dict[str, DataKind] = {".csv": "csv", ".parquet": "parquet", ".xlsx": "excel"}
+_DATA = (".csv", ".tsv", ".txt", ".parquet", ".pq", ".xlsx")  # as `crda-spec init` reads them
 
 
 def discover(
@@ -57,10 +56,10 @@ def discover(
         what = "--json and --format both want to be printed"
         raise OutputError(Complaint(code="idle-option", what=what, hint="leave one out, or name a file with --out"))
     options.check_terminal(chosen or "", out)
-    kind = _DATA.get(source.suffix.lower())
+    is_table = source.suffix.lower() in _DATA
     wish = {"method": method.value if method else None, "alpha": alpha, "resamples": resamples}
-    if kind is not None or target is not None:
-        found, notes = _in_file(source, kind, target, overrides or [], wish)
+    if is_table or target is not None:
+        found, notes = _in_file(source, target, overrides or [], wish)
     else:
         found, notes = _in_spec(source, overrides or [], wish)
     for note in notes:
@@ -99,28 +98,26 @@ def _in_spec(file: Path, overrides: list[str], wish: dict[str, Any]) -> _Found:
     return findings, wanted.notes
 
 
-def _in_file(
-    file: Path, kind: DataKind | None, target: str | None, overrides: list[str], wish: dict[str, Any]
-) -> _Found:
+def _in_file(file: Path, target: str | None, overrides: list[str], wish: dict[str, Any]) -> _Found:
     """Searches all rows of a table."""
-    _check_file(file, kind, target, overrides)
+    _check_file(file, target, overrides)
     from crda_spec.api import read_table, search, wanted_search
 
     wanted = wanted_search(None, **wish)
     try:
-        table = read_table(file, kind or "csv", target=target or "")
+        table, said = read_table(file, target=target or "")
     except CrdaError as error:
         # There is no spec whose places could be meant.
         raise type(error)(
             replace(one, path="--target" if one.path == "dataset.target" else "") for one in error.complaints
         ) from error
     findings = search(table, wanted.discovery, source=f"rows of {file.name}", seed=0, stability=wanted.stability)
-    return findings, wanted.notes
+    return findings, (*said, *wanted.notes)
 
 
-def _check_file(file: Path, kind: DataKind | None, target: str | None, overrides: list[str]) -> None:
+def _check_file(file: Path, target: str | None, overrides: list[str]) -> None:
     complaints = []
-    if kind is None:
+    if file.suffix.lower() not in _DATA:
         what = f"--target goes with a table, and the ending of {show(file.name)} is not that of one"
         hint = f"endings: {', '.join(_DATA)}; a spec names its own target, and --set dataset.target=... changes it"
         complaints.append(Complaint(code="unknown-ending", what=what, hint=hint))

@@ -5,23 +5,38 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from crda_spec.cli.options import AsJson, Overrides, SpecFile, print_json, say
 from crda_spec.errors import CrdaError
 
+if TYPE_CHECKING:
+    from crda_spec.spec.load import Draft
+    from crda_spec.spec.run import RunSpec
 
-def validate(spec: SpecFile, overrides: Overrides = None, as_json: AsJson = False) -> None:
-    """Check a spec against its data's header and its graph, without fitting anything.
 
-    Prints every problem with its place; exit code 0 when the spec is sound, 2 when it is not.
+def validate(
+    spec: SpecFile,
+    overrides: Overrides = None,
+    no_data: Annotated[
+        bool, typer.Option("--no-data", help="Check the spec against the data's header alone, and read no row.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Check a spec against its data and its graph, without fitting anything.
+
+    Reads every row, so that plan and run find nothing new. Prints every problem with its place; exit code 0 when the
+    spec is sound, 2 when it is not.
     """
     from crda_spec.spec.check import load_spec, undrawn_notes
 
+    rows = "rows not read"
     try:
         found, draft = load_spec(spec, overrides=overrides or ())
+        if not no_data:
+            rows = _rows_read(found, draft)
     except CrdaError as error:
         if not as_json:
             raise
@@ -39,11 +54,24 @@ def validate(spec: SpecFile, overrides: Overrides = None, as_json: AsJson = Fals
         sys.stdout.write(json.dumps({"valid": True, "name": found.name, "problems": []}, indent=2) + "\n")
     else:
         say(
-            f"{spec.name}: valid (rows not read); see what it would do with: crda-spec plan {spec}, "
+            f"{spec.name}: valid ({rows}); see what it would do with: crda-spec plan {spec}, "
             f"run it with: crda-run {spec}\n"
         )
         for note in undrawn_notes(found, draft):
             say(f"note: it is assumed that {note}\n")
+
+
+def _rows_read(spec: RunSpec, draft: Draft) -> str:
+    """How many rows can be used; raises all that is wrong with them."""
+    from crda_spec.spec.build import build_plan
+
+    with draft.placing():
+        split, report = build_plan(spec, draft).load()
+    tuned = 0 if split.tuning is None else len(split.tuning)
+    aside = f", {tuned} to tune" if tuned else ""
+    return (
+        f"{report.rows_used} of {report.rows_read} rows: {len(split.train)} to train{aside}, {len(split.test)} to test"
+    )
 
 
 def render(spec: SpecFile, overrides: Overrides = None, as_json: AsJson = False) -> None:

@@ -212,6 +212,13 @@ def all_numbers(texts: Sequence[str]) -> Array | None:
     return None if np.isnan(values).any() or "_" in "".join(texts) else values
 
 
+def number_of(cell: object) -> float | None:
+    """The number that a cell holds, as text or as such; None where it holds none."""
+    if isinstance(cell, str):
+        return float(cell) if _NUMBER.fullmatch(cell) else None
+    return None if isinstance(cell, bool) or not isinstance(cell, Real | Decimal) else float(cell)
+
+
 def _parse(texts: Sequence[str]) -> Array:
     """The number in each text, NaN where there is none; usually without a regular expression per cell."""
     values = all_numbers(texts)

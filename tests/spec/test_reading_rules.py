@@ -159,7 +159,7 @@ def test_a_graph_draws_the_parts_of_a_date(place):
         spec_of(place, causal={"graph": {"kind": "edges", "edges": ["day -> y", "dose -> y"]}})
     (complaint,) = caught.value.complaints
     assert complaint.what == "character 1: 'day' is neither a column of the data nor a latent node"
-    assert complaint.hint.startswith("did you mean 'day.year'")
+    assert complaint.hint.startswith("the nodes are: day.year, day.day_of_year, dose")
 
 
 def test_a_spec_with_rules_reads_back_as_itself(place):
