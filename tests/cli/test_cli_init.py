@@ -139,6 +139,12 @@ def dirty(rows=60):
     return frame
 
 
+FAR = (
+    "  age: 1 value lies far from the rest, which go from 0 to 88 (row 12 (line 13): 430), and is kept; "
+    "if that is an error, cells: {'430': missing} leaves it out"
+)
+
+
 def test_dirty_cells_keep_their_columns_and_are_all_named(command):
     dirty().to_csv("houses.csv", index=False)
     outcome = command("crda-spec", "init", "houses.csv", "--target", "price")
@@ -154,8 +160,7 @@ def test_dirty_cells_keep_their_columns_and_are_all_named(command):
         "  area: '<120' in 1 row is read as 120, its limit",
         "  area: 'n/a' in 1 row is read as a missing value",
         "  area: '?' in 1 row is read as a missing value",
-        "  age: 1 value lies far from the rest, which go from 0 to 88 (row 12 (line 13): 430), and is kept; "
-        "if that is an error, cells: {'430': missing} leaves it out",
+        FAR,
         "  dose: 60 cells written with the unit %, which is read off",
         "  sex: 'FEMALE' in 1 row is read as 'female'",
         "  sex: 'Male ' in 2 rows is read as 'male'",
