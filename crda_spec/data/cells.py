@@ -39,6 +39,7 @@ _CODE = re.compile(rf"{_SPACE}[+-]?0\d+{_SPACE}")  # 007 is a code, not seven
 COMMA_NUMBER = re.compile(rf"{_SPACE}[+-]?\d+,\d+{_SPACE}")
 THOUSANDS = re.compile(rf"{_SPACE}[+-]?[1-9]\d{{0,2}}(?:,\d{{3}})+(?:\.\d*)?{_SPACE}")
 DATE = re.compile(r"\s*\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}.*)?\s*")  # or a date and a time, as ISO 8601 has them
+WITH_UNIT = re.compile(r"\s*[+-]?(?:\d[\d,' ]*\.?\d*|\.\d+)\s*(?P<unit>[^\W\d_%]+[\w/%²³.-]*|%|°\w?|[€$£])\s*")
 _TYPES: dict[CellKind, tuple[type, ...]] = {  # the first that fits: a bool is an Integral, too
     "text": (str,),
     "boolean": (bool, np.bool_),

@@ -13,6 +13,7 @@ from crda_spec.data.cells import (
     COMMA_NUMBER,
     DATE,
     THOUSANDS,
+    WITH_UNIT,
     Cells,
     ObjectArray,
     UnsupportedCellsError,
@@ -29,6 +30,7 @@ from crda_spec.strict import Finite, Strict
 
 _COUNTS_ROWS = 20  # with fewer rows, consecutive numbers may well be chance
 _REPAIR = "repair the cells, or change the column's contract"
+_DATES = "declare its type: date, which makes numbers of it, or leave it out of dataset.features"
 _TRAINED = {"integer": "whole numbers", "continuous": "numbers", "boolean": "truths", "category": "labels"}
 
 
@@ -233,6 +235,8 @@ class CheckedColumn:
             cells = read_cells(self.raw.frame[self.name], self.raw.numbers.get(self.name))
         except UnsupportedCellsError as error:
             hint = "use numbers, booleans or text, or leave the column out of dataset.features"
+            if str(error) == "dates":
+                hint = _DATES
             self._complain("unsupported-type", f"column '{self.name}' holds {error}", hint)
             return None
         if not cells.present.any():
@@ -280,16 +284,26 @@ class CheckedColumn:
             if np.isin(either, thousands).all():  # 1,000 would become 1.0
                 sure = len(np.setdiff1d(thousands, commas)) > 0
                 what = f"written with {'thousands separators' if sure else 'commas that may separate thousands'}"
-                code, hint = "thousands-separator", "write the numbers without them, e.g. 1000 for 1,000"
+                code, hint = "thousands-separator", "write 1000 for 1,000, or declare the column's thousands: ','"
             self._complain_of(code, what, either, cells.shown, hint)
             return None
         if 2 * len(cells.matching(DATE)) >= present:
-            hint = "turn it into numbers, leave it out of dataset.features, or declare its type: category"
-            self._complain("unsupported-type", f"column '{self.name}' holds dates", hint)
+            self._complain("unsupported-type", f"column '{self.name}' holds dates", _DATES)
+            return None
+        united = cells.matching(WITH_UNIT)
+        if 2 * len(united) >= present and len(cells.not_numbers()) >= len(united):
+            unit = WITH_UNIT.fullmatch(str(cells.shown[united[0]]))
+            hint = f"declare what they carry, e.g. unit: '{'' if unit is None else unit['unit']}', or type: category"
+            self._complain_of("unit-in-cells", "written with a unit", united, cells.shown, hint)
             return None
         if len(bad) and 2 * len(bad) <= present:
             numbers = f"text in a number column ({present - len(bad)} of its {present} values are numbers)"
-            hint = "repair the cells, or declare the column's type: category"
+            example = show(str(cells.shown[bad[0]]))
+            hint = (
+                f"repair the cells, say what they mean, e.g. cells: {{{example}: missing}}, or declare type: category"
+            )
+            if bad.tolist() == [0]:
+                hint = "is this a second row of headers? Remove it; or repair the cell"
             self._complain_of("text-in-numbers", numbers, bad, cells.shown, hint)
             return None
         return "category"

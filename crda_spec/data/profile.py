@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from crda_spec.data.cells import UnsupportedCellsError, grouped, label_of, number_of, quoted, read_cells
+from crda_spec.data.cells import WITH_UNIT, UnsupportedCellsError, grouped, label_of, number_of, quoted, read_cells
 from crda_spec.data.contract import MISSING_CELL, ColumnContract, DatePart
 from crda_spec.data.raw import RawTable, counted, listed
 from crda_spec.data.reading import FORMATS, moment_of, part_of
@@ -26,7 +26,6 @@ _MOST_RULES = 20  # different texts of a column that get a rule each
 _ASKED = 200  # different cells that tell how a column is written
 _WORDS = 4  # on average, from which labels are free text
 _LIMIT = re.compile(r"\s*[<>≤≥]=?\s*(?P<number>[+-]?(?:\d+\.?\d*|\.\d+))\s*")
-_WITH_UNIT = re.compile(r"\s*[+-]?(?:\d[\d,' ]*\.?\d*|\.\d+)\s*(?P<unit>[^\W\d_%]+[\w/%²³.-]*|%|°\w?|[€$£])\s*")
 _MISSING_WORDS = frozenset(
     {
         *(
@@ -218,7 +217,7 @@ def _units(texts: Counter[str]) -> dict[str, list[str]]:
     """The texts in which a number is followed by a unit, by unit."""
     units: dict[str, list[str]] = {}
     for text in texts:
-        found = _WITH_UNIT.fullmatch(text)
+        found = WITH_UNIT.fullmatch(text)
         if found is not None and number_of(text) is None:
             units.setdefault(found["unit"], []).append(text)
     return units

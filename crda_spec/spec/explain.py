@@ -175,6 +175,8 @@ def _type_hint(kind: str, value: object) -> str:
         return "write true or false without quotes"
     if kind == "tuple_type" and isinstance(value, str):
         return f"put it in brackets: [{value}]" if len(value) < 40 else "put it in brackets"
+    if kind == "string_type" and isinstance(value, list):
+        return "write one of them, without brackets"
     if kind == "string_type" and isinstance(value, int | float):
         return f"quote it: '{value}'"
     return ""
