@@ -218,7 +218,7 @@ def validate(spec: SpecLike, data: Any = None, *, overrides: Sequence[str] = ())
 
     """
     try:
-        _load(spec, data, overrides)
+        check(spec, data, overrides=overrides)
     except CrdaError as error:
         return list(error.complaints)
     return []
@@ -229,15 +229,30 @@ class Checked:
     """A sound spec, and what it assumes of features that its graph does not draw."""
 
     name: str
+    rows: str  # how many can be used, in words
     assumptions: tuple[str, ...]
 
 
-def check(spec: SpecLike, *, overrides: Sequence[str] = ()) -> Checked:
-    """As `validate`, but all complaints are one exception."""
+def check(spec: SpecLike, data: Any = None, *, overrides: Sequence[str] = (), rows: bool = True) -> Checked:  # noqa: ANN401
+    """As `validate`, but all complaints are one exception. rows: whether they are read, or the header alone."""
     from crda_spec.spec.check import undrawn_notes
 
-    found, draft = _load(spec, None, overrides)
-    return Checked(name=found.name, assumptions=undrawn_notes(found, draft))
+    found, draft = _load(spec, data, overrides)
+    read = _usable_rows(found, draft) if rows else "rows not read"
+    return Checked(name=found.name, rows=read, assumptions=undrawn_notes(found, draft))
+
+
+def _usable_rows(spec: RunSpec, draft: Draft) -> str:
+    """How many rows can be used; raises all that is wrong with them."""
+    from crda_spec.spec.build import build_plan
+
+    with draft.placing():
+        split, report = build_plan(spec, draft).load()
+    parts = [(len(split.train), "to train")]
+    parts += [] if split.tuning is None else [(len(split.tuning), "to tune")]
+    parts += [] if split.test is None else [(len(split.test), "to test")]
+    listed = ", ".join(f"{count} {use}" for count, use in parts)
+    return f"{report.rows_used} of {report.rows_read} rows: {listed}"
 
 
 def render(spec: SpecLike, *, overrides: Sequence[str] = (), as_json: bool = False) -> Any:  # noqa: ANN401 - YAML or values

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, fields
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,7 @@ from crda_spec.counterfactual.predict import LabelRule
 from crda_spec.data.assemble import weight_column
 from crda_spec.data.blocks import RowFile, missing_columns, open_rows
 from crda_spec.data.cells import BlockPlace, block_numbers
+from crda_spec.data.dataset import Dataset
 from crda_spec.data.sources import Csv
 from crda_spec.errors import Complaint, DataError, Place, SpecError
 from crda_spec.execution import pool
@@ -41,16 +42,20 @@ from crda_spec.records import Array, Column, IntArray
 if TYPE_CHECKING:
     from crda_spec.spec.run import RunSpec
 
-MissingRule = Literal["error", "drop", "impute"]
 DEFAULT_BATCH = BLOCK
 _UNDER_WAY = 2  # tasks for each worker between two writes: enough to keep it busy, few enough to hold in memory
 _SCORED = 16384  # rows that are predicted at a time
 
 
 def refuse_missing(
-    missing: npt.NDArray[np.bool_], columns: Sequence[Column], place: BlockPlace, *, first: int = 0, why: str = ""
+    missing: npt.NDArray[np.bool_],
+    columns: Sequence[Column],
+    place: BlockPlace,
+    *,
+    allowed: Sequence[bool],
+    why: str = "",
 ) -> None:
-    """Names the first missing cell of each column from number `first` on."""
+    """Names the first missing cell of each column that may have none. allowed: of each column, whether it may."""
     complaints = [
         Complaint(
             code="missing",
@@ -58,8 +63,8 @@ def refuse_missing(
             what=f"'{columns[at].name}' is missing in row {place.first + int(missing[:, at].argmax()) + 1}",
             hint=f"fill the cell, or leave the row out{why}",
         )
-        for at in range(first, len(columns))
-        if missing[:, at].any()
+        for at in range(len(columns))
+        if missing[:, at].any() and not allowed[at]
     ]
     if complaints:
         raise DataError(complaints)
@@ -71,7 +76,7 @@ class Job:
 
     generation: Generation
     file: RowFile
-    missing: MissingRule
+    dataset: Dataset  # the run's own: its rules for missing cells
     quota: Quota
     weights: str | None = None  # the column of the rows' weights, where the run has one
     decision: str = ""  # of the run's gate
@@ -162,7 +167,7 @@ def prepare(saved: SavedRun, spec: RunSpec, data: Path, *, rows: int | None = No
         ),
     )
     source = spec.dataset.source
-    file = open_rows(data, like=source if isinstance(source, Csv) else None)
+    file = open_rows(data, like=source if isinstance(source, Csv) else None).read_by(spec.dataset.reading)
     each = spec.counterfactual.factor if factor is None else factor
     wanted = rows if rows is not None else round(each * file.rows)
     if wanted < 1:
@@ -174,7 +179,7 @@ def prepare(saved: SavedRun, spec: RunSpec, data: Path, *, rows: int | None = No
     job = Job(
         generation=generation,
         file=file,
-        missing=spec.dataset.missing.kind,
+        dataset=spec.dataset,
         quota=quota,
         weights=weights,
         decision=verdict["decision"],
@@ -300,7 +305,6 @@ def _usable(job: Job, numbers: Array, place: BlockPlace) -> IntArray:
     A missing weight is an error under every rule, as in the run's own data.
     """
     missing = np.isnan(numbers)
-    whole = len(job.columns) - (job.weights is not None)
-    first = {"error": 0, "impute": len(job.generation.train.features), "drop": whole}[job.missing]
-    refuse_missing(missing, job.columns, place, first=first)
-    return np.flatnonzero(~missing.any(axis=1)) if job.missing == "drop" else np.arange(len(numbers))
+    rules = ["error" if one.name == job.weights else job.dataset.missing_rule(one.name) for one in job.columns]
+    refuse_missing(missing, job.columns, place, allowed=[rule != "error" for rule in rules])
+    return np.flatnonzero(~missing[:, [rule == "drop" for rule in rules]].any(axis=1))

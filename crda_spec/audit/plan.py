@@ -14,7 +14,7 @@ from crda_spec.records import Stated, movable
 from crda_spec.report.words.causal import reason_sentence
 from crda_spec.report.words.plan import plan_lines
 from crda_spec.spec.build import build_plan
-from crda_spec.spec.check import KnownGraph, known_graph
+from crda_spec.spec.check import KnownGraph, known_graph, partition_of
 from crda_spec.spec.check_models import searched_knobs
 from crda_spec.spec.load import Draft
 from crda_spec.spec.run import RunSpec
@@ -87,7 +87,7 @@ def plan_of(spec: RunSpec, draft: Draft) -> RunPlan:
 
 
 def _content(spec: RunSpec, draft: Draft, cost: CostEstimate, known: KnownGraph | None) -> dict[str, Any]:
-    choice = spec.partition
+    choice = partition_of(spec, None if known is None else known.graph)
     certificate = _certificate(spec, draft, known, [one.name for one in cost.features])
     certified = {one.name: one.perturbable for one in cost.features}
     # Whether how much noise the new rows carry, and so their basis, is not known before the folds are.
@@ -108,7 +108,7 @@ def _content(spec: RunSpec, draft: Draft, cost: CostEstimate, known: KnownGraph 
                 "certified": certified[one["name"]],
                 "may_move": any_moves or certified[one["name"]],
                 "basis": basis if any_moves or certified[one["name"]] else None,
-                "held_by_spec": one["name"] in choice.keep or one["name"] not in (choice.perturb or (one["name"],)),
+                "held_by_spec": choice.leaves(one["name"]) is not None,
                 **{key: one[key] for key in ("status", "reason", "witness", "lines", "blockers", "lemma")},
                 **_held_back(one, held_back),
                 "follows": one["follows"],

@@ -12,11 +12,12 @@ from threadpoolctl import threadpool_limits
 
 from crda_spec.audit.canonical import read_as
 from crda_spec.audit.models import load_model, load_models
-from crda_spec.audit.new_rows import MissingRule, refuse_missing
+from crda_spec.audit.new_rows import refuse_missing
 from crda_spec.audit.open_run import FOLD_MODELS, OpenedRun, load_band, readable
 from crda_spec.audit.predicted import csv_lines, predicted_table
 from crda_spec.data.blocks import RowFile, missing_columns
 from crda_spec.data.cells import BlockPlace, block_numbers
+from crda_spec.data.dataset import Dataset
 from crda_spec.errors import Complaint, DataError, OutputError, Place, SpecError, did_you_mean, printable, show
 from crda_spec.gate.intervals import FittedBand, bounds_at
 from crda_spec.records import Arm, Array, Column, Predictor, RunResult
@@ -39,7 +40,7 @@ class FinalModel:
     ensemble: bool  # whether the run hands over several
     features: tuple[Column, ...]
     target: Column
-    missing: MissingRule
+    dataset: Dataset  # the run's own: what cells mean, and its rules for missing ones
     band: FittedBand | None = None  # the calibrated intervals, where a level is asked for
     fold_models: tuple[Predictor, ...] = ()  # around which they lie, if not around the model
     level: float | None = None
@@ -61,7 +62,7 @@ def final_model(result: RunResult, spec: RunSpec, *, single: bool = False, level
         ensemble=bool(result.members),
         features=result.split.train.features,
         target=result.split.train.target,
-        missing=spec.dataset.missing.kind,
+        dataset=spec.dataset,
         band=band,
         fold_models=result.fold_models if band is not None and band.form == "cv_plus" else (),
         level=level,
@@ -88,7 +89,7 @@ def saved_model(run: OpenedRun, *, single: bool = False, level: float | None = N
             ensemble=record["ensemble"] is not None,
             features=tuple(read_as(Column, column) for column in record["data"]["features"]),
             target=read_as(Column, record["data"]["target"]),
-            missing=run.spec.dataset.missing.kind,
+            dataset=run.spec.dataset,
             band=band,
             fold_models=load_models(folder / FOLD_MODELS) if band is not None and band.form == "cv_plus" else (),
             level=level,
@@ -132,6 +133,7 @@ def predict_rows(final: FinalModel, file: RowFile, *, ids: Sequence[str] = ()) -
 
     ids: columns that tell rows apart; one that the file lacks is left out, for no prediction needs it.
     """
+    file = file.read_by(final.dataset.reading)
     complaints = missing_columns(file, [column.name for column in final.features])
     if complaints:
         raise DataError(complaints)
@@ -145,14 +147,15 @@ def predict_rows(final: FinalModel, file: RowFile, *, ids: Sequence[str] = ()) -
 
 def _numbers(final: FinalModel, file: RowFile) -> dict[str, Array]:
     names = ("prediction", "low", "high") if final.band is not None else ("prediction",)
+    rules = [final.dataset.missing_rule(column.name) for column in final.features]
+    allowed, drops = [rule != "error" for rule in rules], np.array([rule == "drop" for rule in rules])
     found: list[Array] = []
     for block in file.blocks(_SCORED, [column.name for column in final.features]):
         place = BlockPlace(file=file.path.name, first=sum(map(len, found)), decimal=file.decimal)
         x = block_numbers(block, final.features, place)
         missing = np.isnan(x)
-        if final.missing == "error":
-            refuse_missing(missing, final.features, place, why=": the run allowed no missing cell")
-        usable = ~missing.any(axis=1) | (final.missing == "impute")
+        refuse_missing(missing, final.features, place, allowed=allowed, why=": the run allowed no missing cell")
+        usable = ~missing[:, drops].any(axis=1)
         columns = np.full((len(x), len(names)), np.nan)
         columns[usable] = np.stack(_asked(final, np.ascontiguousarray(x[usable])), axis=1)
         found.append(columns)

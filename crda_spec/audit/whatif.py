@@ -20,7 +20,6 @@ from crda_spec.counterfactual.effects import average_effects
 from crda_spec.counterfactual.whatif import Answers, AskedRows, OutcomeModel, Spread, beyond_column, interval, off_data
 from crda_spec.data.blocks import RowFile, missing_columns, open_rows
 from crda_spec.data.cells import BlockPlace, block_numbers
-from crda_spec.data.dataset import MissingImpute
 from crda_spec.errors import Complaint, CrdaError, DataError, GraphError, Place, SpecError, did_you_mean, show
 from crda_spec.execution import Progress, in_order
 from crda_spec.records import (
@@ -277,8 +276,7 @@ def _refits(saved: SavedRun, spec: RunSpec, certificate: Certificate) -> Refits 
     rule = with_student(spec.counterfactual.teacher, spec)
     rule = rule.with_boundary(boundary if 0 < len(boundary) < len(names) else None)
     families = {one["name"]: one["weight"] for one in saved.record["teacher"]["families"]}
-    fill = missing.numbers if isinstance(missing, MissingImpute) else "median"
-    return Refits.of(rule, families, student.with_signs(spec.causal.signs).load(), fill)
+    return Refits.of(rule, families, student.with_signs(spec.causal.signs).load(), missing.numbers)
 
 
 def _cautions(
@@ -399,7 +397,7 @@ def _asked_rows(saved: SavedRun, spec: RunSpec, question: Question, blocked: Map
         file = open_rows(file, like=source if source.kind == "csv" else None)
     if ROW in file.names and ROW not in train.names:
         return _listed(saved, file, blocked)
-    columns = (*train.features, train.target)
+    columns, file = (*train.features, train.target), file.read_by(spec.dataset.reading)
     complaints = missing_columns(file, [column.name for column in columns])
     if complaints:
         what, hint = f"rows of the run are named in a column {show(ROW)}", "or give every feature and the outcome"
@@ -410,8 +408,8 @@ def _asked_rows(saved: SavedRun, spec: RunSpec, question: Question, blocked: Map
     for block in file.blocks(_BLOCK, [column.name for column in columns]):
         place = BlockPlace(file=file.path.name, first=sum(map(len, parts)), decimal=file.decimal)
         cells = block_numbers(block, columns, place)
-        allowed = len(train.features) if spec.dataset.missing.kind == "impute" else 0
-        refuse_missing(np.isnan(cells), columns, place, first=allowed)
+        filled = [spec.dataset.missing_rule(one.name) == "impute" for one in columns]
+        refuse_missing(np.isnan(cells), columns, place, allowed=filled)
         parts.append(cells)
     cells = np.concatenate(parts)
     x, y = np.ascontiguousarray(cells[:, :-1]), np.ascontiguousarray(cells[:, -1])

@@ -44,4 +44,6 @@ def init(
     aside = f", {', '.join(ids)} as id" if ids else ""
     aside += f", {len(left_out)} left out" if left_out else ""
     say(f"{out}: {len(table.table.names)} features{aside}, {len(table.table)} rows\n")
+    for note in table.notes():
+        say(f"  {note}\n")
     say(f"read it, then: crda-spec plan {out}, crda-run {out}\n")

@@ -13,15 +13,23 @@ from crda_spec.cli.options import AsJson, Overrides, SpecFile, print_json, say
 from crda_spec.errors import CrdaError
 
 
-def validate(spec: SpecFile, overrides: Overrides = None, as_json: AsJson = False) -> None:
-    """Check a spec against its data's header and its graph, without fitting anything.
+def validate(
+    spec: SpecFile,
+    overrides: Overrides = None,
+    no_data: Annotated[
+        bool, typer.Option("--no-data", help="Check the spec against the data's header alone, and read no row.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Check a spec against its data and its graph, without fitting anything.
 
-    Prints every problem with its place; exit code 0 when the spec is sound, 2 when it is not.
+    Reads every row, so that plan and run find nothing new. Prints every problem with its place; exit code 0 when the
+    spec is sound, 2 when it is not.
     """
     from crda_spec import api
 
     try:
-        found = api.check(spec, overrides=overrides or ())
+        found = api.check(spec, overrides=overrides or (), rows=not no_data)
     except CrdaError as error:
         if not as_json:
             raise
@@ -39,7 +47,7 @@ def validate(spec: SpecFile, overrides: Overrides = None, as_json: AsJson = Fals
         sys.stdout.write(json.dumps({"valid": True, "name": found.name, "problems": []}, indent=2) + "\n")
     else:
         say(
-            f"{spec.name}: valid (rows not read); see what it would do with: crda-spec plan {spec}, "
+            f"{spec.name}: valid ({found.rows}); see what it would do with: crda-spec plan {spec}, "
             f"run it with: crda-run {spec}\n"
         )
         for note in found.assumptions:

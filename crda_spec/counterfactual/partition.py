@@ -107,6 +107,21 @@ class Partition(Strict):
         return Stated(code="not_named") if self.perturb is not None and name not in self.perturb else None
 
 
+class HeldPartition(Partition):
+    """The same, and features that are made of other columns stay: nobody sets a date, or that a cell is missing."""
+
+    derived: tuple[ColumnName, ...] = ()
+
+    @property
+    def held(self) -> tuple[str, ...]:
+        """All features that stay by name."""
+        return (*self.keep, *self.derived)
+
+    def leaves(self, name: str) -> Stated | None:
+        """See `Partition.leaves`."""
+        return Stated(code="derived") if name in self.derived else super().leaves(name)
+
+
 def choose(verdicts: Sequence[FeatureVerdict], choice: Partition) -> tuple[FeatureVerdict, ...]:
     """Leaves X_P with what the user allows, the best-ranked first; equal ranks go by the table's order."""
     allowed = [verdict for verdict in verdicts if verdict.perturbable and not choice.leaves(verdict.name)]

@@ -15,9 +15,9 @@ from scipy.sparse.csgraph import connected_components
 
 from crda_spec.data.cells import Cells, ObjectArray, UnsupportedCellsError, at_rows, label_of, read_cells
 from crda_spec.data.contract import CheckedColumn, ColumnContract, row_number_complaints, trained_column
-from crda_spec.data.dataset import Dataset, DuplicatesKeep, MissingImpute
+from crda_spec.data.dataset import Dataset
 from crda_spec.data.raw import RawTable, counted, listed
-from crda_spec.data.sources import Frame, Source, read_source
+from crda_spec.data.sources import Source, read_source
 from crda_spec.data.split import SourceSplit, split_by_tables, split_rows
 from crda_spec.data.timestamps import NO_TIME, Timestamps, read_timestamps
 from crda_spec.errors import Complaint, DataError, Place, did_you_mean
@@ -34,6 +34,7 @@ class Assembled:
 
     table: Table
     report: DataReport
+    raw: RawTable  # its cells as the spec reads them
     marks: ObjectArray | None = None  # (n,) the cells of the split column, where there is one
     group_names: tuple[str, ...] = ()  # of each group number, for messages
     joined: Mapping[int, int] = field(default_factory=dict)  # where copies bind groups: number -> the one it has now
@@ -54,12 +55,12 @@ def load(dataset: Dataset, base: Path, *, seed: int, frame: RawTable | None = No
     else:
         split = split_rows(rule, train.table, train.marks, group_names=train.group_names, seed=seed)
         # Which rows are for the test is known only now, so types that they changed are settled again without them.
-        types = _trained_types(raw, split.train)
+        types = _trained_types(train.raw, split.train)
         if types:
             train = assemble(raw, dataset, seed=seed, types=types)
             split = split_rows(rule, train.table, train.marks, group_names=train.group_names, seed=seed)
         report = train.report
-    _check_scales(raw, split.train)
+    _check_scales(train.raw, split.train)
     # A declared split may test on rows that are not later than all training rows. Nobody forbids it.
     note = None if split.test is None else _early_note(split.train, split.test)
     if note is not None:
@@ -116,15 +117,6 @@ def _assemble_test(source: Source, dataset: Dataset, base: Path, train: Assemble
     return assemble(raw, dataset.model_copy(update={"time": None, "id": None}), seed=seed, like=train)
 
 
-def whole_table(raw: RawTable, target: str) -> Table:
-    """All rows, the columns' types inferred as in a run; missing cells and repeated rows stay."""
-    # Constructed, not validated: whatever was asked for as the target, the header answers.
-    dataset = Dataset.model_construct(
-        source=Frame(), target=target, missing=MissingImpute(), duplicates=DuplicatesKeep()
-    )
-    return assemble(raw, dataset, seed=0).table
-
-
 def assemble(
     raw: RawTable,
     dataset: Dataset,
@@ -169,6 +161,7 @@ def assemble(
     return Assembled(
         table=table,
         report=report,
+        raw=work.raw,
         marks=None if work.marks is None else work.marks.plain()[keep],
         group_names=group_names,
         joined=work.joined,
@@ -183,10 +176,10 @@ class _Work:
         self, raw: RawTable, dataset: Dataset, like: Assembled | None, types: Mapping[str, ColumnType]
     ) -> None:
         """Settles the names; a name that does not exist ends the work here."""
-        self.raw, self.dataset, self.like, self.types = raw, dataset, like, types
+        self.dataset, self.like, self.types = dataset, like, types
         self.features = feature_columns(raw, dataset, None if like is None else like.table)
+        self.raw, self.complaints = dataset.reading.of_table(raw)
         self.notes: list[str] = []
-        self.complaints: list[Complaint] = []
         self.checked: dict[str, CheckedColumn] = {}
         self.marks: Cells | None = None  # of the split column
         self.groups: Cells | None = None
@@ -207,7 +200,12 @@ class _Work:
     def check_columns(self) -> None:
         """Reads every column in use, and every column that has a contract, and keeps what is wrong with it."""
         dataset = self.dataset
-        declared = [name for name in dataset.columns if name not in (*self.features, dataset.target)]
+        # A date is checked where it is read; here it is numbers already.
+        declared = [
+            name
+            for name, contract in dataset.columns.items()
+            if name not in (*self.features, dataset.target) and contract.type != "date"
+        ]
         for name in (*self.features, dataset.target, *declared):
             checked = self._check(name)
             self.complaints.extend(checked.complaints)
@@ -246,7 +244,7 @@ class _Work:
                 if column.name == name:
                     contract, trained = ColumnContract.of(column), column.type if column.inferred else None
                     return CheckedColumn(self.raw, name, contract, training=True, trained=trained)
-        contract = self.dataset.columns.get(name, ColumnContract())
+        contract = self.dataset.contract(name)
         return CheckedColumn(self.raw, name, contract, trained=self.types.get(name))
 
     def _plain_cells(self, name: str | None, path: str) -> Cells | None:
@@ -260,36 +258,37 @@ class _Work:
     def check_missing(self) -> None:
         """Counts missing cells and complains where the rule does not cover them."""
         self.missing = {name: len(checked.missing) for name, checked in self.checked.items() if len(checked.missing)}
-        rule, target, time = self.dataset.missing.kind, self.dataset.target, self.dataset.time
-        if rule == "drop":
-            return
+        dataset, target, time = self.dataset, self.dataset.target, self.dataset.time
+        features = [(name, one.missing) for name, one in self.checked.items() if name not in (target, time)]
         repair = "repair the cells, or set dataset.missing to kind: drop"
-        if rule == "error":
-            gaps = [(name, checked.missing, f"{repair} or kind: impute") for name, checked in self.checked.items()]
-        else:
-            hint = "a target is never imputed: set dataset.missing to kind: drop"
-            gaps = [(target, self.checked[target].missing, hint)]
+        for name, positions in (*features, (target, self.checked[target].missing), *self._roles_missing()):
+            rule, of_feature = dataset.missing_rule(name), name in self.features and name != time
+            if not len(positions) or rule == "drop" or (rule == "impute" and of_feature):
+                continue
+            hint = f"{repair} or kind: impute" if of_feature else repair
+            if name == time:
+                hint = f"a time is never imputed: {repair}"
+            elif name == target:
+                hint = "a target is never imputed: drop such rows with dataset.missing.target: drop"
+            column = f"target '{name}'" if name == target else f"'{name}'"
+            what = at_rows(self.raw, positions, "value", column, "missing")
+            self.complain("missing", "dataset.missing", what, hint)
+
+    def _roles_missing(self) -> Iterator[tuple[str, IntArray]]:
+        """Where columns are missing that are no features: of the split, the groups, the time."""
         for name, cells in ((self.dataset.split_column, self.marks), (self.dataset.groups, self.groups)):
             if name is not None and cells is not None and name not in self.checked:
-                gaps.append((name, np.flatnonzero(~cells.present), repair))
-        if self.times is not None and time not in self.checked:
-            gaps.append((str(time), np.flatnonzero(self.times.codes == NO_TIME), f"a time is never imputed: {repair}"))
-        for name, positions, hint in gaps:
-            if len(positions):
-                column = f"target '{name}'" if name == target else f"'{name}'"
-                what = at_rows(self.raw, positions, "value", column, "missing")
-                self.complain("missing", "dataset.missing", what, hint)
+                yield name, np.flatnonzero(~cells.present)
+        if self.times is not None:
+            yield str(self.dataset.time), np.flatnonzero(self.times.codes == NO_TIME)
 
     def usable_rows(self) -> IntArray:
-        """Positions of the rows that stay under the rule for missing values."""
+        """Positions of the rows that stay under the rules for missing values."""
         usable = np.ones(len(self.raw.frame), dtype=bool)
-        if self.dataset.missing.kind == "drop":
-            for checked in self.checked.values():
-                usable[checked.missing] = False
-            for cells in (self.marks, self.groups):
-                usable &= True if cells is None else cells.present
-            if self.times is not None:
-                usable &= self.times.codes != NO_TIME
+        gaps = [(name, checked.missing) for name, checked in self.checked.items()]
+        for name, positions in (*gaps, *self._roles_missing()):
+            if self.dataset.missing_rule(name) == "drop":
+                usable[positions] = False
         if not usable.any():
             what = f"no row is left: each of the {len(usable)} rows has a missing value"
             self.complain("no-rows", "dataset.missing", what, "leave sparse columns out of dataset.features")
@@ -404,7 +403,7 @@ def _spread(values: Array) -> float:
 
 def feature_columns(raw: RawTable, dataset: Dataset, like: Table | None) -> tuple[str, ...]:
     """The features in their order, those of `like` where it is given, or a DataError with every name that is wrong."""
-    known = tuple(str(name) for name in raw.frame.columns)
+    known = dataset.reading.names([str(name) for name in raw.frame.columns])
     named = dataset.column_names()
     if like is not None and dataset.features is None:
         named += [("dataset.split.source", name) for name in like.names]

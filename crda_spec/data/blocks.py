@@ -9,7 +9,7 @@ contract or is an error that names its row. Every block has exactly as many rows
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 
 from crda_spec.data.cells import label_of
 from crda_spec.data.raw import check_names, read_bytes, reason_of, require_file
+from crda_spec.data.reading import Reading
 from crda_spec.data.sources import Csv, Excel, Parquet, Source
 from crda_spec.data.sources.csv import MISSING
 from crda_spec.data.sources.frame import DESCRIPTION, arrow_table
@@ -42,6 +43,17 @@ class RowFile:
     rows: int
     table: pa.Table | None = None  # all rows: a data frame's, or a workbook's as text
     cells: Sequence[Sequence[object]] = ()  # of a workbook, as it types them
+    # What cells mean, and which columns are made of others.
+    reading: Reading = field(default_factory=lambda: Reading(contracts={}))
+
+    def read_by(self, reading: Reading) -> RowFile:
+        """The same file, its cells read by a dataset's rules."""
+        return replace(self, reading=reading)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names that can be asked for: those of the file, and those made of them."""
+        return self.reading.names(self.names)
 
     @property
     def decimal(self) -> str:
@@ -50,9 +62,15 @@ class RowFile:
 
     def blocks(self, size: int, names: Sequence[str]) -> Iterator[pa.Table]:
         """The rows in order, `size` at a time, only these columns."""
+        first, origins = 0, list(dict.fromkeys(self.reading.origin(name, self.names) for name in names))
+        for block in self._blocks(size, origins):
+            yield self.reading.of_block(block, names, file=self.path.name, first=first)
+            first += block.num_rows
+
+    def _blocks(self, size: int, names: list[str]) -> Iterator[pa.Table]:
         waiting: list[pa.RecordBatch] = []
         count = 0
-        for batch in self.batches(list(names), size):
+        for batch in self.batches(names, size):
             rest = batch
             while count + rest.num_rows >= size:
                 take = size - count
@@ -145,10 +163,11 @@ def _as_typed(column: list[object]) -> pa.Array:
 def missing_columns(file: RowFile, wanted: Sequence[str]) -> list[Complaint]:
     """One complaint for each column that the file lacks."""
     place = Place(file=file.path.name)
+    wanted = list(dict.fromkeys(file.reading.source(name) if name not in file.names else name for name in wanted))
     return [
         Complaint(code="unknown-column", place=place, what=f"there is no column {show(name)}", hint=hint)
         for name in wanted
-        if name not in file.names
+        if name not in file.columns
         for hint in [did_you_mean(name, file.names, otherwise="its columns are", taken=wanted)]
     ]
 

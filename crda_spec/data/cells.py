@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cache
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -38,6 +39,7 @@ _CODE = re.compile(rf"{_SPACE}[+-]?0\d+{_SPACE}")  # 007 is a code, not seven
 COMMA_NUMBER = re.compile(rf"{_SPACE}[+-]?\d+,\d+{_SPACE}")
 THOUSANDS = re.compile(rf"{_SPACE}[+-]?[1-9]\d{{0,2}}(?:,\d{{3}})+(?:\.\d*)?{_SPACE}")
 DATE = re.compile(r"\s*\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}.*)?\s*")  # or a date and a time, as ISO 8601 has them
+WITH_UNIT = re.compile(r"\s*[+-]?(?:\d[\d,' ]*\.?\d*|\.\d+)\s*(?P<unit>[^\W\d_%]+[\w/%²³.-]*|%|°\w?|[€$£])\s*")
 _TYPES: dict[CellKind, tuple[type, ...]] = {  # the first that fits: a bool is an Integral, too
     "text": (str,),
     "boolean": (bool, np.bool_),
@@ -99,6 +101,12 @@ class Cells:
     def matching(self, pattern: re.Pattern[str]) -> IntArray:
         """Positions of text that is written like this."""
         return np.flatnonzero([isinstance(cell, str) and pattern.fullmatch(cell) is not None for cell in self.shown])
+
+
+@cache
+def grouped(mark: str) -> re.Pattern[str]:
+    """How a number is written with this mark between its thousands: 1,234.5."""
+    return re.compile(rf"[+-]?\d{{1,3}}(?:{re.escape(mark)}\d{{3}})+(?:\.\d*)?")
 
 
 def label_of(value: object) -> str:
@@ -203,6 +211,13 @@ def all_numbers(texts: Sequence[str]) -> Array | None:
             return None
     # Python reads nan and 1_000 as numbers; here the first is missing and the second is text.
     return None if np.isnan(values).any() or "_" in "".join(texts) else values
+
+
+def number_of(cell: object) -> float | None:
+    """The number that a cell holds, as text or as such; None where it holds none."""
+    if isinstance(cell, str):
+        return float(cell) if _NUMBER.fullmatch(cell) else None
+    return None if isinstance(cell, bool) or not isinstance(cell, Real | Decimal) else float(cell)
 
 
 def _parse(texts: Sequence[str]) -> Array:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
-from pydantic import Field
+from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
 from crda_spec.data.cells import (
     COMMA_NUMBER,
     DATE,
     THOUSANDS,
+    WITH_UNIT,
     Cells,
     ObjectArray,
     UnsupportedCellsError,
     at_rows,
+    grouped,
     label_of,
     number_faults,
     read_cells,
@@ -28,16 +30,60 @@ from crda_spec.strict import Finite, Strict
 
 _COUNTS_ROWS = 20  # with fewer rows, consecutive numbers may well be chance
 _REPAIR = "repair the cells, or change the column's contract"
+_DATES = "declare its type: date, which makes numbers of it, or leave it out of dataset.features"
 _TRAINED = {"integer": "whole numbers", "continuous": "numbers", "boolean": "truths", "category": "labels"}
 
 
-class ColumnContract(Strict):
-    """What one column promises. What is left out is inferred from the data and recorded."""
+MISSING_CELL = "missing"  # what a cell of such a text is read as
+DatePart = Literal["year", "month", "day_of_year", "weekday", "hour", "elapsed_days"]
+_RULES = ("as", "format", "cells", "thousands")  # keys about how cells are read
 
-    type: Literal["continuous", "integer", "category", "boolean"] | None = Field(
-        None, description="What the values are; inferred when left out."
+
+class ColumnContract(Strict):
+    """What one column promises, and how its cells are read. What is left out is inferred from the data and recorded.
+
+    Examples
+    --------
+    >>> dose = ColumnContract(type="continuous", unit="mg", cells={"<120": 120, "n/a": "missing"}, thousands=",")
+    >>> [dose.read(cell) for cell in ("<120", "n/a", "1,234", "5 mg", "17")]
+    ['120', None, '1234', '5', '17']
+    """
+
+    model_config = ConfigDict(serialize_by_alias=True, validate_by_name=True, validate_by_alias=True)
+
+    type: Literal["continuous", "integer", "category", "boolean", "date"] | None = Field(
+        None,
+        description="What the values are; inferred when left out. A date becomes numbers: the parts under `as`.",
     )
-    unit: str | None = Field(None, description="The unit of the values, for reports, e.g. mg/day.")
+    as_: tuple[DatePart, ...] | None = Field(
+        None,
+        alias="as",
+        min_length=1,
+        description=(
+            "The parts of a date that become features, named `signup.year` and so on: year, month (1 to 12), "
+            "day_of_year (1 to 366), weekday (1 is Monday), hour, elapsed_days (since 1970-01-01). When left out: "
+            "year, day_of_year, weekday, elapsed_days. They do not move unless the graph draws them or you ask for it."
+        ),
+    )
+    format: str | None = Field(
+        None,
+        min_length=2,
+        description="How dates are written, as Python's strptime has it, e.g. '%d.%m.%Y'; null: ISO 8601 (2024-03-01).",
+    )
+    unit: str | None = Field(
+        None,
+        description="The unit of the values, for reports, e.g. mg/day. Numbers may be written with it: `5 kg`, `12 %`.",
+    )
+    cells: dict[str, int | float | str] = Field(
+        default_factory=dict,
+        description=(
+            "What single cells mean, by their text: {'n/a': missing, '<120': 120, 'Male ': male}. `missing` makes a "
+            "cell a missing value."
+        ),
+    )
+    thousands: Literal[",", " ", "'"] | None = Field(
+        None, description="The mark between thousands in numbers, e.g. ',' for 1,234."
+    )
     min: Finite | None = Field(None, description="The smallest value allowed (numbers only).")
     max: Finite | None = Field(None, description="The largest value allowed (numbers only).")
     values: tuple[bool | int | float | str, ...] | None = Field(
@@ -55,9 +101,47 @@ class ColumnContract(Strict):
             values=column.labels if column.type == "category" else column.allowed,
         )
 
+    @model_serializer(mode="wrap")
+    def _without_unused_rules(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Most columns are read as they are written: rules that nobody made are not listed."""
+        plain: dict[str, Any] = handler(self)
+        return {key: value for key, value in plain.items() if value or key not in _RULES}
+
+    @property
+    def parts(self) -> tuple[DatePart, ...]:
+        """The parts of a date that become features; none of another column."""
+        if self.type != "date":
+            return ()
+        return self.as_ or ("year", "day_of_year", "weekday", "elapsed_days")
+
+    @property
+    def has_rules(self) -> bool:
+        """Whether any cell may mean something else than its text says."""
+        return bool(self.cells or self.thousands or (self.unit and self.type not in ("category", "boolean", "date")))
+
+    def read(self, cell: object) -> object:
+        """What a cell means by the rules for cells, units and thousands, None if that it is missing."""
+        if cell is None or not self.has_rules:
+            return cell
+        text = label_of(cell)
+        for written in (text, text.strip()):
+            if written in self.cells:
+                meant = self.cells[written]
+                return None if meant == MISSING_CELL else label_of(meant) if isinstance(cell, str) else meant
+        if not isinstance(cell, str) or self.type in ("category", "boolean", "date"):
+            return cell
+        bare = cell.strip()
+        if self.unit and bare.endswith(self.unit) and bare.removesuffix(self.unit).rstrip()[-1:].isdigit():
+            bare = bare.removesuffix(self.unit).rstrip()
+        if self.thousands and grouped(self.thousands).fullmatch(bare):
+            bare = bare.replace(self.thousands, "")
+        return cell if bare == cell.strip() else bare
+
     @property
     def declared_type(self) -> ColumnType | None:
         """The declared type; a list of allowed texts declares a category."""
+        if self.type == "date":
+            return None
         if self.type is None and self.values and any(isinstance(value, str) for value in self.values):
             return "category"
         return self.type
@@ -65,11 +149,13 @@ class ColumnContract(Strict):
     def complaints(self, path: str) -> Iterator[Complaint]:
         """Promises that contradict each other, whatever the data. path: where the contract stands in the spec."""
         low, high, values = self.min, self.max, self.values
-        if self.type in ("category", "boolean"):
+        yield from self._rule_complaints(path)
+        if self.type in ("category", "boolean", "date"):
             for key, bound in (("min", low), ("max", high)):
                 if bound is not None:
                     what = f"a {self.type} column has no bounds, got {bound:g}"
-                    yield inconsistent(f"{path}.{key}", what, "use values instead")
+                    hint = "give them to its parts, e.g. a contract of `signup.year`" if self.type == "date" else ""
+                    yield inconsistent(f"{path}.{key}", what, hint or "use values instead")
         if low is not None and high is not None and low > high:
             what = f"`min <= max` must hold, but got (min={low:g}, max={high:g})"
             yield inconsistent(f"{path}.min", what, "swap them")
@@ -84,6 +170,28 @@ class ColumnContract(Strict):
         if self.type == "boolean" and not all(isinstance(value, bool) for value in values):
             what = "a boolean column holds true and false"
             yield inconsistent(f"{path}.values", what, "remove the key, or declare a category")
+
+    def _rule_complaints(self, path: str) -> Iterator[Complaint]:
+        """Rules for reading cells that do not suit the type."""
+        kind = self.type or "number"
+        if self.type != "date":
+            for key, value in (("as", self.as_), ("format", self.format)):
+                if value is not None:
+                    what = f"only a date has this key, and the column is {self.type or 'not declared one'}"
+                    yield inconsistent(f"{path}.{key}", what, "write type: date, or remove the key")
+        else:
+            yield from repeated(f"{path}.as", self.as_ or ())
+            if self.values is not None:
+                what = "a date column has no list of values"
+                yield inconsistent(f"{path}.values", what, "give one to a part of it, e.g. `signup.year`")
+        if self.thousands and self.type in ("category", "boolean", "date"):
+            what = f"a {kind} column has no thousands"
+            yield inconsistent(f"{path}.thousands", what, "remove the key, or declare the column continuous")
+        for written, meant in self.cells.items():
+            label = isinstance(meant, str) and meant != MISSING_CELL
+            if label and self.type in ("continuous", "integer"):
+                what = f"{show(written)} cannot mean {show(meant)} in a {kind} column"
+                yield inconsistent(f"{path}.cells", what, f"write a number, or {MISSING_CELL}")
 
 
 class CheckedColumn:
@@ -127,6 +235,8 @@ class CheckedColumn:
             cells = read_cells(self.raw.frame[self.name], self.raw.numbers.get(self.name))
         except UnsupportedCellsError as error:
             hint = "use numbers, booleans or text, or leave the column out of dataset.features"
+            if str(error) == "dates":
+                hint = _DATES
             self._complain("unsupported-type", f"column '{self.name}' holds {error}", hint)
             return None
         if not cells.present.any():
@@ -174,16 +284,26 @@ class CheckedColumn:
             if np.isin(either, thousands).all():  # 1,000 would become 1.0
                 sure = len(np.setdiff1d(thousands, commas)) > 0
                 what = f"written with {'thousands separators' if sure else 'commas that may separate thousands'}"
-                code, hint = "thousands-separator", "write the numbers without them, e.g. 1000 for 1,000"
+                code, hint = "thousands-separator", "write 1000 for 1,000, or declare the column's thousands: ','"
             self._complain_of(code, what, either, cells.shown, hint)
             return None
         if 2 * len(cells.matching(DATE)) >= present:
-            hint = "turn it into numbers, leave it out of dataset.features, or declare its type: category"
-            self._complain("unsupported-type", f"column '{self.name}' holds dates", hint)
+            self._complain("unsupported-type", f"column '{self.name}' holds dates", _DATES)
+            return None
+        united = cells.matching(WITH_UNIT)
+        if 2 * len(united) >= present and len(cells.not_numbers()) >= len(united):
+            unit = WITH_UNIT.fullmatch(str(cells.shown[united[0]]))
+            hint = f"declare what they carry, e.g. unit: '{'' if unit is None else unit['unit']}', or type: category"
+            self._complain_of("unit-in-cells", "written with a unit", united, cells.shown, hint)
             return None
         if len(bad) and 2 * len(bad) <= present:
             numbers = f"text in a number column ({present - len(bad)} of its {present} values are numbers)"
-            hint = "repair the cells, or declare the column's type: category"
+            example = show(str(cells.shown[bad[0]]))
+            hint = (
+                f"repair the cells, say what they mean, e.g. cells: {{{example}: missing}}, or declare type: category"
+            )
+            if bad.tolist() == [0]:
+                hint = "is this a second row of headers? Remove it; or repair the cell"
             self._complain_of("text-in-numbers", numbers, bad, cells.shown, hint)
             return None
         return "category"

@@ -8,34 +8,57 @@ from typing import Annotated, Literal
 from pydantic import Discriminator, Field, Tag
 
 from crda_spec.data.contract import ColumnContract
+from crda_spec.data.reading import GAP, Derived, Reading
 from crda_spec.data.sources import Source, Synthetic
 from crda_spec.data.split import ColumnSplit, FractionSplit, SourceSplit, SplitRule
 from crda_spec.errors import Complaint, inconsistent, repeated, show
 from crda_spec.strict import LIST, TEXT, ColumnName, Strict
 
-
-class MissingError(Strict):
-    """Missing values are an error."""
-
-    kind: Literal["error"] = Field("error", description="A missing value is an error that names its rows.")
+MissingKind = Literal["error", "drop", "impute"]
 
 
-class MissingDrop(Strict):
-    """Rows with missing values are left out and counted."""
+class Missing(Strict):
+    """What happens to missing values: one rule for all columns, and others for the target and for some columns.
 
-    kind: Literal["drop"] = Field("drop", description="Rows with a missing value are left out; the count is recorded.")
+    Examples
+    --------
+    >>> rule = Missing(kind="impute", target="drop", columns={"dose": "drop"})
+    >>> [rule.of(name, target="recovery") for name in ("age", "dose", "recovery")]
+    ['impute', 'drop', 'drop']
+    """
 
-
-class MissingImpute(Strict):
-    """Missing feature values are filled inside the model's own pipeline, from its training rows only."""
-
-    kind: Literal["impute"] = Field(
-        "impute", description="Missing feature values are filled inside the model, from its training rows only."
+    kind: MissingKind = Field(
+        "error",
+        description=(
+            "error: a missing value is an error that names its rows. drop: its row is left out and counted. impute: "
+            "a missing feature is filled inside the model, from its training rows only."
+        ),
+    )
+    target: Literal["error", "drop"] | None = Field(
+        None, description="The rule for the target, which is never imputed; null: drop if kind is drop, else error."
+    )
+    columns: dict[ColumnName, MissingKind] = Field(
+        default_factory=dict, description="Rules for single columns, by name, in place of `kind`."
     )
     numbers: Literal["median", "mean"] = Field("median", description="What fills a missing number.")
+    indicator: tuple[ColumnName, ...] = Field(
+        (),
+        description=(
+            "Imputed features whose gaps tell something: `dose` gets a second feature, `dose.missing`, that is true "
+            "where the cell was missing. It does not move unless you ask for it."
+        ),
+    )
 
+    @property
+    def imputes(self) -> bool:
+        """Whether any column may be filled."""
+        return "impute" in (self.kind, *self.columns.values())
 
-MissingRule = Annotated[MissingError | MissingDrop | MissingImpute, Field(discriminator="kind")]
+    def of(self, name: str, *, target: str) -> MissingKind:
+        """The rule for this column."""
+        if name == target:
+            return self.target or ("drop" if self.kind == "drop" else "error")
+        return self.columns.get(name, self.kind)
 
 
 class DuplicatesError(Strict):
@@ -93,7 +116,7 @@ class Dataset(Strict):
     columns: dict[str, ColumnContract] = Field(
         default_factory=dict, description="Contracts of columns, by name; what is left out is inferred and recorded."
     )
-    missing: MissingRule = Field(MissingError(), description="What to do about missing values.")
+    missing: Missing = Field(Missing(), description="What to do about missing values.")
     duplicates: DuplicatesRule = Field(DuplicatesError(), description="What to do about repeated rows.")
     groups: ColumnName | None = Field(
         None, description="A column whose equal values bind rows together: a group never straddles a split or a fold."
@@ -126,12 +149,40 @@ class Dataset(Strict):
         """The columns that tell rows apart, in the order of the spec."""
         return () if self.id is None else (self.id,) if isinstance(self.id, str) else self.id
 
+    @property
+    def reading(self) -> Reading:
+        """How the columns are read: cells by rule, parts of dates, marks of gaps."""
+        dates = (Derived(column=name, part=part) for name, one in self.columns.items() for part in one.parts)
+        gaps = (Derived(column=name, part=GAP) for name in self.missing.indicator)
+        return Reading(contracts=self.columns, derived=(*dates, *gaps))
+
+    def contract(self, name: str) -> ColumnContract:
+        """What a column promises; a part of a date promises what it is, unless the spec says more."""
+        made = {one.name: one.contract for one in self.reading.derived}
+        return self.columns.get(name) or made.get(name) or ColumnContract()
+
+    def missing_rule(self, name: str) -> MissingKind:
+        """What happens where this column is missing; a date's part goes by the rule for the date."""
+        made = {one.name: one.column for one in self.reading.derived}
+        known = name in self.missing.columns or name not in made
+        return self.missing.of(name if known else made[name], target=self.target)
+
     def feature_names(self, header: Sequence[str]) -> tuple[str, ...]:
-        """The declared features, or all columns that have no other role."""
-        if self.features is not None:
-            return self.features
-        other = {self.target, *self.ids, self.groups, self.weights, self.time, self.split_column}
-        return tuple(name for name in header if name not in other)
+        """The declared features, or all columns that have no other role; a date stands for its parts.
+
+        A column whose gaps are marked brings the mark along.
+        """
+        made = self.reading.derived
+        dates = {name for name, contract in self.columns.items() if contract.type == "date"}
+        names = self.features
+        if names is None:
+            roles = {self.target, *self.ids, self.groups, self.weights, self.time, self.split_column}
+            # The time as such is no feature. Parts of it are, where the spec asks for them.
+            taken = (roles - (dates & {self.time})) | {one.name for one in made}
+            names = tuple(name for name in header if name not in taken)
+        parts = {name: [one.name for one in made if one.column == name] for name in names}
+        chosen = [one for name in names for one in (*(() if name in dates else (name,)), *parts[name])]
+        return tuple(dict.fromkeys(chosen))
 
     def column_names(self) -> list[tuple[str, str]]:
         """Every name that should be a column, after the path at which it stands in the spec."""
@@ -141,6 +192,8 @@ class Dataset(Strict):
             *((f"dataset.features.{position}", name) for position, name in enumerate(self.features or ())),
             *((f"dataset.columns.{name}", name) for name in self.columns),
             *((f"dataset.{role}", name) for role, name in roles.items() if name is not None),
+            *((f"dataset.missing.columns.{name}", name) for name in self.missing.columns),
+            *((f"dataset.missing.indicator.{at}", name) for at, name in enumerate(self.missing.indicator)),
             *self._placed_ids(),
         ]
 
@@ -177,10 +230,35 @@ class Dataset(Strict):
         for name, contract in self.columns.items():
             yield from contract.complaints(f"dataset.columns.{name}")
         yield from self._type_complaints(self.target, "a regression target cannot be", "declare it")
+        yield from self._missing_complaints()
         second = self.split.source if isinstance(self.split, SourceSplit) else None
         for source, path in ((self.source, "dataset.source"), (second, "dataset.split.source")):
             if isinstance(source, Synthetic):
                 yield from source.complaints(path)
+
+    def _missing_complaints(self) -> Iterator[Complaint]:
+        """Rules for missing cells that no cell could meet."""
+        rule, path = self.missing, "dataset.missing"
+        if self.target in rule.columns:
+            what = f"{show(self.target)} is the target, whose rule has a key of its own"
+            yield inconsistent(f"{path}.columns.{self.target}", what, "write missing.target: drop, or error")
+        if rule.numbers != "median" and not rule.imputes:
+            what = f"nothing is imputed (kind: {rule.kind}), so nothing is filled with the {rule.numbers}"
+            yield inconsistent(f"{path}.numbers", what, "write kind: impute, or remove the key")
+        others = {self.groups: "the groups", self.split_column: "the split column", self.time: "the time"}
+        for name, part in others.items():
+            if name is not None and rule.columns.get(name) == "impute" and name not in (self.features or ()):
+                what = f"{show(name)} is {part}, which is never imputed"
+                yield inconsistent(f"{path}.columns.{name}", what, "write drop or error")
+        for at, name in enumerate(rule.indicator):
+            if name == self.target:
+                what = f"{show(name)} is the target, which is never imputed"
+                yield inconsistent(f"{path}.indicator.{at}", what, "name features")
+            elif self.missing_rule(name) != "impute":
+                what = f"missing cells of {show(name)} are not imputed ({self.missing_rule(name)})"
+                hint = "remove it from the list, or write kind: impute"
+                yield inconsistent(f"{path}.indicator.{at}", what, hint)
+        yield from repeated(f"{path}.indicator", rule.indicator)
 
     def _id_complaints(self) -> Iterator[Complaint]:
         """An id that is a number of the model, or has the name of a column that stands beside it."""
@@ -201,6 +279,6 @@ class Dataset(Strict):
     def _type_complaints(self, name: str | None, what: str, hint: str) -> Iterator[Complaint]:
         """A column that has to be of numbers, declared to be of labels."""
         contract = None if name is None else self.columns.get(name)
-        if contract is not None and contract.type in ("category", "boolean"):
+        if contract is not None and contract.type in ("category", "boolean", "date"):
             where = f"dataset.columns.{name}.type"
             yield inconsistent(where, f"{what} a {contract.type}", f"{hint} continuous or integer")

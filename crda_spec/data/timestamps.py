@@ -39,7 +39,7 @@ class Timestamps:
     labels: tuple[str, ...]  # the different moments, earliest first
 
 
-class _Instant(NamedTuple):
+class Instant(NamedTuple):
     """Nanoseconds since 1970, and whether the cell says in which zone."""
 
     nanoseconds: int
@@ -60,7 +60,7 @@ def read_timestamps(raw: RawTable, name: str) -> Timestamps | Complaint:
     except UnsupportedCellsError:  # dates, where the source has such a type
         numbers = None
     plain = numbers is not None and bool(np.isfinite(numbers.numbers[there]).all())
-    instants = [] if plain else [_instant(cell) for cell in cells[there].tolist()]
+    instants = [] if plain else [instant(cell) for cell in cells[there].tolist()]
     if numbers is not None and not any(instants):
         return _from_numbers(raw, name, numbers, present)
     return _from_instants(raw, name, cells, there, instants, numbers)
@@ -94,7 +94,7 @@ def _from_instants(
     name: str,
     cells: ObjectArray,
     there: IntArray,
-    instants: Sequence[_Instant | None],
+    instants: Sequence[Instant | None],
     numbers: Cells | None,
 ) -> Timestamps | Complaint:
     bad = there[[one is None for one in instants]]
@@ -125,31 +125,32 @@ def _ranked(values: Sequence[int | float | None], label: Callable[[int | float],
     return Timestamps(codes=np.array(codes, dtype=np.int64), labels=tuple(label(value) for value in order))
 
 
-def _instant(cell: object) -> _Instant | None:
+def instant(cell: object) -> Instant | None:
     """When a cell is, if it is a date or a timestamp."""
     if isinstance(cell, datetime):  # a pandas Timestamp is one, and knows nanoseconds
-        return _measured(cell, int(getattr(cell, "nanosecond", 0)))
+        return measured(cell, int(getattr(cell, "nanosecond", 0)))
     if isinstance(cell, date):
-        return _measured(datetime(cell.year, cell.month, cell.day), 0)
+        return measured(datetime(cell.year, cell.month, cell.day), 0)
     if isinstance(cell, np.datetime64):
-        return _instant(cell.astype("datetime64[us]").item())
+        return instant(cell.astype("datetime64[us]").item())
     written = _ISO.fullmatch(cell.strip()) if isinstance(cell, str) else None
     if written is None:
         return None
     day = written["day"] or f"{written['month']}-01"
     try:
         whole = datetime.fromisoformat(f"{day}T{written['clock'] or '00:00'}{written['zone'] or ''}")
-        return _measured(whole, int((written["fraction"] or "").ljust(9, "0")))
+        return measured(whole, int((written["fraction"] or "").ljust(9, "0")))
     except (ValueError, OverflowError):  # the 30th of February; a zone that leads out of the calendar
         return None
 
 
-def _measured(moment: datetime, nanoseconds: int) -> _Instant:
+def measured(moment: datetime, nanoseconds: int = 0) -> Instant:
+    """The moment as nanoseconds; one with a zone as UTC has it."""
     zoned = moment.tzinfo is not None
     there = moment.astimezone(UTC) if zoned else moment
     since = datetime(*there.timetuple()[:6], there.microsecond, tzinfo=UTC) - _EPOCH
     whole = (since.days * 86400 + since.seconds) * _SECOND + since.microseconds * 1000
-    return _Instant(whole + nanoseconds, zoned)
+    return Instant(whole + nanoseconds, zoned)
 
 
 def _spelling(value: int, *, zoned: bool, days: bool) -> str:

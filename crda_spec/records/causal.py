@@ -101,6 +101,7 @@ class Stated:
         "not_certified",
         "no_rows",
         "kept",
+        "derived",
         "not_named",
         "moves_together",
         "identifies_rows",

@@ -16,7 +16,6 @@ from crda_spec.counterfactual.act import Propagation
 from crda_spec.counterfactual.partition import DeclaredPartitioner, DiscoveredPartitioner, Partitioner
 from crda_spec.counterfactual.procedure import Procedure, Tuner
 from crda_spec.data.assemble import load
-from crda_spec.data.dataset import MissingImpute
 from crda_spec.data.folds import count_pieces, time_blocks
 from crda_spec.data.raw import RawTable, counted
 from crda_spec.data.sources import header_of
@@ -28,7 +27,7 @@ from crda_spec.records import DataReport, Split, Table
 from crda_spec.regressors.teachers import TeacherRule
 from crda_spec.scm.graph import CausalGraph
 from crda_spec.seeds import stream
-from crda_spec.spec.check import declared_graph
+from crda_spec.spec.check import declared_graph, partition_of
 from crda_spec.spec.check_models import candidate_specs, searched_knobs
 from crda_spec.spec.load import Draft
 from crda_spec.spec.recipes import whole_preset_of
@@ -258,21 +257,21 @@ def _of_distilled(spec: RunSpec, name: str, section: _Section) -> _Section:
 
 def build_procedure(spec: RunSpec, draft: Draft, graph: CausalGraph | None) -> Procedure:
     """Every choice that the augmentation depends on."""
-    dataset, propagation = spec.dataset, None
+    dataset, propagation, choice = spec.dataset, None, partition_of(spec, graph)
     if graph is not None and spec.perturbation.propagate:
-        propagation = Propagation(graph=graph, keep=spec.partition.keep)
-    partitioner: Partitioner = DiscoveredPartitioner(discovery=spec.causal.discovery or Pc(), choice=spec.partition)
+        propagation = Propagation(graph=graph, keep=choice.held)
+    partitioner: Partitioner = DiscoveredPartitioner(discovery=spec.causal.discovery or Pc(), choice=choice)
     if graph is not None:
         partitioner = DeclaredPartitioner(
             graph=graph,
-            choice=spec.partition,
+            choice=choice,
             propagation=propagation,
             falsify=spec.falsify if spec.falsify.on_falsified == "recertify" else None,
             seed=spec.seed,
         )
     return Procedure(
         regressor=spec.regressor.placed("regressor").with_signs(spec.causal.signs).load(),
-        fill=dataset.missing.numbers if isinstance(dataset.missing, MissingImpute) else "median",
+        fill=dataset.missing.numbers,
         search=None if spec.tune.kind == "none" else spec.tune,
         teacher=with_student(spec.counterfactual.teacher, spec),
         residuals=spec.counterfactual.residuals,
@@ -285,7 +284,7 @@ def build_procedure(spec: RunSpec, draft: Draft, graph: CausalGraph | None) -> P
         retention=spec.counterfactual.retention,
         weight=spec.counterfactual.weight,
         watch=spec.counterfactual.watch,
-        choice=spec.partition,
+        choice=choice,
         invariance=spec.counterfactual.invariance,
         noise=spec.counterfactual.noise,
         draw=spec.counterfactual.residual_draw,

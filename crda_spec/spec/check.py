@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from crda_spec.counterfactual.partition import Partition
+from crda_spec.counterfactual.partition import HeldPartition, Partition
 from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.data.dataset import Dataset
 from crda_spec.data.raw import RawTable, read_bytes
@@ -64,6 +65,18 @@ def load_spec(
     return draft.sound(), draft
 
 
+def partition_of(spec: RunSpec, graph: CausalGraph | None) -> HeldPartition:
+    """The spec's partition; what is made of other columns (parts of dates, marks of gaps) stays unless named.
+
+    A row at another date is another row, so a date moves only where the graph draws it or the spec asks for it.
+    """
+    choice = spec.partition
+    named = {*(choice.perturb or ()), *choice.keep, *spec.perturbation.features, *chain(*spec.perturbation.together)}
+    named |= frozenset() if graph is None else graph.named
+    derived = tuple(one.name for one in spec.dataset.reading.derived if one.name not in named)
+    return HeldPartition(**dict(choice), derived=derived)
+
+
 def _complaints(draft: Draft, parts: Mapping[str, Any]) -> Iterator[Complaint]:
     yield from check_models.regressor_complaints(parts)
     yield from check_models.teacher_complaints(parts)
@@ -79,10 +92,11 @@ def _complaints(draft: Draft, parts: Mapping[str, Any]) -> Iterator[Complaint]:
 
 def _data_complaints(draft: Draft, dataset: Dataset, parts: Mapping[str, Any]) -> Iterator[Complaint]:
     """Every name in the spec that should be a column, and the graph on these columns."""
-    header, troubles = _header(draft, dataset.source, dataset.target, "dataset.source")
+    written, troubles = _header(draft, dataset.source, dataset.target, "dataset.source")
     yield from troubles
-    if header is None:
+    if written is None:
         return
+    header = dataset.reading.names(written)
     for path, name in dataset.column_names():
         if name not in header:
             yield _unknown(path, name, header, "the data have no column", "columns")
@@ -122,6 +136,7 @@ def _second_source(draft: Draft, dataset: Dataset, split: SourceSplit, features:
     header, troubles = _header(draft, split.source, dataset.target, path)
     yield from troubles
     needed = [*features, dataset.target, *(name for name in (dataset.groups, dataset.weights) if name is not None)]
+    needed = list(dict.fromkeys(map(dataset.reading.source, needed)))
     absent = [name for name in needed if header is not None and name not in header]
     if absent:
         what = f"the test source has no column {', '.join(show(name) for name in absent[:5])}"
@@ -235,8 +250,10 @@ def declared_graph(causal: Causal, dataset: Dataset, header: Sequence[str], fold
     graph = causal.graph
     if graph is None:
         return None
+    # Of a date, the graph draws the parts: they are what a model sees.
+    dates = [name for name, contract in dataset.columns.items() if contract.type == "date" and name != dataset.time]
     about: dict[str, Any] = {
-        "columns": tuple(header),
+        "columns": tuple(name for name in dataset.reading.names(header) if name not in dates),
         "target": dataset.target,
         "features": dataset.feature_names(header),
         "latents": tuple(graph.latent),
@@ -311,7 +328,8 @@ def undrawn_notes(spec: RunSpec, draft: Draft) -> tuple[str, ...]:
 
 def _as_the_spec_asks(graph: CausalGraph, features: Sequence[str], spec: RunSpec) -> tuple[FeatureVerdict, ...]:
     """The graph's verdicts after what the spec holds fixed and lets follow; the ranking waits for data."""
-    keep, perturb = spec.partition.keep, spec.partition.perturb
+    choice = partition_of(spec, graph)
+    keep, perturb = choice.held, choice.perturb
     verdicts = certify_named(graph, features)
     followers: tuple[str, ...] = ()
     stuck: Mapping[str, Obstacle] = {}
@@ -329,11 +347,7 @@ def _as_the_spec_asks(graph: CausalGraph, features: Sequence[str], spec: RunSpec
             return replace(verdict, status="blocked", reason=stuck[name], lemma=None)
         if name in followers:
             return replace(verdict, held=Stated(code="follows"))
-        if name in keep:
-            return replace(verdict, held=Stated(code="kept"))
-        if perturb is not None and name not in perturb:
-            return replace(verdict, held=Stated(code="not_named"))
-        return verdict
+        return replace(verdict, held=choice.leaves(name))
 
     return tuple(map(as_asked, verdicts))
 

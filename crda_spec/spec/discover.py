@@ -7,9 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from crda_spec.data.assemble import whole_table
 from crda_spec.data.raw import RawTable
-from crda_spec.data.sources import Csv, Excel, Parquet
 from crda_spec.discovery.findings import Findings
 from crda_spec.discovery.search import search, wanted_search
 from crda_spec.errors import Complaint, CrdaError, SpecError, show
@@ -17,15 +15,16 @@ from crda_spec.spec.build import build_plan
 from crda_spec.spec.check import known_graph
 from crda_spec.spec.load import Draft
 from crda_spec.spec.run import RunSpec
+from crda_spec.spec.scaffold import scaffold
 
-_KINDS: dict[str, type[Csv | Parquet | Excel]] = {".csv": Csv, ".parquet": Parquet, ".xlsx": Excel}
+_ENDINGS = (".csv", ".tsv", ".txt", ".parquet", ".pq", ".xlsx")  # as `crda-spec init` reads them
 
 Found = tuple[Findings, tuple[str, ...]]  # and what became of the wishes
 
 
 def is_table(file: Path) -> bool:
     """Whether the file's ending is that of a table, not of a spec."""
-    return file.suffix.casefold() in _KINDS
+    return file.suffix.casefold() in _ENDINGS
 
 
 def discover_in_spec(spec: RunSpec, draft: Draft, wishes: Mapping[str, Any]) -> Found:
@@ -47,20 +46,19 @@ def discover_in_spec(spec: RunSpec, draft: Draft, wishes: Mapping[str, Any]) -> 
 def discover_in_table(
     data: Path | RawTable, target: str | None, wishes: Mapping[str, Any], *, overrides: Sequence[str] = ()
 ) -> Found:
-    """Searches all rows of a table."""
+    """Searches the rows of a table, under the rules that `crda-spec init` would write."""
     _check(data, target, overrides)
     wanted = wanted_search(None, **wishes)
     try:
-        raw = data if isinstance(data, RawTable) else _KINDS[data.suffix.casefold()](path=str(data)).read(Path())
-        table = whole_table(raw, target or "")
+        made = scaffold(data, target or "", folder=Path())
     except CrdaError as error:
         # There is no spec whose places could be meant.
         raise type(error)(
             replace(one, path="--target" if one.path == "dataset.target" else "") for one in error.complaints
         ) from error
-    name = raw.description if isinstance(data, RawTable) else data.name
-    findings = search(table, wanted.discovery, source=f"rows of {name}", seed=0, stability=wanted.stability)
-    return findings, wanted.notes
+    name = data.description if isinstance(data, RawTable) else data.name
+    findings = search(made.table, wanted.discovery, source=f"rows of {name}", seed=0, stability=wanted.stability)
+    return findings, (*made.notes(), *wanted.notes)
 
 
 def _check(data: Path | RawTable, target: str | None, overrides: Sequence[str]) -> None:
@@ -68,7 +66,7 @@ def _check(data: Path | RawTable, target: str | None, overrides: Sequence[str]) 
     name = data.description if isinstance(data, RawTable) else data.name
     if isinstance(data, Path) and not is_table(data):
         what = f"--target goes with a table, and the ending of {show(name)} is not that of one"
-        hint = f"endings: {', '.join(_KINDS)}; a spec names its own target, and --set dataset.target=... changes it"
+        hint = f"endings: {', '.join(_ENDINGS)}; a spec names its own target, and --set dataset.target=... changes it"
         complaints.append(Complaint(code="unknown-ending", what=what, hint=hint))
     elif target is None:
         what = f"{show(name)} does not say what to predict"

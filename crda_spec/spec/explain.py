@@ -111,7 +111,7 @@ def _one(path: SpecPath, errors: list[ErrorDetails], model: type[BaseModel], tre
     else:
         code, what, hint = _bad_value(errors)
         if code == "wrong-type" and not hint:
-            members = [str(_kind_of(one)) for one in _models_at(model, path, None) if _kind_of(one) is not None]
+            members = [kind for one in _models_at(model, path, None) for kind in _kinds_of(one)]
             hint = _one_word(error["input"], members)
     return Complaint(code=code, what=what, hint=hint, path=dotted(path), place=place)
 
@@ -183,6 +183,8 @@ def _type_hint(kind: str, value: object) -> str:
         return "write true or false without quotes"
     if kind == "tuple_type" and isinstance(value, str):
         return f"put it in brackets: [{value}]" if len(value) < 40 else "put it in brackets"
+    if kind == "string_type" and isinstance(value, list):
+        return "write one of them, without brackets"
     if kind == "string_type" and isinstance(value, int | float):
         return f"quote it: '{value}'"
     return ""
@@ -212,7 +214,7 @@ def _models_at(model: type[BaseModel], path: SpecPath, value: Any) -> list[type[
 def _inner(annotation: Any, part: str) -> Any:  # noqa: ANN401
     """What stands inside: a model's field, a mapping's value, a list's item; None when there is no such thing."""
     if _is_model(annotation):
-        field = annotation.model_fields.get(part)
+        field = next((one for name, one in annotation.model_fields.items() if part == (one.alias or name)), None)
         return field.annotation if field is not None else None
     arguments = typing.get_args(annotation)
     if typing.get_origin(annotation) is dict:
@@ -235,5 +237,10 @@ def _is_model(annotation: Any) -> bool:  # noqa: ANN401
 
 
 def _kind_of(model: type[BaseModel]) -> str | None:
+    return next(iter(_kinds_of(model)), None)
+
+
+def _kinds_of(model: type[BaseModel]) -> list[str]:
+    """The kinds that a model may have: one in a family, several where the kind is a choice of its own."""
     field = model.model_fields.get("kind")
-    return None if field is None else str(typing.get_args(field.annotation)[0])
+    return [] if field is None else list(map(str, typing.get_args(field.annotation)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import TextWrapper
@@ -14,13 +14,15 @@ from typing import Any
 import numpy as np
 
 from crda_spec.data.assemble import Assembled, assemble
-from crda_spec.data.dataset import PREDICTED, Dataset, DuplicatesKeep, MissingDrop, MissingImpute
-from crda_spec.data.raw import RawTable
+from crda_spec.data.contract import ColumnContract
+from crda_spec.data.dataset import PREDICTED, Dataset, DuplicatesKeep, Missing
+from crda_spec.data.profile import profile
+from crda_spec.data.raw import RawTable, counted
 from crda_spec.data.sources import Csv, Excel, Frame, Parquet
 from crda_spec.data.sources.frame import DESCRIPTION
 from crda_spec.errors import Complaint, DataError, GraphError, Place, SpecError, printable, show
 from crda_spec.gate.tests import folds_needed
-from crda_spec.records import Array, Column, Table, movable
+from crda_spec.records import Array, Column, DataReport, Table, movable
 from crda_spec.report.words.causal import movable_words, reason_sentence
 from crda_spec.scm.formats import parse_edges, read_graph
 from crda_spec.spec.check import LEDGER_PREFIX, known_graph, load_spec
@@ -56,7 +58,8 @@ class Scaffold:
     table: Table
     dataset: Dataset  # the rules under which the table can be used
     left_out: dict[str, str]  # columns that cannot be features, and why; identifiers among them
-    missing_cells: int
+    said: dict[str, tuple[str, ...]]  # of columns that are used: what their rules do, and what looks odd
+    report: DataReport
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -74,6 +77,37 @@ class Scaffold:
         """Those of them that are left to train on."""
         return self.units - max(1, round(_TEST * self.units))
 
+    @property
+    def incomplete(self) -> int:
+        """Rows that are used although a feature is missing there: what `missing: {kind: drop}` would cost."""
+        return int(np.isnan(self.table.x).any(axis=1).sum())
+
+    @property
+    def gaps(self) -> list[tuple[str, int]]:
+        """Missing cells by column of the data, most first; the parts of a date are missing together."""
+        counts = {self.dataset.reading.source(name): count for name, count in self.report.missing.items()}
+        return sorted(counts.items(), key=lambda one: -one[1])
+
+    def notes(self) -> Iterator[str]:
+        """What becomes of every row and column that is not used as it is written, a sentence each."""
+        target, ids = self.table.target.name, self.dataset.ids
+        if self.report.dropped_missing:
+            yield f"{self.report.dropped_missing} of {self.report.rows_read} rows are left out: no {target}"
+        gaps = [count for name, count in self.gaps if name != target]
+        if gaps:
+            cells, columns = counted(sum(gaps), "missing cell"), counted(len(gaps), "column")
+            cost = counted(self.incomplete, "row")
+            yield f"{cells} of {columns} will be filled in the model; to drop instead costs {cost}"
+        if self.dataset.duplicates.kind == "keep":
+            yield "some rows agree in every column: all stay, copies together in every fold"
+        for name, why in self.left_out.items():
+            yield f"{name}: {'no feature, but beside every prediction' if name in ids else 'left out'}: {why}"
+        for name, sentences in self.said.items():
+            yield from (f"{name}: {sentence}" for sentence in sentences)
+        for name, contract in self.dataset.columns.items():
+            if contract.type == "date":
+                yield f"{name}: a date, used as {', '.join(contract.parts)}"
+
 
 def scaffold(data: Path | RawTable, target: str, *, folder: Path) -> Scaffold:
     """Reads the whole table once. folder: where the spec will lie."""
@@ -84,17 +118,33 @@ def scaffold(data: Path | RawTable, target: str, *, folder: Path) -> Scaffold:
         source = _source(data)
         raw, changed = source.read(data.parent), {"path": _relative(data, folder)}
     names = [str(name) for name in raw.frame.columns]
-    ours = {name: "a column of our own ledger" for name in names if name.startswith(LEDGER_PREFIX)}
-    features = tuple(name for name in names if name != target and name not in ours) if ours else None
+    left_out = {name: "a column of our own ledger" for name in names if name.startswith(LEDGER_PREFIX)}
+    profiles = {name: profile(raw, name) for name in names if name not in left_out}
+    left_out |= {name: one.left_out for name, one in profiles.items() if one.left_out and name != target}
+    features = tuple(name for name in names if name != target and name not in left_out) if left_out else None
+    if features == () and target in names:
+        raise _no_features(target, left_out)
+    columns = {
+        name: ColumnContract(**one.rules)
+        for name, one in profiles.items()
+        if one.rules and name not in left_out and not (name == target and one.is_date)
+    }
     # Constructed, not validated: whatever was asked for as the target, the header answers.
-    start = Dataset.model_construct(source=source, target=target, features=features)
-    assembled, dataset, left_out = _usable(raw, start, names)
+    start = Dataset.model_construct(source=source, target=target, features=features, columns=columns)
+    assembled, dataset = _usable(raw, start, names, left_out)
     return Scaffold(
         table=assembled.table,
         dataset=dataset.model_copy(update={"source": source.model_copy(update=changed)}),
-        left_out={**ours, **left_out},
-        missing_cells=assembled.report.missing_cells,
+        left_out={name: left_out[name] for name in names if name in left_out},
+        said={name: one.said for name, one in profiles.items() if one.said and name not in left_out},
+        report=assembled.report,
     )
+
+
+def _no_features(target: str, left_out: Mapping[str, str]) -> DataError:
+    what = f"no column is left to predict '{target}' from: "
+    what += "; ".join(why if name in why else f"{name}: {why}" for name, why in left_out.items())
+    return DataError(Complaint(code="no-features", what=what, hint="repair the columns, or add others"))
 
 
 def _source(data: Path) -> Csv | Parquet | Excel:
@@ -134,49 +184,77 @@ def _decimal_commas(text: str, delimiter: str) -> bool:
     return marks.count(",") > marks.count(".")
 
 
-def _usable(raw: RawTable, dataset: Dataset, names: Sequence[str]) -> tuple[Assembled, Dataset, dict[str, str]]:
-    """Answers what the data ask for, one rule at a time, until they can be used; what cannot be answered is raised."""
-    left_out: dict[str, str] = {}
+def _usable(
+    raw: RawTable, dataset: Dataset, names: Sequence[str], left_out: dict[str, str]
+) -> tuple[Assembled, Dataset]:
+    """Answers what the data ask for, one rule at a time, until they can be used; what cannot be answered is raised.
+
+    left_out: is told which columns had to go.
+    """
     while True:
         try:
-            return assemble(raw, dataset, seed=0), dataset, left_out
+            done = assemble(raw, dataset, seed=0)
         except DataError as error:
             changed = _answered(error.complaints, dataset, names, left_out)
             if changed == dataset:
                 raise
-            dataset = changed
+        else:
+            constant = _constant(done, dataset)
+            if not constant:
+                return done, dataset
+            changed = _without(constant, dataset, names, left_out)
+        dataset = changed
+
+
+def _constant(done: Assembled, dataset: Dataset) -> dict[str, str]:
+    """Features that have one value in the rows that can be used, and why they tell nothing."""
+    parts: dict[str, list[bool]] = {}
+    for name, values in zip(done.table.names, done.table.x.T, strict=True):
+        parts.setdefault(dataset.reading.source(name), []).append(len(np.unique(values[~np.isnan(values)])) < 2)
+    return {name: "it is constant in the rows that can be used" for name, every in parts.items() if all(every)}
+
+
+def _without(columns: Mapping[str, str], dataset: Dataset, names: Sequence[str], left_out: dict[str, str]) -> Dataset:
+    """The dataset without these columns, which are told to `left_out`; DataError when none is left to predict from."""
+    left_out.update(columns)
+    features = dataset.features or tuple(name for name in names if name != dataset.target)
+    stay = tuple(name for name in features if name not in left_out)
+    if not stay:
+        raise _no_features(dataset.target, left_out)
+    contracts = {name: one for name, one in dataset.columns.items() if name not in left_out}
+    chosen = dataset.features if not left_out and dataset.features is None else stay
+    return dataset.model_copy(update={"features": chosen, "columns": contracts})
 
 
 def _answered(
     complaints: Sequence[Complaint], dataset: Dataset, names: Sequence[str], left_out: dict[str, str]
 ) -> Dataset:
     features = dataset.features or tuple(name for name in names if name != dataset.target)
-    ids = list(dataset.ids)
+    ids, wrong = list(dataset.ids), dict[str, str]()
     for one in complaints:
         name = one.path.removeprefix("dataset.columns.")
         if one.path.startswith("dataset.columns.") and name in features:
-            left_out[name] = one.what
+            wrong[name] = one.what
             if one.code == "identifier" and name not in PREDICTED:
                 ids.append(name)
     missing, duplicates = dataset.missing, dataset.duplicates
-    if any(one.code == "missing" for one in complaints):
-        of_target = any(f"target '{dataset.target}'" in one.what for one in complaints if one.code == "missing")
-        missing = MissingDrop() if of_target else MissingImpute()
+    gaps = [one.what for one in complaints if one.code == "missing"]
+    if gaps:
+        of_target = any(f"target '{dataset.target}'" in what for what in gaps)
+        missing = Missing(kind="impute", target="drop" if of_target else missing.target)
     if any(one.code == "duplicates" for one in complaints):
         duplicates = DuplicatesKeep()
-    stay = tuple(name for name in features if name not in left_out)
-    if not stay:
-        what = f"no column is left to predict '{dataset.target}' from: " + "; ".join(left_out.values())
-        raise DataError(Complaint(code="no-features", what=what, hint="repair the columns, or add others"))
-    chosen = dataset.features if not left_out and dataset.features is None else stay
-    changed = {"features": chosen, "id": tuple(ids) or None, "missing": missing, "duplicates": duplicates}
-    return dataset.model_copy(update=changed)
+    changed = {"id": tuple(ids) or None, "missing": missing, "duplicates": duplicates}
+    return _without(wrong, dataset, names, left_out).model_copy(update=changed)
 
 
-def _contract(column: Column, values: Array) -> tuple[dict[str, Any], str]:
-    """The contract of one column as the spec writes it, and what a reader should know of its values."""
+def _contract(column: Column, values: Array, rules: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    """The contract of one column as the spec writes it, and what a reader should know of its values.
+
+    rules: of its contract, about how its cells are read.
+    """
     known = values[~np.isnan(values)]
-    settings: dict[str, Any] = {"type": column.type}
+    settings: dict[str, Any] = {"type": column.type, **rules}
     if column.type == "category":
         labels = list(column.labels or ())
         if len(labels) <= _MOST_LABELS:
@@ -313,23 +391,57 @@ def _dataset(table: Scaffold) -> Iterator[str]:
             yield from _comment(f"no feature, but beside every prediction: {table.left_out[name]}")
         yield f"  id: {_inline(ids[0] if len(ids) == 1 else ids)}"
     others = {name: why for name, why in table.left_out.items() if name not in ids}
-    if others:
-        for name, why in others.items():
-            yield from _comment(f"left out: {name}: {why}")
+    for name, why in others.items():
+        yield from _comment(f"left out: {name}: {why}")
+    if dataset.features is not None and others:
         yield "  features:"
-        yield from (f"    - {scalar_text(name)}" for name in rows.names)
+        yield from (f"    - {scalar_text(name)}" for name in dataset.features)
     yield "  columns:  # <- correct what was inferred; a unit (unit: mg/day) makes reports readable"
-    for column, values in zip(table.columns, (*rows.x.T, rows.y), strict=True):
-        settings, note = _contract(column, values)
-        yield f"    {scalar_text(column.name, key=True)}: {_flow(settings)}  # {printable(note)}"
-    if dataset.missing.kind != "error":
-        yield f"  # Missing cells: {table.missing_cells}. <- drop leaves their rows out, impute fills them in the model"
-        yield f"  missing: {{kind: {dataset.missing.kind}}}"
+    yield from _columns(table)
+    yield from _missing(table)
     if dataset.duplicates.kind != "error":
         yield "  # Some rows agree in every column. <- keep binds copies together, drop leaves them out"
         yield f"  duplicates: {{kind: {dataset.duplicates.kind}}}"
+    for name, contract in dataset.columns.items():
+        if contract.type == "date":
+            yield f"  # time: {scalar_text(name)}  # <- if you predict later rows from earlier ones"
     yield "  # groups: patient_id  # <- if rows belong together, name the column that says so"
     yield f"  split: {{kind: fraction, test: {_TEST}}}"
+
+
+def _columns(table: Scaffold) -> Iterator[str]:
+    """The contract of every column that is used, and above it what its rules do."""
+    rows, dataset = table.table, table.dataset
+    known = dict(zip((one.name for one in table.columns), table.columns, strict=True))
+    values = dict(zip(known, (*rows.x.T, rows.y), strict=True))
+    source = dataset.reading.source
+    for name in dict.fromkeys(map(source, known)):
+        for sentence in table.said.get(name, ()):
+            yield from _comment(sentence, indent=4)
+        written = dataset.columns.get(name, ColumnContract()).model_dump(mode="json")
+        rules = {key: value for key, value in written.items() if value is not None}
+        if rules.get("type") == "date":
+            note = f"a date as numbers: {', '.join(one for one in known if source(one) == name)}"
+        else:
+            rules, note = _contract(known[name], values[name], {key: rules[key] for key in rules if key != "type"})
+        yield f"    {scalar_text(name, key=True)}: {_flow(rules)}  # {printable(note)}"
+
+
+def _missing(table: Scaffold) -> Iterator[str]:
+    """The rule for missing cells, and what each choice costs."""
+    rule = table.dataset.missing
+    if rule.kind == "error":
+        return
+    yield from _comment(f"missing cells: {', '.join(f'{name} {count}' for name, count in table.gaps)}")
+    if table.incomplete:
+        cost = f"{table.incomplete} of the {len(table.table)} rows"
+        yield from _comment(f"impute fills features in the model; <- drop instead would leave out {cost}")
+    if rule.target is None:
+        yield f"  missing: {{kind: {rule.kind}}}"
+        return
+    dropped = f"{table.report.dropped_missing} of {table.report.rows_read} rows"
+    yield from _comment(f"target: drop leaves out {dropped}, which have no {table.table.target.name}")
+    yield f"  missing: {{kind: {rule.kind}, target: {rule.target}}}"
 
 
 def _causal(graph: GraphPart | None) -> Iterator[str]:
@@ -361,19 +473,20 @@ def folds_for(table: Scaffold) -> int:
     return max(min(_FOLDS, table.training), folds_needed(0.05, "less"))
 
 
-_COMMENT = TextWrapper(_WIDTH, "  # ", "  #   ", break_long_words=False, break_on_hyphens=False)
-
-
-def _comment(text: str) -> list[str]:
+def _comment(text: str, *, indent: int = 2) -> list[str]:
     """A comment of any length on lines of its own; nothing in the text can end it."""
-    return _COMMENT.wrap(printable(text))
+    start = f"{' ' * indent}# "
+    wrapper = TextWrapper(_WIDTH, start, f"{start}  ", break_long_words=False, break_on_hyphens=False)
+    return wrapper.wrap(printable(text))
 
 
 def _flow(settings: dict[str, Any]) -> str:
-    return "{" + ", ".join(f"{key}: {_inline(value)}" for key, value in settings.items()) + "}"
+    return "{" + ", ".join(f"{scalar_text(key, key=True)}: {_inline(value)}" for key, value in settings.items()) + "}"
 
 
 def _inline(value: Any) -> str:  # noqa: ANN401 - any value of a spec
+    if isinstance(value, dict):
+        return _flow(value)
     if isinstance(value, list | tuple):
         return f"[{', '.join(_inline(one) for one in value)}]"
     return scalar_text(value)

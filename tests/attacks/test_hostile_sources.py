@@ -17,7 +17,7 @@ import pytest
 
 from crda_spec.cli.app import main
 from crda_spec.data.assemble import load
-from crda_spec.data.dataset import Dataset, MissingImpute
+from crda_spec.data.dataset import Dataset, Missing
 from crda_spec.data.sources import Csv, Excel, Parquet, Sql
 from crda_spec.data.split import SourceSplit
 from crda_spec.errors import Complaint, DataError, redact_url
@@ -408,7 +408,7 @@ def test_a_column_that_only_test_rows_fill_is_refused(tmp_path):
     empty = [line.replace(",yes,", ",,").replace(",no,", ",,") if "train" in line else line for line in lines]
     (tmp_path / "houses.csv").write_text("\n".join(empty), encoding="utf-8")
     with pytest.raises(DataError, match="column 'garden' has no value in the 30 training rows"):
-        load(dataset.model_copy(update={"missing": MissingImpute()}), tmp_path, seed=1)
+        load(dataset.model_copy(update={"missing": Missing(kind="impute")}), tmp_path, seed=1)
 
 
 def test_a_feature_whose_spread_is_lost_to_rounding_is_refused_as_a_target_is(tmp_path):

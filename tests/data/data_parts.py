@@ -5,14 +5,11 @@ from crda_spec.data.dataset import (
     DuplicatesDrop,
     DuplicatesError,
     DuplicatesKeep,
-    MissingDrop,
-    MissingError,
-    MissingImpute,
+    Missing,
 )
 from crda_spec.data.sources import Csv
 from crda_spec.data.split import ColumnSplit
 
-MISSING = {"error": MissingError(), "drop": MissingDrop(), "impute": MissingImpute()}
 DUPLICATES = {"error": DuplicatesError(), "keep": DuplicatesKeep(), "drop": DuplicatesDrop()}
 
 
@@ -23,7 +20,7 @@ def dataset_of(target="y", *, missing="error", duplicates="error", split_column=
     return Dataset(
         source=Csv(path="t"),
         target=target,
-        missing=MISSING[missing],
+        missing=Missing(kind=missing) if isinstance(missing, str) else missing,
         duplicates=DUPLICATES[duplicates],
         **settings,
     )

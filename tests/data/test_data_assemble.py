@@ -143,14 +143,14 @@ MISSING = {"area": [1.0, None, None, 4.0], "price": [1.5, 2.5, 3.5, None]}
             "t: dataset.missing: 2 values of 'area' are missing: row 2 (line 3), row 3; "
             "repair the cells, or set dataset.missing to kind: drop or kind: impute\n"
             "t: dataset.missing: 1 value of target 'price' is missing: row 4 (line 5); "
-            "repair the cells, or set dataset.missing to kind: drop or kind: impute\n"
+            "a target is never imputed: drop such rows with dataset.missing.target: drop\n"
             "2 problems",
             id="error",
         ),
         pytest.param(
             "impute",
             "t: dataset.missing: 1 value of target 'price' is missing: row 4 (line 5); "
-            "a target is never imputed: set dataset.missing to kind: drop",
+            "a target is never imputed: drop such rows with dataset.missing.target: drop",
             id="a-target-is-never-imputed",
         ),
     ],

@@ -121,7 +121,8 @@ NUMBERS = [str(number) for number in range(20)]
             [*NUMBERS, "n/k", "?"],
             None,
             "2 values of 'a' are text in a number column (20 of its 22 values are numbers): "
-            "row 21 (line 22): 'n/k', row 22: '?'; repair the cells, or declare the column's type: category",
+            "row 21 (line 22): 'n/k', row 22: '?'; "
+            "repair the cells, say what they mean, e.g. cells: {'n/k': missing}, or declare type: category",
             id="text-in-numbers",
         ),
         pytest.param(
@@ -235,20 +236,22 @@ NUMBERS = [str(number) for number in range(20)]
         pytest.param(
             pd.Series(pd.date_range("2020-01-01", periods=3)),
             None,
-            "column 'a' holds dates; use numbers, booleans or text, or leave the column out of dataset.features",
+            "column 'a' holds dates; "
+            "declare its type: date, which makes numbers of it, or leave it out of dataset.features",
             id="timestamps",
         ),
         pytest.param(
             [dt.date(2020, 1, 1), None],
             None,
-            "column 'a' holds dates; use numbers, booleans or text, or leave the column out of dataset.features",
+            "column 'a' holds dates; "
+            "declare its type: date, which makes numbers of it, or leave it out of dataset.features",
             id="dates",
         ),
         pytest.param(
             ["2020-01-01", "2020-01-02 10:30"],
             None,
-            "column 'a' holds dates; turn it into numbers, leave it out of dataset.features, "
-            "or declare its type: category",
+            "column 'a' holds dates; "
+            "declare its type: date, which makes numbers of it, or leave it out of dataset.features",
             id="dates-as-text",
         ),
         pytest.param(
@@ -314,7 +317,8 @@ def test_fifty_labels_are_no_identifier():
 def test_half_of_the_cells_make_a_number_column():
     assert complaint(["1", "2", "x", "y"]) == (
         "t: dataset.columns.a: 2 values of 'a' are text in a number column (2 of its 4 values are numbers): "
-        "row 3: 'x', row 4: 'y'; repair the cells, or declare the column's type: category"
+        "row 3: 'x', row 4: 'y'; "
+        "repair the cells, say what they mean, e.g. cells: {'x': missing}, or declare type: category"
     )
 
 

@@ -33,8 +33,8 @@ def free(spec):
 
 def test_the_shortest_spec_is_sound(spec):
     assert builder.printed(f"crda-spec validate {spec}") == (
-        f"spec.yaml: valid (rows not read); see what it would do with: crda-spec plan {spec}, "
-        f"run it with: crda-run {spec}\n"
+        "spec.yaml: valid (300 of 300 rows: 240 to train, 60 to test); "
+        f"see what it would do with: crda-spec plan {spec}, run it with: crda-run {spec}\n"
     )
     assert free(spec) == {"age", "bmi", "comorbidities", "therapy_hours"}
 

@@ -314,7 +314,7 @@ def test_a_value_that_came_through_an_alias_is_shown_where_it_is_written(complai
         ("seed: true", "seed: expected a whole number, got True (true or false)"),
         ("seed: 99999999999", "seed: must be at most 4294967295, got 99999999999"),
         ("description: 3", "description: expected text, got 3 (a whole number); quote it: '3'"),
-        ("description: [a]", "description: expected text, got ['a'] (a list)"),
+        ("description: [a]", "description: expected text, got ['a'] (a list); write one of them, without brackets"),
         ("execution: {jobs: many}", "execution.jobs: expected a whole number or 'auto', got 'many' (text)"),
         (
             "gate: {kind: wilcoxon, alpha: .nan}",

@@ -11,7 +11,7 @@ from crda_spec.counterfactual.partition import Partition
 from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.policies import Jitter, Resample, Scale
 from crda_spec.data.contract import ColumnContract
-from crda_spec.data.dataset import Dataset, MissingDrop
+from crda_spec.data.dataset import Dataset, Missing
 from crda_spec.data.sources import Csv
 from crda_spec.data.split import ColumnSplit, FractionSplit
 from crda_spec.discovery import Pc
@@ -102,7 +102,7 @@ def specs(draw: st.DrawFn) -> RunSpec:
         target=target,
         features=draw(st.sampled_from([None, (first,), (first, second)])),
         columns={first: draw(CONTRACTS)},
-        missing=MissingDrop(kind="drop"),
+        missing=Missing(kind="drop"),
         split=draw(st.sampled_from([split, by_column])),
     )
     members = (Student(), Ridge(alpha=draw(FRACTION)))

@@ -22,7 +22,7 @@ _CONSEQUENCES = {
 }
 
 # Why a feature stays that could have moved: after `it may move, but` in the certificate, alone in a run's movements.
-_LEFT = ("kept", "not_named", "moves_together", "identifies_rows")
+_LEFT = ("kept", "derived", "not_named", "moves_together", "identifies_rows")
 _STATED = {
     "direct_cause": (
         "a direct cause of {1}, and once the other features are known, nothing unmeasured that drives {1} is tied to it"
@@ -39,6 +39,7 @@ _STATED = {
     "not_certified": "it is not certified, and new rows keep to the certificate",
     "no_rows": "no row was made",
     "kept": "partition.keep holds it fixed",
+    "derived": "it is a date's part, or marks missing cells: draw it in the graph, or name it in partition.perturb",
     "not_named": "partition.perturb does not name it",
     "identifies_rows": (
         "it has more labels than half the rows: such a column tells rows apart, or is free text, and moves only by a "
