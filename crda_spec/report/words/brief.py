@@ -369,3 +369,78 @@ def data_sentence(result: RunResult) -> str:
     if data.dropped_missing or data.dropped_duplicates or data.missing_cells:
         said.insert(0, run.data_sentence(result))
     return " ".join(said)
+
+
+# --- one line each, beside the title of a part that is folded
+
+
+def test_finding(result: RunResult) -> str:
+    """`MSE 1049 -> 898.9.`."""
+    score = result.score
+    if score is None:
+        return run.untested_sentence(result)
+    after = "" if score.augmented is None else f" -> {number(score.augmented)}"
+    return f"{score.metric.upper()} {number(score.plain)}{after} on {score.rows:,} test rows."
+
+
+def gate_finding(result: RunResult) -> str:
+    """In how many folds the augmented model erred less."""
+    verdict = result.verdict
+    if not verdict.folds:
+        return "Nothing was tested."
+    better = sum(fold.augmented < fold.plain for fold in verdict.folds)
+    p = "" if verdict.p_value is None else f" ({p_value(verdict.p_value, 2)})"
+    return f"The augmented model errs less in {better} of {count(len(verdict.folds), 'fold')}{p}."
+
+
+def rows_finding(result: RunResult) -> str:
+    """How many new rows lie off the data."""
+    if result.diagnostics is None:
+        return ""
+    outside = result.diagnostics.places.outside
+    return f"{share(outside) if outside else 'None'} of the new rows looked at lie off the data."
+
+
+def sensitivity_finding(result: RunResult) -> str:
+    """What the weakest hidden cause would have to explain."""
+    found = result.sensitivity
+    if found is None:
+        return "No gain that a hidden cause could use up."
+    if found.retention == 0:
+        return "New rows carry no noise, so no hidden cause can spoil their labels."
+    if not found.features:
+        return "No feature that moved can be measured this way."
+    weakest = min(found.features, key=lambda feature: feature.robustness)
+    return f"At least {share(weakest.robustness)} of what the features leave open (through {shown(weakest.name)})."
+
+
+def remedy_finding(result: RunResult) -> str:
+    """The smallest change that would free more features."""
+    text = causal.remedy_sentence(result.certificate.remedies[0]).rstrip(".")
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def interval_finding(result: RunResult) -> str:
+    """How many test rows the intervals hold."""
+    words = interval_words(result)
+    return f"{words}." if words else "No test rows to count in them."
+
+
+def signs_finding(result: RunResult) -> str:
+    """How many declared signs the rows contradict."""
+    wrong = sum(one.contradicted for one in result.signs)
+    return f"{count(len(result.signs), 'sign')} declared, {wrong or 'none'} contradicted by the rows."
+
+
+def data_finding(result: RunResult) -> str:
+    """Rows that were read, used and lost."""
+    data = result.data
+    lost = data.rows_read - data.rows_used if data.test_source is None else 0
+    said = f"{data.rows_read:,} rows read, {data.rows_used:,} used"
+    said += f", {lost:,} left out" if lost else ""
+    return f"{said}, {count(data.missing_cells, 'missing cell')}." if data.missing_cells else f"{said}."
+
+
+def checks(result: RunResult) -> tuple[str, ...]:
+    """What would free more features, what the data say of the graph, and what speaks against trusting the run."""
+    return tuple(text for text in (remedy_sentence(result), graph_sentence(result), *doubts(result)) if text)
