@@ -205,8 +205,11 @@ def feature_groups(result: RunResult) -> tuple[FeatureGroup, ...]:
         found.setdefault(key, []).append(verdict)
     order = {"irrelevant": 0, "cause": 1, "blocked": 2}
     groups = []
-    for (stays, status, reason), members in sorted(found.items(), key=lambda one: (one[0][0], order[one[0][1]])):
-        badge, first = causal.badge(status, contradicted=doubted), members[0]
+    for (stays, status, alone), members in sorted(found.items(), key=lambda one: (one[0][0], order[one[0][1]])):
+        reason, first = alone, members[0]
+        badge = causal.badge(status, contradicted=doubted)
+        if len(members) > 1:
+            reason = _reason(result, first, movements[first.name], hidden, "them")
         witness = status == "blocked" and bool(first.witness)
         groups.append(
             FeatureGroup(
@@ -222,29 +225,30 @@ def feature_groups(result: RunResult) -> tuple[FeatureGroup, ...]:
     return tuple(groups)
 
 
-def _reason(result: RunResult, verdict: FeatureVerdict, movement: Movement, hidden: set[str]) -> str:
-    """Why a feature has its class, or why it stays although its class lets it move; the same words for one or many."""
+def _reason(result: RunResult, verdict: FeatureVerdict, movement: Movement, hidden: set[str], it: str = "it") -> str:
+    """Why a feature has its class, or why it stays although its class lets it move. it: or `them`."""
+    says, follows = ("says", "follows") if it == "it" else ("say", "follow")
     target, declared = result.split.train.target.name, result.certificate.basis == "declared"
     blocked = verdict.status == "blocked"
-    tie = _tie(verdict, target, hidden) if blocked else ""
+    tie = _tie(verdict, target, hidden, it) if blocked else ""
     if movement.moves == "follows":
-        return "follows what moves and causes it"
+        return f"{follows} what moves and causes {it}"
     if movement.moves == "moves":
         if movement.basis == "invariance":
-            return "no label depends on it"
+            return f"no label depends on {it}"
         if movement.basis == "support":
             return f"moves all the same, since new rows carry no noise: {tie}" if blocked else "new rows carry no noise"
         if not declared:
             return f"the search found no tie to the noise of {target}"
         if verdict.status == "irrelevant":
-            return f"says nothing about {target}, given the other features"
-        return f"no hidden cause of {target} is connected to it"
+            return f"{says} nothing about {target}, given the other features"
+        return f"no hidden cause of {target} is connected to {it}"
     if blocked:
         return tie
     # A record read back has this reason as its sentence alone, so that the knob in it is what can be told apart.
     held = causal.held_sentence(verdict.held) or movement.sentence
     if "partition.keep" in held:
-        return "could move; partition.keep holds it fixed"
+        return f"could move; partition.keep holds {it} fixed"
     if "partition.max_features" in held:
         return "could move; ranked too low for partition.max_features"
     if result.counterfactuals is None and verdict.held is None:
@@ -261,7 +265,7 @@ def _from_feature(witness: Sequence[str]) -> list[str]:
     return [_TURNED.get(token, token) for token in reversed(witness)]
 
 
-def _tie(verdict: FeatureVerdict, target: str, hidden: set[str]) -> str:
+def _tie(verdict: FeatureVerdict, target: str, hidden: set[str], it: str) -> str:
     """How a blocked feature is tied to the target's noise: by the shape of its open path, or as the search says."""
     if not verdict.witness:
         text = _MEASURED.sub("", causal.reason_sentence(verdict.reason, subject=False).rstrip("."))
@@ -274,14 +278,19 @@ def _tie(verdict: FeatureVerdict, target: str, hidden: set[str]) -> str:
 
     if set(marks) == {"->"}:
         through = [name for name in nodes[1:-1] if name in hidden] or nodes[1:-1]
-        return f"acts on {target} through {spoken(through)}" if through else f"drives the noise of {target}"
+        acts = "acts" if it == "it" else "act"
+        return (
+            f"{acts} on {target} through {spoken(through)}"
+            if through
+            else f"{'drives' if it == 'it' else 'drive'} the noise of {target}"
+        )
     if set(marks) == {"<-"}:
-        return f"{target} causes it"
+        return f"{target} causes {it}"
     if marks == ["<->"]:
-        return f"shares a hidden cause with {target}"
+        return f"{'shares' if it == 'it' else 'share'} a hidden cause with {target}"
     turn = marks.index("->") if "->" in marks else 0
     if set(marks) == {"<-", "->"} and "<-" not in marks[turn:]:
-        return f"{spoken(nodes[turn : turn + 1])} drives both it and {target}"
+        return f"{spoken(nodes[turn : turn + 1])} drives both {it} and {target}"
     return f"tied to what drives {target}, once other features are held fixed"
 
 
