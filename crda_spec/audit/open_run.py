@@ -566,9 +566,7 @@ class ListedRun:
     decision: str = ""
     reason: str = ""
     metric: str = ""
-    change_percent: float | None = (
-        None  # of the test loss of one model by the augmentation, used or not; None without test rows
-    )
+    change_percent: float | None = None  # of one model's test loss, by the augmentation, used or not
     sha256: str = ""
     models: int = 1  # that the run hands over; more than one predict by their mean
     trouble: str = ""  # why the record cannot be read; then nothing else is known

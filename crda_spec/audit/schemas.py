@@ -202,7 +202,7 @@ class RunRecord:
     test: records.TestScore | None  # null when no row was held back for a test
     controls: (
         records.Controls | None
-    )  # what the change is made of; null when nobody looked, or no row was made or tested
+    )  # what the change is made of; null without new or test rows, or when nobody looked
     ensemble: records.Ensemble | None  # several models instead of one; null when one is handed over
     intervals: records.IntervalReport | None  # prediction intervals; null without a gate, or when nobody asks for them
     sensitivity: records.Sensitivity | None  # how strong a hidden cause would use up the gain

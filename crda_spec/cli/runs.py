@@ -27,7 +27,7 @@ def runs(
     """List the finished runs below a folder: when, verdict, change of the test loss, hash.
 
     Equal hashes are equal runs. The change is that of one augmented model against one plain model on the test rows,
-    whether the gate let it be used or not.
+    whether the gate let it be used or not; a run without test rows has none.
     """
     from crda_spec.audit.open_run import list_runs
 

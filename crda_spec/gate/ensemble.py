@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -12,7 +12,18 @@ from crda_spec.counterfactual.procedure import Augmentation
 from crda_spec.errors import Complaint, DataError
 from crda_spec.execution import Clock, in_order, workers_for
 from crda_spec.gate.score import change_of
-from crda_spec.records import Arm, Cost, Counterfactuals, Ensemble, EnsembleScore, HeldOut, Predictor, Split, Table
+from crda_spec.records import (
+    Arm,
+    Array,
+    Cost,
+    Counterfactuals,
+    Ensemble,
+    EnsembleScore,
+    HeldOut,
+    Predictor,
+    Split,
+    Table,
+)
 from crda_spec.regressors import FittedModel, Fitter, Regressor
 from crda_spec.regressors.fit import Fill, MeanModel, Watch, student_seed
 from crda_spec.regressors.metrics import Metric
@@ -73,7 +84,11 @@ def fit_ensemble(
             members[arm] = (*members[arm], model)
             cost += spent
             step.advance()
-        scores = () if split.test is None else score_ensemble(split.test, members, metric=metric, seed=seed)
+        scores: tuple[EnsembleScore, ...] = ()
+        if split.test is not None:
+            scores = score_ensemble(split.test, members, metric=metric, seed=seed)
+        else:
+            _forbid_runaway(final, MeanModel(members[final]).predict(split.train.x), "training")
     found = Ensemble(models=models, arm=final, fits=len(tasks), scores=scores)
     return FittedEnsemble(scores=found, members=members[final], cost=cost)
 
@@ -86,6 +101,14 @@ def _fit_member(
     return fitter.fit(train, extra, seed=seed, watch=watch), fitter.cost
 
 
+def _forbid_runaway(arm: Arm, seen: Sequence[float] | Array, rows: str) -> None:
+    """One model would take the mean with it. seen: its losses or predictions."""
+    if not np.isfinite(seen).all():
+        what = f"one of the {arm} models of the ensemble predicts numbers that are not finite on the {rows} rows"
+        hint = "lower its learning rate, or look for extreme values in the data"
+        raise DataError(Complaint(code="diverged", path="regressor", what=what, hint=hint))
+
+
 def score_ensemble(test: HeldOut, members: Members, *, metric: Metric, seed: int) -> tuple[EnsembleScore, ...]:
     """One model and all models of each arm on the test rows, with the intervals that the test score has, too."""
     models = len(members["plain"])
@@ -93,10 +116,7 @@ def score_ensemble(test: HeldOut, members: Members, *, metric: Metric, seed: int
     change_between = partial(change_of, test, metric=metric, seed=seed)
     singles = {arm: tuple(loss(test.errors(model), arm=arm) for model in own) for arm, own in members.items()}
     for arm, losses in singles.items():
-        if not np.isfinite(losses).all():  # it would take the mean with it
-            what = f"one of the {arm} models of the ensemble predicts numbers that are not finite on the test rows"
-            hint = "lower its learning rate, or look for extreme values in the data"
-            raise DataError(Complaint(code="diverged", path="regressor", what=what, hint=hint))
+        _forbid_runaway(arm, losses, "test")
 
     def score(arm: Arm, count: int) -> EnsembleScore:
         """The first `count` models of an arm."""

@@ -6,7 +6,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from crda_spec.data.folds import folds
-from crda_spec.data.split import split_by_tables, split_by_values, split_fraction
+from crda_spec.data.split import NoSplit, set_aside, split_by_tables, split_by_values, split_fraction, split_rows
 from crda_spec.errors import DataError
 from crda_spec.records import Column, Table
 from crda_spec.seeds import stream
@@ -270,6 +270,21 @@ def test_a_torn_group_without_a_name_is_shown_by_its_number():
         "dataset.split: 1 group has both training and test rows: 5; "
         "rows of one group must stay on one side: mark them alike, or use other groups"
     )
+
+
+def test_without_a_split_every_row_is_trained_on():
+    split = split_rows(NoSplit(), table_of(5, [0, 0, 0, 0, 0]), None, group_names=("Bern",), seed=3)
+    assert (split.train.row_ids.tolist(), split.test, split.tuning) == ([0, 1, 2, 3, 4], None, None)
+
+
+def test_rows_for_tuning_leave_no_test_rows_behind():
+    split = set_aside(split_rows(NoSplit(), table_of(10), None, group_names=(), seed=3), 0.3, seed=3)
+    assert (len(split.train), len(split.tuning), split.test) == (7, 3, None)
+
+
+def test_one_row_cannot_be_trained_on():
+    said = "dataset.split: 1 row cannot be trained on; at least 2 training rows are needed"
+    assert message(split_rows, NoSplit(), table_of(1), None, group_names=(), seed=3) == said
 
 
 def test_two_tables_are_a_split():

@@ -737,6 +737,7 @@ _RESAMPLED = ("partition.max_features=null", "perturbation.default={kind: resamp
 _NO_NOISE = (f"counterfactual={{teacher: {_LINEAR}, retention: 0, factor: 2}}", "partition.basis=support")
 RUNS = {
     "accepted": (f"counterfactual={{teacher: {_LINEAR}, retention: 0.2, factor: 4}}", *_RESAMPLED),
+    "untested": ("dataset.split={kind: none}", f"counterfactual={{teacher: {_LINEAR}, retention: 0.2, factor: 4}}"),
     "rejected": ("regressor={kind: ridge}",),
     "abstained": ("partition.keep=[ward, exercise, smoker, age, dose]",),
     "falsified": (_WRONG, "falsify.on_falsified=abstain"),
@@ -757,7 +758,6 @@ _CERTIFIED = ("recipe=certified", f"counterfactual={{teacher: {_LINEAR}, factor:
 SCREENS = {
     **RUNS,
     "ungated": ("gate.enabled=false", *RUNS["accepted"]),
-    "untested": ("dataset.split={kind: none}", *RUNS["accepted"]),
     "ordered": ("dataset.source.path=days.csv", "dataset.time=day", *RUNS["accepted"]),
     "tuned": (
         f"counterfactual={{teacher: {_LINEAR}, retention: 0}}",
@@ -820,6 +820,12 @@ def real(tmp_path_factory):
     return result
 
 
+def untested(run: RunResult) -> RunResult:
+    """The same run, had no row been held back."""
+    ensemble = None if run.ensemble is None else replace(run.ensemble, fits=4, scores=())
+    return replace(run, split=replace(run.split, test=None), score=None, controls=None, ensemble=ensemble)
+
+
 BUILDERS = {
     "accepted": build_accepted,
     "rejected": build_rejected,
@@ -854,3 +860,9 @@ def any_run(run_kind, real) -> RunResult:
 def build():
     """A run by its kind, whose every number is known: for tests of single sentences."""
     return lambda kind: BUILDERS[kind]()
+
+
+@pytest.fixture
+def build_untested(build):
+    """The same without test rows."""
+    return lambda kind: untested(build(kind))
