@@ -159,7 +159,7 @@ def _facts(result: RunResult, record_json: str) -> Iterator[tuple[str, str]]:
     if "spec" in record:
         yield "Recipe", f"{record['spec']['resolved'].get('recipe') or 'none'}, seed {record['seed']}"
         yield "Version", f"crda-spec {record['versions']['crda-spec']}"
-    test = "none" if result.score is None else f"{result.score.rows:,}"
+    test = "no" if result.score is None else f"{result.score.rows:,}"
     yield "Rows", f"{len(result.split.train):,} training, {test} test"
     yield "Data SHA-256", result.data.sha256[:_SHORT]
     yield "Seal of the record", hashlib.sha256(record_json.encode()).hexdigest()[:_SHORT]

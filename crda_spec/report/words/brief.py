@@ -387,7 +387,7 @@ def test_finding(result: RunResult) -> str:
     """`MSE 1049 -> 898.9.`."""
     score = result.score
     if score is None:
-        return run.untested_sentence(result)
+        return "Every row was trained on."
     after = "" if score.augmented is None else f" -> {number(score.augmented)}"
     return f"{score.metric.upper()} {number(score.plain)}{after} on {score.rows:,} test rows."
 
