@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib import resources
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from crda_spec.records import Column, FeatureVerdict, Movement, RunResult, Study
 from crda_spec.report.figures import Picture, ensemble_figure, run_figures, sensitivity_figure, trials_figure
 from crda_spec.report.graph_draw import anchors, run_graph_svg
 from crda_spec.report.svg import FONT, palette
-from crda_spec.report.words import causal, gate, numbers, run
+from crda_spec.report.words import brief, causal, gate, numbers, run
 from crda_spec.report.words.numbers import in_unit, number, percent, setting, share, shown
 
 MOST_STATEMENTS = 12
 MOST_MAPS = 12
-_CONTENTS = "<!-- contents -->"
-_HEADING = re.compile(r'<h2 id="(\w+)">([^<]+)</h2>')
 
 # By name of the figure (several share one up to their number): what to see in it.
 CAPTIONS = {
@@ -64,8 +63,8 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
         finalize=_finalize,
     )
-    environment.globals |= {"causal": causal, "gate": gate, "numbers": numbers, "run": run}
-    environment.filters["shown"] = shown
+    environment.globals |= {"brief": brief, "causal": causal, "gate": gate, "numbers": numbers, "run": run}
+    environment.filters |= {"shown": shown, "coded": _coded}
     return environment
 
 
@@ -75,6 +74,15 @@ def _finalize(value: object) -> object:
     Line breaks and tabs stay, for the spec and the record. Markup (a subclass of str) is our own and stays as it is.
     """
     return shown(value, keep="\n\t") if type(value) is str else value
+
+
+def _coded(text: str) -> Markup:
+    """A sentence as markup: what stands between two backticks is code."""
+    parts = shown(text).split("`")
+    if len(parts) % 2 == 0:  # a lone one belongs to somebody's name
+        return escape(shown(text))
+    marked = (Markup("<code>{}</code>").format(part) if at % 2 else escape(part) for at, part in enumerate(parts))
+    return Markup("").join(marked)
 
 
 def render_html(
@@ -92,10 +100,9 @@ def render_html(
     already.
     """
     figures = run_figures(result) if figures is None else figures
-    page = rendered(
+    return rendered(
         "report.html.j2",
         script="report.js",
-        contents_mark=_CONTENTS,
         name=name,
         description=description,
         record_json=record_json,
@@ -104,7 +111,11 @@ def render_html(
         figures=figures,
         svg=run_graph_svg(result, linked=True),
         contradicted=causal.is_contradicted(result),
-        tiles=tuple(_tiles(result)),
+        facts=tuple(_facts(result, record_json)),
+        accuracy=brief.accuracy_table(result) if result.score is not None else (),
+        bars=tuple(_bars(result)),
+        groups=brief.feature_groups(result),
+        checks=brief.checks(result),
         features=tuple(_features(result)),
         most_statements=MOST_STATEMENTS,
         moves=tuple(_moves(result, figures)),
@@ -119,10 +130,39 @@ def render_html(
         ensemble_figure=_ensemble_figure(result),
         columns=tuple(_columns(result)),
     )
-    # Links to the sections that this page has; their titles are the template's own words, never data.
-    links = "".join(f'<li><a href="#{place}">{title}</a></li>\n' for place, title in _HEADING.findall(page))
-    contents = f'<nav class="contents" aria-label="On this page">\n<ul>\n{links}</ul>\n</nav>'
-    return page.replace(_CONTENTS, contents, 1)
+
+
+def _bars(result: RunResult) -> Iterator[tuple[str, float, str]]:
+    """Of each control, then of the whole recipe: who it is, its change, and its bar's length in percent of the room."""
+    changes = run.control_changes(result)
+    longest = max((abs(change) for _, change in changes if math.isfinite(change)), default=0.0)
+    for words, change in changes:
+        length = 100.0 if not math.isfinite(change) else 100.0 * abs(change) / longest if longest else 0.0
+        yield words, change, f"{length:.1f}"
+
+
+_SHORT = 16  # letters of a hash that are enough to compare by eye; the folded record has it whole
+
+
+def _facts(result: RunResult, record_json: str) -> Iterator[tuple[str, str]]:
+    """The box at the top: what was run on what, by label.
+
+    The record that this page holds is complete but for the hashes of files, the page's own among them, and its volatile
+    part. So the seal is that of the text below: whoever draws the page again from the folder, as `verify` does, gets
+    the same one. What is known only once the page is written, its folder and the day, is no part of its bytes: its
+    script reads both from the place where the page lies.
+    """
+    record, target = json.loads(record_json), result.split.train.target
+    models = "" if result.ensemble is None else f", mean of {result.ensemble.models}"
+    yield "Target", in_unit(target.name, target.unit)
+    yield "Model", f"{result.settings.get('kind', '')}{models}"
+    if "spec" in record:
+        yield "Recipe", f"{record['spec']['resolved'].get('recipe') or 'none'}, seed {record['seed']}"
+        yield "Version", f"crda-spec {record['versions']['crda-spec']}"
+    test = "no" if result.score is None else f"{result.score.rows:,}"
+    yield "Rows", f"{len(result.split.train):,} training, {test} test"
+    yield "Data SHA-256", result.data.sha256[:_SHORT]
+    yield "Seal of the record", hashlib.sha256(record_json.encode()).hexdigest()[:_SHORT]
 
 
 def run_glance(result: RunResult) -> str:
@@ -187,7 +227,7 @@ def _moved_rows(result: RunResult) -> Iterator[tuple[str, ...]]:
     """Name, rows changed, median and far move, move in standard deviations, the teacher's change."""
     units = {column.name: column.unit for column in result.split.train.features}
     for one in () if result.diagnostics is None else result.diagnostics.moved:
-        moves = ("-" if value is None else number(value, 3) for value in (one.median, one.far, one.in_sd))
+        moves = ("" if value is None else number(value, 3) for value in (one.median, one.far, one.in_sd))
         yield in_unit(one.name, units[one.name]), share(one.changed), *moves, share(one.effect)
 
 
@@ -195,12 +235,15 @@ def _sensitivity(result: RunResult) -> Iterator[tuple[str, str, str, str, str]]:
     """Moved feature, how far, what a hidden cause must explain, its yardstick, and a map ("" where there is none)."""
     target = result.split.train.target.name
     units = {column.name: column.unit for column in result.split.train.features}
-    for index, feature in enumerate(() if result.sensitivity is None else result.sensitivity.features):
+    found = () if result.sensitivity is None else result.sensitivity.features
+    if not any(math.isfinite(feature.limit) for feature in found):
+        return  # nothing that moved can spoil a label, so that there is no number to list
+    for index, feature in enumerate(found):
         drawn = 0 < feature.limit < math.inf and index < MOST_MAPS
         yield (
             in_unit(feature.name, units.get(feature.name)),
             number(feature.moved_sd),
-            share(feature.robustness) if math.isfinite(feature.limit) else "-",
+            share(feature.robustness) if math.isfinite(feature.limit) else "",
             causal.yardstick_words(feature, target),
             sensitivity_figure(feature, target).svg if drawn else "",
         )

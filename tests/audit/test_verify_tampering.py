@@ -157,6 +157,19 @@ SEALED = {
         "record.json, counterfactuals.moved: 'age' moved and carries noise",
     ),
     "a test score": (by.told("test", "plain", value=1.0), "record.json, test.plain: says 1.0, should be "),
+    "an RMSE": (
+        by.told("test", "accuracy", 0, "rmse", value=1.0),
+        "record.json, test.accuracy.plain.rmse: says 1.0, should be ",
+    ),
+    "an R2": (by.told("test", "accuracy", 1, "r2", value=0.99), "record.json, test.accuracy.augmented.r2: says 0.99"),
+    "the mean's MAE": (
+        by.told("test", "accuracy", 2, "mae", value=9.0),
+        "record.json, test.accuracy.mean.mae: says 9.0, should be ",
+    ),
+    "who was scored": (
+        by.told("test", "accuracy", value=lambda all_: all_[:2]),
+        "record.json, test.accuracy: must be of ['plain', 'augmented', 'mean'], in this order",
+    ),
     "a change": (by.told("test", "change_percent", value=-50.0), "record.json, test.change_percent: says -50.0"),
     "the final model": (by.other_model("model"), "record.json, test.plain: says "),
     "a teacher": (by.other_model("teacher/1"), "'_crda_prediction': is "),

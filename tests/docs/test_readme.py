@@ -55,9 +55,9 @@ def test_what_may_move_is_told_as_the_quickstart_tells_it(tmp_path, capsys):
         patch.setattr(sys, "argv", ["crda-run", str(spec), "--jobs", "1", "--out", str(tmp_path / "run")])
         with pytest.raises(SystemExit, match=r"^0$"):
             run_main()
-    told = section("A spec").partition("\nPartition\n")[2].partition("\n  feature ")[0]
-    assert "may move" in told
-    assert " ".join(told.split()) in " ".join(capsys.readouterr().out.split())
+    told = section("A spec").partition("\nWHAT MOVED ")[2].partition("\nWHERE THE GAIN")[0]
+    assert "neighbourhood -> buyer_urgency -> price" in told
+    assert told in capsys.readouterr().out
 
 
 def test_the_messages_shown_are_real(tmp_path):

@@ -758,7 +758,6 @@ _CERTIFIED = ("recipe=certified", f"counterfactual={{teacher: {_LINEAR}, factor:
 SCREENS = {
     **RUNS,
     "ungated": ("gate.enabled=false", *RUNS["accepted"]),
-    "untested": ("dataset.split={kind: none}", *RUNS["accepted"]),
     "ordered": ("dataset.source.path=days.csv", "dataset.time=day", *RUNS["accepted"]),
     "tuned": (
         f"counterfactual={{teacher: {_LINEAR}, retention: 0}}",

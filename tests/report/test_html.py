@@ -66,7 +66,9 @@ def page(run, **changes):
 def test_the_page_is_wellformed_and_uses_only_harmless_tags(any_run):
     found = Page(page(any_run))
     assert set(found.tags) <= ALLOWED
-    assert not [item for item in found.attributes if item[1].startswith("on") or item[1] in ("src", "style")]
+    assert not [item for item in found.attributes if item[1].startswith("on") or item[1] == "src"]
+    styles = [value for _, key, value in found.attributes if key == "style"]
+    assert [value for value in styles if not re.fullmatch(r"width:[\d.]+%", value)] == []
     ids = {value for _, key, value in found.attributes if key == "id"}
     links = [value for _, key, value in found.attributes if key == "href"]
     assert all(link.startswith("#") and link[1:] in ids for link in links), "a link stays inside the page"
@@ -83,8 +85,8 @@ def test_nothing_is_fetched(any_run):
     assert f'<meta http-equiv="Content-Security-Policy" content="{policy}">' in text
 
 
-def test_equal_results_give_equal_bytes(build, run_kind):
-    assert page(build(run_kind)) == page(build(run_kind))
+def test_equal_results_give_equal_bytes(any_run):
+    assert page(any_run) == page(any_run)
 
 
 def test_hostile_text_is_shown_not_obeyed(build):
@@ -104,12 +106,18 @@ def test_hostile_text_is_shown_not_obeyed(build):
         (
             "accepted",
             [
-                "Accepted: the augmented model is the one to use. The augmented model erred less in 10 of 10 folds;",
+                "ACCEPTED Use the augmented model. On 80 test rows its mean squared error is 10.6 % lower (95 %",
+                "plain augmented predict the mean RMSE (days) 3.14 2.97 5.01",
+                "MAE (days) 2.47 2.33 4.00 R2 0.60 0.65 0.00",
+                "estimated 6.7 % lower. The test figure is the one to quote.",
+                "The gate: does it help on rows that nobody has seen? The augmented model errs less in",
+                "The augmented model erred less in 10 of 10 folds;",
+                "blocked dose severity (hidden) drives both it and recovery",
+                "The data do not contradict the graph (2 statements tested).",
                 "One model vs one model on 80 test rows: MSE 9.876 -> 8.829, -10.6 % (95 % interval -18.1 to -2.9).",
                 "4 of 5 features may move, certified by the declared graph.",
                 "In this run it moves : the certificate allows it",
                 "In this run it stays : it is not certified, and new rows keep to the certificate",
-                "features move 3 of 5",
                 "Arrows run from cause to effect. A dashed arc with two heads is a hidden common cause. What to see:",
                 "Open path: recovery <- severity -> dose Knowing severity would close this path.",
                 "Written at: severity -> recovery (causal.graph.edges.5) , severity -> dose (causal.graph.edges.4)",
@@ -142,7 +150,6 @@ def test_hostile_text_is_shown_not_obeyed(build):
                 "In this run 2 features move. The new rows carry no noise, so any feature may move, and only the",
                 "data's support is claimed. Not certified, and moved all the same: dose.",
                 "In this run it moves : carries no noise, so only the data's support is claimed",
-                "features move, without noise 2 of 5",
                 "2 of them equal their source row. 17 of them were drawn again, off the data or outside a",
                 "contract at first. 5 more lay off the data and were left out.",
                 "3 of 400 brought back inside the contract",
@@ -151,16 +158,16 @@ def test_hostile_text_is_shown_not_obeyed(build):
         (
             "rejected",
             [
-                "Rejected: the plain model is the one to use.",
+                "REJECTED Use the plain model. On 80 test rows the refused augmented model's mean squared error is",
                 "One plain model on 80 test rows: MSE 9.876 (used).",
                 "Not used: the refused augmentation would have scored MSE 9.876 -> 10.03, +1.6 % (95 %",
-                "test MSE, augmented (not used)",
             ],
         ),
         (
             "abstained",
             [
-                "Abstained: nothing was augmented, the plain model is the one to use. No feature may be perturbed",
+                "NOTHING TO MOVE No feature may move, so nothing was augmented. Use the plain model.",
+                "Why nothing moved",
                 "No synthetic rows were made: no feature may move.",
                 "Nothing was tested.",
                 "One plain model on 80 test rows: MSE 9.876; there is no augmented model to compare.",
@@ -169,7 +176,7 @@ def test_hostile_text_is_shown_not_obeyed(build):
         (
             "falsified",
             [
-                "Abstained: nothing was augmented, the plain model is the one to use. The data contradict the declared",
+                "GRAPH CONTRADICTED The data contradict the graph, so nothing was augmented. Use the plain model.",
                 "No synthetic rows were made: the data contradict the declared graph.",
                 "Falsified The training rows contradict the graph: smoker and dose are dependent where it says",
                 "Under on_falsified: abstain, nothing is augmented on the word of a falsified graph.",
@@ -181,7 +188,7 @@ def test_hostile_text_is_shown_not_obeyed(build):
         (
             "recertified",
             [
-                "Certified again with `smoker -> dose` added: dose is blocked instead of cause (by `smoker -> dose`).",
+                "Certified again with smoker -> dose added: dose is blocked instead of cause (by smoker -> dose ).",
                 "The run went on by these classes: read its numbers with care, and correct the graph.",
             ],
         ),
@@ -256,10 +263,10 @@ def test_a_section_without_anything_to_say_is_absent(build, kind, present):
 def test_a_missing_sensitivity_says_why(build, changes, said):
     run = build("accepted")
     text = Page(page(replace(run, sensitivity=None, verdict=replace(run.verdict, **changes)))).text
-    assert f"How strong would a hidden cause have to be? {said}" in text
+    assert f"How strong would a hidden cause have to be? No gain that a hidden cause could use up. {said}" in text
 
 
-def test_a_limit_that_cannot_be_drawn_is_a_dash_or_a_number(build):
+def test_a_limit_that_cannot_be_drawn_is_nothing_or_a_number(build):
     """Where no noise is carried nothing hidden can do harm: `100 %` would say that something can."""
     run = build("accepted")
     found = run.sensitivity
@@ -267,7 +274,7 @@ def test_a_limit_that_cannot_be_drawn_is_a_dash_or_a_number(build):
         replace(found.features[0], limit=limit, robustness=r) for limit, r in ((math.inf, 1.0), (0.0, 0.0))
     )
     text = Page(page(replace(run, sensitivity=replace(found, features=(never, always))))).text
-    assert "exercise (h/week) 2.310 - age: 11 % of exercise, 8.3 % of recovery" in text
+    assert "exercise (h/week) 2.310 age: 11 % of exercise, 8.3 % of recovery" in re.sub(" +", " ", text)
     assert "exercise (h/week) 2.310 0 % age:" in text
     assert "a hidden cause in the shaded part" not in text
 
@@ -320,11 +327,18 @@ def test_ids_are_unique(any_run):
     assert len(ids) == len(set(ids)) > 0
 
 
-def test_the_contents_list_every_section(any_run):
+def test_every_folded_part_says_what_it_found(any_run):
     text = page(any_run)
-    sections = re.findall(r'<h2 id="(.+?)">', text)
-    assert re.findall(r'<li><a href="#(.+?)">', text) == sections
-    assert len(sections) >= 6
+    named = r'<summary><h2 id="(\w+)">([^<]+)</h2><span class="finding">(.+?)</span></summary>'
+    found = re.findall(named, text)
+    assert len(found) == text.count('<details class="fold">') >= 8
+    assert [one for one in found if not re.sub("<.*?>", "", one[2]).endswith((".", "yaml"))] == []
+
+
+def test_no_backtick_and_no_column_of_dashes_is_left(any_run):
+    words = Page(page(any_run)).text
+    assert "`" not in words.partition("How to get these numbers again")[0]
+    assert " - - " not in re.sub(r"\s+", " ", words.partition("How to get these numbers again")[0])
 
 
 def test_a_column_with_missing_cells_is_seen_in_the_contract(build):

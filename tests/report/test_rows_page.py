@@ -104,7 +104,7 @@ def test_the_sentences_say_the_numbers(build):
     )
     assert [(row[0], row[1], row[2], row[5]) for row in _moved_rows(run)] == [
         ("exercise (h/week)", "100 %", "1.25", "62 %"),
-        ("smoker", "40 %", "-", "0.4 %"),
+        ("smoker", "40 %", "", "0.4 %"),
     ]
 
 

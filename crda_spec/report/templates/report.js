@@ -1,5 +1,22 @@
 (function () {
   "use strict";
+  // What no page can know of itself: the folder it lies in, and the day its run ended. A folder that crda-run named
+  // starts with that day; of another the file's own date is shown.
+  var folder = decodeURIComponent(location.pathname).split("/").slice(0, -1).join("/");
+  var day = /\/(\d{4})(\d{2})(\d{2})-(\d{2})(\d{2})\d{2}-[0-9a-f]{6}$/.exec(folder);
+  var made = document.getElementById("made"), check = document.getElementById("check");
+  if (made && location.protocol === "file:") {
+    made.textContent = day ? day[1] + "-" + day[2] + "-" + day[3] + " " + day[4] + ":" + day[5] + " UTC"
+      : document.lastModified.replace(/^(\d+)\/(\d+)\/(\d+) (\d+:\d+).*$/, "$3-$1-$2 $4") + " (of this file)";
+    check.textContent = "crda-spec verify " + (/^[\w.\/:-]+$/.test(folder) ? folder : "'" + folder.replace(/'/g, "'\\''") + "'");
+  }
+  function unfold() {
+    var there = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    for (var at = there; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
+    if (there && there.closest("details")) there.scrollIntoView();
+  }
+  window.addEventListener("hashchange", unfold);
+  unfold();
   var graph = document.querySelector("svg.crda-graph"), panel = document.getElementById("asked");
   if (!graph || !panel) return;
   var nodes = Array.from(graph.querySelectorAll("[data-node]"));

@@ -205,8 +205,11 @@ def feature_groups(result: RunResult) -> tuple[FeatureGroup, ...]:
         found.setdefault(key, []).append(verdict)
     order = {"irrelevant": 0, "cause": 1, "blocked": 2}
     groups = []
-    for (stays, status, reason), members in sorted(found.items(), key=lambda one: (one[0][0], order[one[0][1]])):
-        badge, first = causal.badge(status, contradicted=doubted), members[0]
+    for (stays, status, alone), members in sorted(found.items(), key=lambda one: (one[0][0], order[one[0][1]])):
+        reason, first = alone, members[0]
+        badge = causal.badge(status, contradicted=doubted)
+        if len(members) > 1:
+            reason = _reason(result, first, movements[first.name], hidden, "them")
         witness = status == "blocked" and bool(first.witness)
         groups.append(
             FeatureGroup(
@@ -222,29 +225,30 @@ def feature_groups(result: RunResult) -> tuple[FeatureGroup, ...]:
     return tuple(groups)
 
 
-def _reason(result: RunResult, verdict: FeatureVerdict, movement: Movement, hidden: set[str]) -> str:
-    """Why a feature has its class, or why it stays although its class lets it move; the same words for one or many."""
+def _reason(result: RunResult, verdict: FeatureVerdict, movement: Movement, hidden: set[str], it: str = "it") -> str:
+    """Why a feature has its class, or why it stays although its class lets it move. it: or `them`."""
+    says, follows = ("says", "follows") if it == "it" else ("say", "follow")
     target, declared = result.split.train.target.name, result.certificate.basis == "declared"
     blocked = verdict.status == "blocked"
-    tie = _tie(verdict, target, hidden) if blocked else ""
+    tie = _tie(verdict, target, hidden, it) if blocked else ""
     if movement.moves == "follows":
-        return "follows what moves and causes it"
+        return f"{follows} what moves and causes {it}"
     if movement.moves == "moves":
         if movement.basis == "invariance":
-            return "no label depends on it"
+            return f"no label depends on {it}"
         if movement.basis == "support":
             return f"moves all the same, since new rows carry no noise: {tie}" if blocked else "new rows carry no noise"
         if not declared:
             return f"the search found no tie to the noise of {target}"
         if verdict.status == "irrelevant":
-            return f"says nothing about {target}, given the other features"
-        return f"no hidden cause of {target} is connected to it"
+            return f"{says} nothing about {target}, given the other features"
+        return f"no hidden cause of {target} is connected to {it}"
     if blocked:
         return tie
     # A record read back has this reason as its sentence alone, so that the knob in it is what can be told apart.
     held = causal.held_sentence(verdict.held) or movement.sentence
     if "partition.keep" in held:
-        return "could move; partition.keep holds it fixed"
+        return f"could move; partition.keep holds {it} fixed"
     if "partition.max_features" in held:
         return "could move; ranked too low for partition.max_features"
     if result.counterfactuals is None and verdict.held is None:
@@ -261,7 +265,7 @@ def _from_feature(witness: Sequence[str]) -> list[str]:
     return [_TURNED.get(token, token) for token in reversed(witness)]
 
 
-def _tie(verdict: FeatureVerdict, target: str, hidden: set[str]) -> str:
+def _tie(verdict: FeatureVerdict, target: str, hidden: set[str], it: str) -> str:
     """How a blocked feature is tied to the target's noise: by the shape of its open path, or as the search says."""
     if not verdict.witness:
         text = _MEASURED.sub("", causal.reason_sentence(verdict.reason, subject=False).rstrip("."))
@@ -274,14 +278,19 @@ def _tie(verdict: FeatureVerdict, target: str, hidden: set[str]) -> str:
 
     if set(marks) == {"->"}:
         through = [name for name in nodes[1:-1] if name in hidden] or nodes[1:-1]
-        return f"acts on {target} through {spoken(through)}" if through else f"drives the noise of {target}"
+        acts = "acts" if it == "it" else "act"
+        return (
+            f"{acts} on {target} through {spoken(through)}"
+            if through
+            else f"{'drives' if it == 'it' else 'drive'} the noise of {target}"
+        )
     if set(marks) == {"<-"}:
-        return f"{target} causes it"
+        return f"{target} causes {it}"
     if marks == ["<->"]:
-        return f"shares a hidden cause with {target}"
+        return f"{'shares' if it == 'it' else 'share'} a hidden cause with {target}"
     turn = marks.index("->") if "->" in marks else 0
     if set(marks) == {"<-", "->"} and "<-" not in marks[turn:]:
-        return f"{spoken(nodes[turn : turn + 1])} drives both it and {target}"
+        return f"{spoken(nodes[turn : turn + 1])} drives both {it} and {target}"
     return f"tied to what drives {target}, once other features are held fixed"
 
 
@@ -369,3 +378,78 @@ def data_sentence(result: RunResult) -> str:
     if data.dropped_missing or data.dropped_duplicates or data.missing_cells:
         said.insert(0, run.data_sentence(result))
     return " ".join(said)
+
+
+# --- one line each, beside the title of a part that is folded
+
+
+def test_finding(result: RunResult) -> str:
+    """`MSE 1049 -> 898.9.`."""
+    score = result.score
+    if score is None:
+        return "Every row was trained on."
+    after = "" if score.augmented is None else f" -> {number(score.augmented)}"
+    return f"{score.metric.upper()} {number(score.plain)}{after} on {score.rows:,} test rows."
+
+
+def gate_finding(result: RunResult) -> str:
+    """In how many folds the augmented model erred less."""
+    verdict = result.verdict
+    if not verdict.folds:
+        return "Nothing was tested."
+    better = sum(fold.augmented < fold.plain for fold in verdict.folds)
+    p = "" if verdict.p_value is None else f" ({p_value(verdict.p_value, 2)})"
+    return f"The augmented model errs less in {better} of {count(len(verdict.folds), 'fold')}{p}."
+
+
+def rows_finding(result: RunResult) -> str:
+    """How many new rows lie off the data."""
+    if result.diagnostics is None:
+        return ""
+    outside = result.diagnostics.places.outside
+    return f"{share(outside) if outside else 'None'} of the new rows looked at lie off the data."
+
+
+def sensitivity_finding(result: RunResult) -> str:
+    """What the weakest hidden cause would have to explain."""
+    found = result.sensitivity
+    if found is None:
+        return "No gain that a hidden cause could use up."
+    if found.retention == 0:
+        return "New rows carry no noise, so no hidden cause can spoil their labels."
+    if not found.features:
+        return "No feature that moved can be measured this way."
+    weakest = min(found.features, key=lambda feature: feature.robustness)
+    return f"At least {share(weakest.robustness)} of what the features leave open (through {shown(weakest.name)})."
+
+
+def remedy_finding(result: RunResult) -> str:
+    """The smallest change that would free more features."""
+    text = causal.remedy_sentence(result.certificate.remedies[0]).rstrip(".")
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def interval_finding(result: RunResult) -> str:
+    """How many test rows the intervals hold."""
+    words = interval_words(result)
+    return f"{words}." if words else "No test rows to count in them."
+
+
+def signs_finding(result: RunResult) -> str:
+    """How many declared signs the rows contradict."""
+    wrong = sum(one.contradicted for one in result.signs)
+    return f"{count(len(result.signs), 'sign')} declared, {wrong or 'none'} contradicted by the rows."
+
+
+def data_finding(result: RunResult) -> str:
+    """Rows that were read, used and lost."""
+    data = result.data
+    lost = data.rows_read - data.rows_used if data.test_source is None else 0
+    said = f"{data.rows_read:,} rows read, {data.rows_used:,} used"
+    said += f", {lost:,} left out" if lost else ""
+    return f"{said}, {count(data.missing_cells, 'missing cell')}." if data.missing_cells else f"{said}."
+
+
+def checks(result: RunResult) -> tuple[str, ...]:
+    """What would free more features, what the data say of the graph, and what speaks against trusting the run."""
+    return tuple(text for text in (remedy_sentence(result), graph_sentence(result), *doubts(result)) if text)
