@@ -786,6 +786,7 @@ def untested(run: RunResult) -> RunResult:
 
 BUILDERS = {
     "accepted": build_accepted,
+    "untested": lambda: untested(build_accepted()),
     "rejected": build_rejected,
     "abstained": build_abstained,
     "falsified": build_falsified,
