@@ -96,6 +96,11 @@ class _RunEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn is not 
         missing = self._missing_rule()
         table, labels = self._checked(X, y, missing=missing != "error", reset=True)
         columns = {name: table.column(name) for name in table.column_names}
+        with _conventional():
+            graph = None if self.graph is None else _graph(self.graph, _name_of(y), table.column_names)
+        target = (_name_of(y) or "y") if graph is None else graph.target
+        target = _free_name("y", columns) if target in columns else target
+        columns[target] = pa.array(labels)
         kept = np.arange(len(labels))
         roles: dict[str, Any] = {}
         if sample_weight is not None:
@@ -112,24 +117,16 @@ class _RunEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn is not 
             roles["groups"] = _free_name("groups", columns)
             columns[roles["groups"]] = pa.array(groups.tolist())
         with _conventional():
-            graph = None if self.graph is None else _graph(self.graph, _name_of(y), table.column_names)
-            target = _name_of(y) if graph is None else graph.target
-            if target is None or target in columns:
-                target = _free_name("y", columns)
-            columns[target] = pa.array(labels)
-            rows = pa.table(columns).take(kept)
             spec = self._spec(roles, target, graph, table)
-            return run(spec, rows, estimator=self.estimator), kept
+            return run(spec, pa.table(columns).take(kept), estimator=self.estimator), kept
 
     def _spec(
         self, roles: Mapping[str, str], target: str, graph: CausalGraph | None, table: pa.Table
     ) -> dict[str, Any]:
         """The spec that the parameters say, over the one that `spec` gives."""
-        below = _section(self.spec, "spec")
+        below = _without(_section(self.spec, "spec"), "dataset", "source", "split")
+        below = below if graph is None else _without(below, "causal", "graph", "discovery")
         causal: dict[str, Any] = {} if graph is None else {"graph": graph}
-        if graph is not None and isinstance(below.get("causal"), Mapping):
-            others = {key: one for key, one in below["causal"].items() if key not in ("graph", "discovery")}
-            below = {**below, "causal": others}
         if self.monotone is not None:
             causal["monotone"] = _signs(self.monotone, table.column_names)
         dataset = {"target": target, **roles, "split": {"kind": "none"}, "columns": _contracts(table, target, below)}
@@ -144,7 +141,7 @@ class _RunEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn is not 
             said["seed"] = int(self.random_state)
         elif self.random_state is not None:
             said["seed"] = int(check_random_state(self.random_state).randint(_SEEDS))
-        if self.n_jobs is not None or "jobs" not in below.get("execution", {}):
+        if self.n_jobs is not None or "jobs" not in (below.get("execution") or ()):
             said["execution"] = {"jobs": effective_n_jobs(self.n_jobs)}
         # What looks at the new rows by fits more is for reports.
         usual = {
@@ -216,7 +213,8 @@ class _RunEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn is not 
         try:
             read = read_any(self.graph)
             target = read.outcomes[0] if read.outcomes else _only_sink(read)
-            return _graph(self.graph, target, [name for name in read.nodes if name != target])._repr_html_()
+            features = [name for name in read.nodes if name != target and name not in read.latents]
+            return _graph(self.graph, target, features)._repr_html_()
         except CrdaError:
             return ""  # a picture is no place for complaints: fit makes them
 
@@ -472,6 +470,13 @@ def _section(value: object, name: str) -> dict[str, Any]:
         kinds = "a mapping with keys of a spec" if name == "spec" else "True, False or a mapping with its keys"
         raise TypeError(f"{name} must be {kinds}, got {show(value)}.")
     return dict(value)
+
+
+def _without(spec: dict[str, Any], section: str, *keys: str) -> dict[str, Any]:
+    """The spec without keys of a section."""
+    there = spec.get(section)
+    kept = {key: one for key, one in there.items() if key not in keys} if isinstance(there, Mapping) else there
+    return {**spec, section: kept} if section in spec else spec
 
 
 def _merged(below: Any, above: Any) -> Any:  # noqa: ANN401 - any value of a spec

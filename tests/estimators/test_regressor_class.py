@@ -168,7 +168,7 @@ def test_the_arguments_win_over_the_spec(houses):
     spec = {
         "seed": 5,
         "recipe": "distilled",
-        "dataset": {"split": {"kind": "fraction", "test": 0.5}, "target": "other"},
+        "dataset": {"split": {"test": 0.5}, "source": {"kind": "csv", "path": "no.csv"}, "target": "other"},
         "causal": {"discovery": {"kind": "pc"}},
         "counterfactual": {"factor": 0.5},
         "gate": {"folds": 7},
@@ -278,7 +278,9 @@ def test_a_notebook_shows_parameters_and_graph(gated):
     shown = gated._repr_html_()
     assert "estimator" in shown
     assert "quarter" in shown[shown.rindex("<svg") :]
-    assert "price" in CRDARegressor(Ridge(), graph=GRAPH)._repr_html_()
+    hidden = CausalGraph.from_edges("{area age} -> price", "u -> {age price}", target="price", latent=["u"])
+    for graph in (GRAPH, hidden, GRAPHS["networkx"], GRAPHS["dagitty"]):
+        assert "crda-graph" in CRDARegressor(graph=graph)._repr_html_()
     for graph in (None, "area -> -> price", "{area age} -> {price cost}"):
         assert "crda-graph" not in CRDARegressor(graph=graph)._repr_html_()
 
