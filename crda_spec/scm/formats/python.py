@@ -11,7 +11,7 @@ from crda_spec.scm.formats import read_graph
 from crda_spec.scm.formats._protocol import ReadGraph, described
 from crda_spec.scm.formats.edges import parse_edges, quoted
 from crda_spec.scm.formats.objects import read_networkx, read_pgmpy
-from crda_spec.scm.graph import CausalGraph, edge_names
+from crda_spec.scm.graph import CausalGraph
 
 _COMMENTS = re.compile(r"(?:\s|#[^\n]*\n|//[^\n]*\n|/\*.*?\*/)*", re.DOTALL)
 _BEGINNINGS = (
@@ -57,7 +57,8 @@ def read_any(graph: object) -> ReadGraph:
         return read_networkx(graph)  # type: ignore[arg-type] # by duck type: networkx need not be imported
     if isinstance(graph, str | list | tuple):
         edges, complaints = parse_edges(edge_lines(graph), path="edges")
-        return ReadGraph(file="", nodes=dict.fromkeys(edge_names(edges)), edges=edges, complaints=complaints)
+        nodes = dict.fromkeys(name for edge in edges for name in (edge.tail, edge.head))  # in the order of the text
+        return ReadGraph(file="", nodes=nodes, edges=edges, complaints=complaints)
     what = f"{type(graph).__name__} is no causal graph"
     hint = "give a CausalGraph, edges, DAGitty, DOT or GML text, a networkx DiGraph, or a pgmpy DAG or ADMG"
     raise GraphError(Complaint(code="no-graph", what=what, hint=hint))
