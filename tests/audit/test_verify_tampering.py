@@ -242,8 +242,9 @@ def test_a_report_for_programs(kept, verify, tmp_path):
     code, said = verify(tampered(kept, tmp_path, by.cell("price", -1, by.nearly)), "--json")
     told = json.loads(said)
     assert (code, told["verified"], told["depth"]) == (4, False, "rows")
-    failed, again = [check for check in told["checks"] if check["state"] == "failed"]
-    assert (failed["name"], again["name"]) == ("labels", "again")  # croissant.json still names the hash of other rows
+    ledger, failed, again = [check for check in told["checks"] if check["state"] == "failed"]
+    # augmented.csv still holds the other rows, and croissant.json names their hash.
+    assert (ledger["name"], failed["name"], again["name"]) == ("ledger", "labels", "again")
     assert "versions" in told["taken_as_recorded"]
     assert [finding["where"] for finding in failed["findings"]] == ["augmented.parquet, row 180, 'price'"]
 

@@ -146,7 +146,7 @@ def test_a_run_prints_plain_text_when_nobody_watches(command, place):
 
 def test_verbose_prints_every_section_after_the_summary(command, place):
     outcome = command("crda-run", "spec.yaml", "--verbose")
-    assert "\n\ncrda-spec run: tiny\n================\n\nData\n" in outcome.out
+    assert "\n\ncrda-spec run: tiny\n===================\n\nData\n" in outcome.out
     assert outcome.out.rstrip().endswith(f"Files: {only_run(place).relative_to(place)}")
     assert [line.split(":")[0] for line in outcome.err.splitlines()] == [
         "read the data",

@@ -48,7 +48,7 @@ def contents(run):
 
 def test_the_searches_are_planned_recorded_saved_and_drawn(command, place):
     planned = json.loads(command("crda-spec", "plan", "spec.yaml", "--json").out)
-    done = command("crda-run", "spec.yaml", "--out", "one", "--jobs", "1")
+    done = command("crda-run", "spec.yaml", "--out", "one", "--jobs", "1", "--verbose")
     assert done.code == 0, done.err
     record = json.loads((place / "one" / "record.json").read_text())
     studies = read_studies(place / "one")
@@ -90,7 +90,7 @@ def test_rows_set_aside_are_searched_once_and_never_used_again(command, place):
     planned = json.loads(command("crda-spec", "plan", "spec.yaml", "--json").out)
     assert planned["rows"] == {"train": 48, "test": 16, "tuning": 16, "synthetic": 60}
     assert planned["fits"]["to_tune"] == 6 + 2 * (6 + 1 + 6)
-    done = command("crda-run", "spec.yaml", "--out", "one")
+    done = command("crda-run", "spec.yaml", "--out", "one", "--verbose")
     assert "80 used: 48 to train, 16 to test, 16 spent on tuning" in done.out
     record = json.loads((place / "one" / "record.json").read_text())
     assert record["fits"] <= planned["fits"]["at_most"]
@@ -150,7 +150,7 @@ def test_the_clock_is_named_in_the_plan_and_in_the_record(command, place):
     assert "a search ends after 1e-09 s: such a run cannot be repeated" in command(
         "crda-spec", "plan", "spec.yaml", *seconds
     ).out.replace("\n    ", " ")
-    done = command("crda-run", "spec.yaml", "--out", "one", *seconds)
+    done = command("crda-run", "spec.yaml", "--out", "one", "--verbose", *seconds)
     told = json.loads((place / "one" / "record.json").read_text())["tuning"]
     assert (told["stopped_by_time"], told["repeatable"]) == (6, False)
     assert "The clock ended 6 of the 12 searches" in done.out

@@ -63,7 +63,7 @@ def test_the_page_says_so_at_the_top_and_in_its_place(build_untested):
     run = build_untested("accepted")
     text = " ".join(Page(page_of(run)).text.split())
     assert text.count(ONLY_THE_GATE) == 2
-    assert text.index(ONLY_THE_GATE) < text.index("What causes what") < text.rindex(ONLY_THE_GATE)
+    assert text.index(ONLY_THE_GATE) < text.index("What moved, and why") < text.rindex(ONLY_THE_GATE)
     assert "No test rows: what the gate estimates" in text
     assert "test rows: one model against one model" not in text
     assert ("320", "training rows, none held back for a test") in _tiles(run)
