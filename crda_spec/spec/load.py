@@ -229,12 +229,21 @@ def read_draft(
     return draft
 
 
+_TABLES = (".csv", ".tsv", ".parquet", ".xlsx")  # what one may hand over in place of a spec
+
+
 def _read_text(file: Path) -> tuple[str, Complaint | None]:
     place = Place(file.name)
     try:
         size = file.stat().st_size
         if not file.is_file() and not file.is_dir():  # a device or a pipe may never end
             return "", _unreadable(file, OSError(0, "it is no file of text")).at(place)
+        if file.suffix.casefold() in _TABLES:
+            what, hint = (
+                f"{show(file.name)} is a table",
+                f"write a first spec for it: crda-spec init {file} --target COLUMN",
+            )
+            return "", Complaint(code="no-spec", what=what, hint=hint, place=place)
         raw = file.read_bytes() if size <= MAX_BYTES else b""
     except (OSError, ValueError) as error:
         return "", _unreadable(file, error).at(place)

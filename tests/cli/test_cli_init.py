@@ -321,3 +321,10 @@ def test_what_cannot_be_begun(command, arguments, message):
     assert message in outcome.err
     assert not Path("spec.yaml").exists()
     assert Path("old.yaml").read_text() == "mine"
+
+
+def test_a_table_in_place_of_a_spec_leads_here(command):
+    houses().to_csv("houses.csv", index=False)
+    outcome = command("crda-run", "houses.csv")
+    said = "houses.csv: 'houses.csv' is a table; write a first spec for it: crda-spec init houses.csv --target COLUMN\n"
+    assert (outcome.code, outcome.out, outcome.err) == (2, "", said)
