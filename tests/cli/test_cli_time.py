@@ -59,7 +59,7 @@ RECIPES = {"paper": (), "distilled": ("--set", "recipe=distilled")}
 @pytest.mark.slow
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_a_run_tells_its_times_and_is_verified(recipe, place, command):
-    done = command("crda-run", "spec.yaml", "--out", "run", *RECIPES[recipe])
+    done = command("crda-run", "spec.yaml", "--out", "run", "--verbose", *RECIPES[recipe])
     assert done.code == 0
     printed = " ".join(done.out.split())
     assert (

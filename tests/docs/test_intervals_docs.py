@@ -50,7 +50,7 @@ def test_the_clinic_says_what_the_page_shows(tmp_path):
     )
     run, new = tmp_path / "clinic-run", tmp_path / "new.csv"
     new.write_text(table)
-    printed = builder.printed(f"crda-spec run {ROOT}/examples/clinic/spec.yaml --jobs 1 --out {run}")
+    printed = builder.printed(f"crda-spec run {ROOT}/examples/clinic/spec.yaml --verbose --jobs 1 --out {run}")
     assert summary in printed
     first, *lines = answer.splitlines(keepends=True)
     assert first == "$ crda-spec predict clinic-run new.csv --interval 0.9\n"
