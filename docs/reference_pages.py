@@ -3,6 +3,8 @@
 keys      every key of a spec, from its JSON Schema
 commands  every command's help, as the terminal shows it
 python    every public function and class, from the modules' own words
+
+The notebooks of the examples become pages too, with the outputs that stand in them.
 """
 
 from __future__ import annotations
@@ -186,3 +188,24 @@ def _prose(text: str) -> str:
     paragraphs = re.split(r"\n\s*\n", text)
     escaped = (re.sub(r"`([^`\n]+)`", r"<code>\1</code>", html.escape(one, quote=False)) for one in paragraphs)
     return "\n".join(f"<p>{one}</p>" for one in escaped)
+
+
+def notebook_pages() -> dict[str, str]:
+    """By name: the cells of each notebook and what they printed."""
+    found = {}
+    for file in sorted((HOUSE.parent / "examples" / "notebooks").glob("*.ipynb")):
+        parts = []
+        for cell in json.loads(file.read_text(encoding="utf-8"))["cells"]:
+            source = "".join(cell["source"])
+            parts.append(source if cell["cell_type"] == "markdown" else f"```python\n{source}\n```")
+            parts += [_output(one) for one in cell.get("outputs", ())]
+        found[file.stem] = "\n\n".join(parts) + "\n"
+    return found
+
+
+def _output(output: dict[str, Any]) -> str:
+    """A table or a picture as it is, all else as text."""
+    data = output.get("data", {})
+    if "text/html" in data:
+        return f"<div style=\"overflow-x: auto\">\n{''.join(data['text/html'])}\n</div>"
+    return f"```text\n{''.join(output.get('text') or data['text/plain']).rstrip()}\n```"

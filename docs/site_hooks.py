@@ -21,7 +21,7 @@ DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
 sys.path.insert(0, str(DOCS))
 
-from reference_pages import commands_page, keys_page, python_pages  # noqa: E402 - stands beside this file
+from reference_pages import commands_page, keys_page, notebook_pages, python_pages  # noqa: E402 - stands beside this file
 
 LINK = re.compile(r"(!?\[[^\]\n]*\])\(([^)\s]+)\)")
 FROM_ROOT = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md"}
@@ -44,6 +44,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     made = {"keys": keys_page(), "commands": commands_page(), **python_pages()}
     for name, text in made.items():
         files.append(File.generated(config, f"reference/{name}.md", content=text))
+    for name, text in notebook_pages().items():
+        files.append(File.generated(config, f"notebooks/{name}.md", content=text))
     for target in sorted(_linked_outside()):
         files.append(File.generated(config, f"files/{target}", content=(ROOT / target).read_bytes()))
     return files
@@ -55,7 +57,7 @@ def on_page_markdown(markdown: str, /, *, page: Page, config: MkDocsConfig, file
     here = page.file.src_uri
     source = {made: name for name, made in FROM_ROOT.items()}.get(here)
     folder = ROOT if source else (DOCS / here).parent
-    if here.startswith("reference/"):
+    if here.startswith(("reference/", "notebooks/")):
         return markdown
     return LINK.sub(lambda link: _bent(link, folder, here), markdown)
 

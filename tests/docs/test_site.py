@@ -47,6 +47,13 @@ def test_every_command_is_there(site):
     assert "--require-accept" in text
 
 
+def test_every_notebook_is_there_with_what_it_printed(site):
+    for file in (ROOT / "examples" / "notebooks").glob("*.ipynb"):
+        text = (site / "notebooks" / f"{file.stem}.html").read_text(encoding="utf-8")
+        assert "import" in text
+        assert "<table" in text or "&#39;plain&#39;" in text or "augmented 0." in text, file.name
+
+
 def test_every_key_is_there(site):
     text = (site / "reference" / "keys.html").read_text(encoding="utf-8")
     models = {"RunSpec": SCHEMA, **{name: one for name, one in SCHEMA["$defs"].items() if "properties" in one}}
