@@ -96,7 +96,23 @@ def _shorten(text: str, col: int, width: int = 100) -> tuple[str, int]:
 
 
 class CrdaError(Exception):
-    """The root: everything this package raises on purpose, with its complaints."""
+    """The root: everything this package raises on purpose, with its complaints.
+
+    Attributes
+    ----------
+    complaints : tuple of Complaint
+        What is wrong: each with its place, ``path`` inside the spec, ``what`` and ``hint``.
+
+    Examples
+    --------
+    >>> import crda_spec
+    >>> try:
+    ...     crda_spec.load_spec({"version": 1, "name": "fields", "dataset": {"target": "grain"}})
+    ... except crda_spec.CrdaError as error:
+    ...     print(error)
+    spec: dataset.source: the key 'source' is missing; it says: where the rows come from
+
+    """
 
     exit_code = 2
 

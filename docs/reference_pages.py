@@ -207,5 +207,5 @@ def _output(output: dict[str, Any]) -> str:
     """A table or a picture as it is, all else as text."""
     data = output.get("data", {})
     if "text/html" in data:
-        return f"<div style=\"overflow-x: auto\">\n{''.join(data['text/html'])}\n</div>"
+        return f'<div style="overflow-x: auto">\n{"".join(data["text/html"])}\n</div>'
     return f"```text\n{''.join(output.get('text') or data['text/plain']).rstrip()}\n```"
