@@ -3,9 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-
-ROWS = 60
-GRAPH = "{area age quarter new} -> price"
+from houses import ROWS
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import sklearn
-from conftest import GRAPH, ROWS
+from houses import GRAPH, ROWS
 from pgmpy.base import DAG
 from scipy import sparse
 from sklearn.base import clone

@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from conftest import GRAPH, ROWS
+from houses import GRAPH, ROWS
 from imblearn.pipeline import Pipeline, make_pipeline
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
