@@ -2,9 +2,8 @@
 
 import doctest
 
-import numpy as np
-import pandas as pd
 import pytest
+from patients import rows, spec_of
 
 import crda_spec
 from crda_spec import SpecError
@@ -20,28 +19,6 @@ def test_the_examples_run(name):
     results = [doctest.DocTestRunner(verbose=False).run(one) for one in found]
     assert sum(one.attempted for one in results) > 0
     assert [one.failed for one in results] == [0]
-
-
-def rows(count=80):
-    rng = np.random.default_rng(1)
-    frame = pd.DataFrame({"age": rng.normal(50, 9, count).round(1), "dose": rng.normal(20, 4, count).round(2)})
-    frame["clinic"] = np.array(["north", "south"])[rng.integers(0, 2, count)]
-    frame["recovery"] = (0.5 * frame.dose - 0.2 * frame.age + rng.normal(size=count)).round(3)
-    return frame
-
-
-def spec_of(**more):
-    return {
-        "version": 1,
-        "name": "clinic",
-        "recipe": "paper",
-        "dataset": {"target": "recovery"},
-        "causal": {"graph": "{age dose clinic} -> recovery"},
-        "falsify": {"on_falsified": "warn"},
-        "regressor": {"kind": "ridge"},
-        "gate": {"kind": "wilcoxon", "folds": 5},
-        **more,
-    }
 
 
 def test_validate_lists_what_is_wrong():
