@@ -26,7 +26,7 @@ import argparse
 import json
 import tempfile
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -284,6 +284,7 @@ def main() -> None:
     ]
     keep = not asked.quick and not asked.study
     done = dict(kept()) if keep else {}
+    cells = [replace(cell, wrong=True) if replace(cell, wrong=True) in done else cell for cell in cells]
     todo = [] if asked.finished else [cell for cell in cells if cell not in done]
     results = Parallel(n_jobs=asked.workers, return_as="generator")(delayed(run_cell)(cell) for cell in todo)
     for number, (cell, found) in enumerate(zip(todo, results, strict=True), start=1):
@@ -300,10 +301,11 @@ def main() -> None:
 
 
 def kept() -> Iterator[tuple[Cell, dict[str, float]]]:
-    """Cells that an earlier run has finished."""
-    for line in KEPT.read_text(encoding="utf-8").splitlines() if KEPT.exists() else ():
-        found = json.loads(line)
-        yield Cell(**found["cell"]), found["figures"]
+    """Cells that an earlier run has finished; of a cell with and without wrong graphs, the one with them."""
+    lines = KEPT.read_text(encoding="utf-8").splitlines() if KEPT.exists() else ()
+    found = [(Cell(**one["cell"]), one["figures"]) for one in map(json.loads, lines)]
+    more = {replace(cell, wrong=False) for cell, _ in found if cell.wrong}
+    yield from ((cell, figures) for cell, figures in found if cell not in more)
 
 
 if __name__ == "__main__":
