@@ -89,10 +89,14 @@ _CERTIFIED: Preset = {
     },
     "gate": _DISTILLED["gate"],
 }
-# What is certified may take any value that its column has, whatever the others do: trees then see each cause by itself.
+# In half of the rows each cause takes any value that its column has, whatever the others do: trees then see it by
+# itself. Where causes hang together such rows are no data, so the other half stays among them.
 _CERTIFIED_TREES: Preset = {
     "counterfactual": {"factor": 20.0, "weight": 0.3},
-    "perturbation": {"default": {"kind": "resample", "weights": "empirical"}, "features_per_row": "all"},
+    "perturbation": {
+        "default": {"kind": "interpolate", "partner": "any", "reach": 0.5, "apart": 0.5},
+        "features_per_row": "all",
+    },
 }
 _CERTIFIED_NETWORKS: Preset = {"counterfactual": {"factor": 25.0}}
 _CERTIFIED_OTHERS: Preset = {"counterfactual": {"factor": 20.0}}
