@@ -12,14 +12,17 @@ A block stands between two comments; the first one says what makes it:
     <!-- made by: the table recipes_mlp -->                         a table of tables.py
     <!-- end -->
 
-A ```console block is a transcript: all of a page run one after the other in a copy of examples/clinic. A line `[...]`
-stands for what is left out. A picture `pictures/NAME.svg` is what `crda-spec graph` draws for docs/traps/NAME.yaml or
-examples/NAME/spec.yaml. The tables of two examples come out of packages; without them their blocks stay as they are.
+A ```console block is a transcript, and a ```text block right below a ```python block is what that prints: all of a page
+run one after the other in a copy of examples/clinic. A line `[...]` stands for what is left out.
+
+A picture `pictures/NAME.svg` is what `crda-spec graph` draws for docs/traps/NAME.yaml or examples/NAME/spec.yaml. The
+tables of two examples come out of packages; without them their blocks stay as they are.
 """
 
 from __future__ import annotations
 
 import io
+import math
 import os
 import re
 import runpy
@@ -28,6 +31,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterator
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
@@ -36,11 +40,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from reference_pages import PAGES as REFERENCE  # noqa: E402 - stands beside this file
-from tables import TABLES  # noqa: E402 - the same
+from reference_pages import PAGES as REFERENCE
+from tables import TABLES
 
-from crda_spec.cli.app import main as spec_main  # noqa: E402
-from crda_spec.cli.app import run_main  # noqa: E402
+from crda_spec.cli.app import main as spec_main
+from crda_spec.cli.app import run_main
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -48,7 +52,8 @@ PICTURES = DOCS / "pictures"
 HAVE_EXAMPLE_DATA = find_spec("causaldata") is not None
 
 _BLOCK = re.compile(r"(<!-- made by: (?P<command>.+?) -->\n)(?P<body>.*?)(<!-- end -->)", re.DOTALL)
-_TRANSCRIPT = re.compile(r"(?<=```console\n)(.*?)(?=```)", re.DOTALL)
+_TRANSCRIPT = re.compile(r"(```console\n)(.*?)(```)", re.DOTALL)
+_CODE = re.compile(r"(```python\n(.*?)```\n)(\n```text\n.*?```)?", re.DOTALL)
 _PICTURE = re.compile(r"\((?:\.\./)*pictures/(\w+)\.svg\)")
 _GRAPH_OF = "the graph of "
 _CERTIFICATE_OF = "the certificate of "
@@ -106,16 +111,28 @@ class Block:
         return f"```text\n$ {self.command}\n{printed(self.command)}```\n"
 
     def is_stale(self) -> bool:
-        """Whether it says something else today; of a run the numbers do not count, nor where a line breaks."""
-        if self.is_run:
-            return words(self.body) != words(self.fresh())
-        return self.body != self.fresh()
+        """Whether it says something else today."""
+        return not alike(self.body, self.fresh()) if self.is_run else self.body != self.fresh()
 
 
-def words(text: str) -> list[str]:
-    """A text without its numbers, hashes and rules."""
-    text = re.sub(r"record [0-9a-f]{12}|sha256 [0-9a-f]{12}", "", text)
-    return re.findall(r"[A-Za-z_]+", re.sub(r"[-+]?\d[\d.,]*(?:e-?\d+)?", "", text))
+def alike(shown: str, fresh: str) -> bool:
+    """Whether two outputs of a run say the same.
+
+    Seconds, hashes and versions differ from machine to machine; so do the last digits of a model that stops at a
+    tolerance.
+    """
+    (words, numbers), (words_again, numbers_again) = (_apart(text) for text in (shown, fresh))
+    return words == words_again and all(
+        math.isclose(one, other, rel_tol=0.02, abs_tol=0.02) for one, other in zip(numbers, numbers_again, strict=True)
+    )
+
+
+def _apart(text: str) -> tuple[list[str], list[float]]:
+    """The words of a text, and its numbers."""
+    text = re.sub(r"(record|sha256) [0-9a-f]{12}|'[0-9a-f]{32,}…", r"\1", text)
+    text = re.sub(r"in [\d.]+ s\b|and \d+ other versions|\d+\.\d+\.\d+", "", text)
+    found = re.findall(r"-?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?", text)
+    return re.findall(r"[A-Za-z_]+", text), [float(one.replace(",", "")) for one in found]
 
 
 def blocks(page: str) -> list[Block]:
@@ -188,12 +205,31 @@ def _plain_terminal() -> Iterator[None]:
                 os.environ[name] = value
 
 
+def is_played(page: str) -> bool:
+    """Whether a page has transcripts, or code and what it prints."""
+    return _TRANSCRIPT.search(page) is not None or _CODE.search(page) is not None
+
+
 def replayed(page: str) -> str:
-    """The page with its transcripts played again, one after the other, in a copy of the clinic's folder."""
+    """The page with its transcripts and its code played again, one after the other, in a copy of the clinic."""
+    names: dict[str, object] = {}
     with tempfile.TemporaryDirectory() as folder:
         clinic = Path(folder) / "clinic"
         shutil.copytree(ROOT / "examples" / "clinic", clinic, ignore=shutil.ignore_patterns("run*"))
-        return _TRANSCRIPT.sub(lambda match: "".join(_played(part, clinic) for part in _parts(match[1])), page)
+
+        def executed(match: re.Match[str]) -> str:
+            shown = io.StringIO()
+            with chdir(clinic), redirect_stdout(shown), warnings.catch_warnings():
+                exec(match[2], names)  # noqa: S102 - our own pages
+            said = "".join(f"{line.rstrip()}\n" for line in shown.getvalue().splitlines())
+            return match[1] + (f"\n```text\n{said}```" if match[3] else "")
+
+        page = _TRANSCRIPT.sub(lambda match: f"{match[1]}{_played_all(match[2], clinic)}{match[3]}", page)
+        return _CODE.sub(executed, page)
+
+
+def _played_all(transcript: str, folder: Path) -> str:
+    return "".join(_played(part, folder) for part in _parts(transcript))
 
 
 def _parts(transcript: str) -> list[str]:
@@ -247,21 +283,21 @@ def stale(page: str, *, runs: bool = False) -> list[str]:
     """The blocks that say something else today."""
     asked = [block for block in blocks(page) if block.can_be_made and (runs or not block.is_run)]
     found = [block.command for block in asked if block.is_stale()]
-    if runs and "```console" in page and words(replayed(page)) != words(page):
+    if runs and is_played(page) and not alike(page, replayed(page)):
         found.append("its transcripts")
     return found
 
 
 def rebuilt(page: str, *, runs: bool = False) -> str:
-    """The page with every block made anew; runs only where they are asked for, and have changed."""
+    """The page with every block made anew; runs only where they are asked for."""
 
     def again(match: re.Match[str]) -> str:
         block = Block(match["command"], match["body"])
-        kept = not block.can_be_made or (block.is_run and not (runs and block.is_stale()))
+        kept = not block.can_be_made or (block.is_run and not runs)
         return f"{match[1]}{block.body if kept else block.fresh()}{match[4]}"
 
     page = _BLOCK.sub(again, page)
-    return replayed(page) if runs and "```console" in page else page
+    return replayed(page) if runs and is_played(page) else page
 
 
 def main() -> None:

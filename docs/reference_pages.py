@@ -41,15 +41,15 @@ def spec_page() -> str:
         MADE,
         "# Every key of a spec",
         "",
-        "A spec is one YAML file. `version`, `name` and `dataset` are required; `crda-spec render SPEC` prints yours with",
-        "every default and recipe value filled in. An unknown key is an error. `meta` is the place for notes of your own.",
+        "A spec is one YAML file. `version`, `name` and `dataset` are required; `crda-spec render SPEC` prints yours",
+        "with every default and recipe value filled in. An unknown key is an error. `meta` is for your notes.",
         "",
         "An editor with a YAML server completes and checks the file when it begins with",
         "`# yaml-language-server: $schema=crda-spec.v1.schema.json` (`crda-spec schema` prints that file).",
         "",
         "## The file",
         "",
-        *_keys(plain, set(_SCHEMA.get("required", ())), "", {}),
+        *_keys(plain, set(_SCHEMA.get("required", ())), {}),
     ]
     anchors = _anchors()
     seen: set[str] = set()
@@ -75,7 +75,7 @@ def _sections(value: Schema, path: str, anchors: dict[str, str], seen: set[str],
         if about and (kind or "." in path):
             yield from (about, "")
         rest = {key: one for key, one in model["properties"].items() if key != "kind" or not kind}
-        yield from _keys(rest, set(model.get("required", ())), path, anchors)
+        yield from _keys(rest, set(model.get("required", ())), anchors)
     for name in found:
         for key, one in _SCHEMA["$defs"][name]["properties"].items():
             if key != "kind":
@@ -121,7 +121,7 @@ def _about(value: Schema, fallback: str) -> list[str]:
     return [text, ""] if text else []
 
 
-def _keys(keys: Schema, needed: set[str], path: str, anchors: dict[str, str]) -> list[str]:
+def _keys(keys: Schema, needed: set[str], anchors: dict[str, str]) -> list[str]:
     if not keys:
         return ["No keys of its own."]
     rows = ["| key | is | default | says |", "|---|---|---|---|"]
@@ -252,9 +252,11 @@ def _documented(name: str, member: Any) -> Iterator[str]:  # noqa: ANN401 - func
 
 def _signature(name: str, member: Any) -> str:  # noqa: ANN401 - the same
     found = inspect.signature(member)
-    arguments = [str(one).replace("'", "") for one in found.parameters.values()]
+    arguments = [re.sub(r"<.+ at 0x.+>", "...", str(one).replace("'", "")) for one in found.parameters.values()]
     returns = "" if found.return_annotation in (inspect.Signature.empty, "None") else f" -> {found.return_annotation}"
-    return "\n".join([f"{name}(", *(f"    {one}," for one in _starred(found, arguments)), f"){returns}".replace("'", "")])
+    return "\n".join(
+        [f"{name}(", *(f"    {one}," for one in _starred(found, arguments)), f"){returns}".replace("'", "")]
+    )
 
 
 def _starred(signature: inspect.Signature, arguments: list[str]) -> Iterator[str]:
@@ -283,7 +285,9 @@ def _docstring(text: str) -> Iterator[str]:
         for entry in re.split(r"\n(?=\S)", body.strip("\n")):
             head, _, about = entry.partition("\n")
             named, _, kind = head.partition(" : ")
-            yield f"- `{named}`{f' ({kind})' if kind else ''}" + (f": {' '.join(_code(about).split())}" if about else "")
+            yield f"- `{named}`{f' ({kind})' if kind else ''}" + (
+                f": {' '.join(_code(about).split())}" if about else ""
+            )
 
 
 def _prose(text: str) -> Iterator[str]:

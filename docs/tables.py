@@ -106,18 +106,22 @@ def readme() -> str:
     kept = "no table gets worse" if not worse else f"{worse} of 18 cells get worse"
     gained = [-known[key] for kind in KINDS for key in known if key in _sizes(f"graph_points_{kind}")]
     nearly = [-real[key] for kind in KINDS for key in real if key in _sizes(f"graph_points_{kind}")]
-    lines = (
+    helps = (
         "- **It helps, and you see when it does not.** On the paper's nine tables, one gated model against one plain "
         f"model, the test MSE changes by {change(recipes, 'mlp_distilled_gated')} for an mlp and by "
-        f"{change(recipes, 'xgb_distilled_gated')} for XGBoost; {kept} "
-        "([measured](docs/evidence/recipes.md)).",
+        f"{change(recipes, 'xgb_distilled_gated')} for XGBoost; {kept} ([measured](docs/evidence/recipes.md))."
+    )
+    pays = (
         "- **Your graph pays.** In worlds whose causal graph is known, the graph lowers the test MSE by a further "
         f"{min(gained):.0f} to {max(gained):.0f} points; on a real table whose graph is only nearly right, by "
-        f"{min(nearly):.1f} to {max(nearly):.1f} ([measured](docs/evidence/graph.md)).",
+        f"{min(nearly):.1f} to {max(nearly):.1f} ([measured](docs/evidence/graph.md))."
+    )
+    checked = (
         f"- **You can check the answers.** {100 * asked['coverage_90']:.0f} % of {asked['coverage_90_runs']} "
         "what-if intervals at 90 % hold the true difference ([measured](docs/evidence/what-if.md)), and "
-        "`crda-spec verify` recomputes a run from its folder.",
+        "`crda-spec verify` recomputes a run from its folder."
     )
+    lines = (helps, pays, checked)
     return "".join(f"{wrapped(line)}\n" for line in lines)
 
 
@@ -224,7 +228,12 @@ def known_graph_shift() -> str:
     """The same models where the irrelevant columns have lost their ties."""
     rows = {"plain_boundary": "plain model of the columns that matter", "distilled": "`distilled`"}
     return grid(
-        "known_graph", change, rows | {"certified": "**`certified`**"}, KINDS, "{column}_{row}_shift", "shuffled at test"
+        "known_graph",
+        change,
+        rows | {"certified": "**`certified`**"},
+        KINDS,
+        "{column}_{row}_shift",
+        "shuffled at test",
     )
 
 
@@ -311,7 +320,9 @@ def peers() -> str:
     figures = read("peers")
     sizes = [rows for rows in (100, 300, 1000) if f"change_ours_{rows}" in figures]
     known = [one for one in PEERS if f"change_{one}_{sizes[0]}" in figures]
-    rest = sorted(key.removeprefix("change_").removesuffix(f"_{sizes[0]}") for key in figures if _is_peer(key, sizes[0]))
+    rest = sorted(
+        key.removeprefix("change_").removesuffix(f"_{sizes[0]}") for key in figures if _is_peer(key, sizes[0])
+    )
     order = sorted({*known, *rest}, key=lambda one: float(figures[f"change_{one}_{sizes[0]}"]))
     words = ("ours against it", "ours is better on", "seconds")
     header = ["", *(word for rows in sizes for word in (f"{rows} rows", *words))]
@@ -325,7 +336,9 @@ def peers() -> str:
             number(figures, f"seconds_{one}_{rows}", form=".1f"),
         ]
 
-    body = ([PEERS.get(one, one.replace("_", " ")), *(cell for rows in sizes for cell in cells(one, rows))] for one in order)
+    body = (
+        [PEERS.get(one, one.replace("_", " ")), *(cell for rows in sizes for cell in cells(one, rows))] for one in order
+    )
     return table("peers", header, body)
 
 
@@ -460,7 +473,9 @@ def generation() -> str:
         "_guarded": "five models, with a support guard",
     }
     columns = {"generation_ratio": "in memory", "file_ratio": "from file to file"}
-    text = grid("generation", partial(number, form=".2f"), rows, columns, "{column}{row}", "times the teacher's own time")
+    text = grid(
+        "generation", partial(number, form=".2f"), rows, columns, "{column}{row}", "times the teacher's own time"
+    )
     figures = read("generation")
     return f"{text}\nMaking {figures['peak_rows']:,} rows takes {figures['peak_mb']:.0f} MB.\n"
 
@@ -506,7 +521,11 @@ def gate_truth() -> str:
         "ten_percent_300": "helps, 300 rows",
     }
     body = (
-        [label, str(figures["runs"][key]), f"{figures['true_change'][key][0]:+.1f} ± {figures['true_change'][key][1]:.1f} %"]
+        [
+            label,
+            str(figures["runs"][key]),
+            f"{figures['true_change'][key][0]:+.1f} ± {figures['true_change'][key][1]:.1f} %",
+        ]
         for key, label in words.items()
     )
     return table("gate_calibration", ["augmentation", "runs", "true change of the error"], body)
@@ -526,7 +545,9 @@ def gate_trade_off() -> str:
         [shape.replace("x", " x "), str(figures[f"wilcoxon {shape}"]["fits"]), *(cell(gate, shape) for gate in gates)]
         for shape in shapes
     )
-    named = [f"`{gate}`" if gate not in ("every_fold", "first_division") else f"*{gate.replace('_', ' ')}*" for gate in gates]
+    named = [
+        f"`{gate}`" if gate not in ("every_fold", "first_division") else f"*{gate.replace('_', ' ')}*" for gate in gates
+    ]
     return table("gate_calibration", ["folds x repeats", "fits", *named], body)
 
 
@@ -539,7 +560,10 @@ def gate_levels(setting: str) -> str:
 
 def gate_best_of_ten() -> str:
     """Ten candidates that cannot help."""
-    rows = {"_naive": "the best of ten, believed on the gate's own folds", "": "the best of ten, chosen inside the folds"}
+    rows = {
+        "_naive": "the best of ten, believed on the gate's own folds",
+        "": "the best of ten, chosen inside the folds",
+    }
     return grid("gate_levels", share, rows, {"": "accepted"}, "false_accept_best_of_ten{row}{column}")
 
 
