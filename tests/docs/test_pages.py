@@ -80,7 +80,7 @@ def test_another_figure_is_noticed(monkeypatch):
     (block,) = (one for one in builder.blocks(page.read_text()) if one.command == "the table recipes_mlp")
     figures = dict(tables.read("recipes"))
     figures["mlp_distilled_gated"] -= 0.1
-    monkeypatch.setattr(tables, "read", lambda name: figures)
+    monkeypatch.setattr(tables, "read", lambda _: figures)
     assert block.is_stale()
 
 

@@ -1,70 +1,23 @@
-"""docs/causal-graph.md: what it shows is what the commands print today, and what it claims in prose is so."""
+"""docs/traps: each lets move what the page says, and the page on the certificate explains every word."""
 
 import json
 import re
 
 import pytest
-import yaml
-from docs_builder import PAGE, WITHOUT_DATA, builder
+from docs_builder import DOCS, builder
 
-from crda_spec.scm.falsify import Falsify
+from crda_spec.report.words.numbers import CLASS_WORDS
 from crda_spec.scm.formats import parse_edges, read_graph
 
-AGAIN = "the page is stale; run: python docs/build_traps.py"
 ARROWS = {("severity", "dose"), ("severity", "recovery"), ("dose", "recovery")}
+CERTIFICATE = (DOCS / "explanation" / "certificate.md").read_text()
+LANGUAGES = (DOCS / "how-to" / "use-a-graph-from-another-tool.md").read_text()
 
 
 def moving(command):
     """The features that the certificate of a spec lets move."""
     features = json.loads(builder.printed(f"{command} --json"))["features"]
     return {one["name"] for one in features if one["certified"]}
-
-
-def needs_data(thing, needed):
-    marks = pytest.mark.skipif(not builder.HAVE_EXAMPLE_DATA, reason=WITHOUT_DATA) if needed else ()
-    return pytest.param(thing, marks=marks)
-
-
-@pytest.mark.parametrize(
-    "block",
-    [needs_data(block, block.needs_example_data) for block in builder.blocks(PAGE) if not block.is_run],
-    ids=lambda block: block.command,
-)
-def test_a_block_is_what_its_command_prints(block):
-    if block.needs_example_data:
-        builder.get_example_data()
-    assert block.body == block.fresh(), AGAIN
-
-
-@pytest.mark.parametrize(
-    ("file", "spec"),
-    [
-        pytest.param(*pair, marks=needs_data(pair, "examples" in pair[1].parts).marks, id=pair[0].name)
-        for pair in builder.pictures(PAGE).items()
-    ],
-)
-def test_a_picture_is_what_the_command_draws(file, spec):
-    if "examples" in spec.parts:
-        builder.get_example_data()
-    assert file.read_text() == builder.drawing(spec), AGAIN
-
-
-def test_nothing_lies_about_unused():
-    docs = builder.ROOT / "docs"
-    told = {block.command.split("docs/traps/")[1] for block in builder.blocks(PAGE) if "docs/traps/" in block.command}
-    assert told == {file.name for file in (docs / "traps").iterdir()}
-    shown = {name for page in docs.glob("*.md") for name in re.findall(r"\(pictures/([^)]+)\)", page.read_text())}
-    assert shown == {file.name for file in (docs / "pictures").iterdir()}
-
-
-def test_a_stale_block_is_noticed_and_mended():
-    command = "the graph of docs/traps/collider.yaml"
-    page = f"before\n<!-- made by: {command} -->\nold\n<!-- end -->\nafter ![x](pictures/collider.svg)\n"
-    assert builder.stale(page) == [command]
-    mended = builder.rebuilt(page)
-    assert builder.stale(mended) == []
-    assert mended.startswith(f"before\n<!-- made by: {command} -->\n```yaml\ncausal:\n  graph:\n")
-    assert mended.endswith("latent: [severity]\n```\n<!-- end -->\nafter ![x](pictures/collider.svg)\n")
 
 
 @pytest.mark.parametrize(
@@ -120,9 +73,44 @@ def test_selection_as_a_role_in_dagitty_means_the_same(tmp_path):
     assert "moves age (cause): a direct cause of recovery" in said
 
 
-@pytest.mark.parametrize("kind", ["dagitty", "dot", "gml", "graphml"])
+# The page on the certificate.
+
+
+def first_cells(title):
+    """The first column of the table with this first heading."""
+    rows = CERTIFICATE.partition(f"| {title} | means |")[2].partition("\n\n")[0]
+    return re.findall(r"^\| `?\**([\w ,()]+?)\**`? \| ", rows, re.MULTILINE)
+
+
+def test_every_class_is_explained():
+    assert set(first_cells("class")) == {word for word in CLASS_WORDS.values() if "," not in word}
+
+
+def test_every_word_of_a_plan_is_explained():
+    follows = "docs/traps/mediator.yaml --set perturbation.propagate=true --set partition.perturb=[dose]"
+    plans = [builder.printed(f"crda-spec plan {spec}") for spec in (follows, "docs/traps/not_drawn.yaml")]
+    said = {word for plan in plans for word in re.findall(r"^    (\w+) +\w+ \(\w+\): ", plan, re.MULTILINE)}
+    assert said == {"moves", "kept", "joins", "fixed"} == set(first_cells("word"))
+
+
+def test_every_line_of_a_plan_is_explained():
+    plan = builder.printed("crda-spec plan docs/traps/confounder.yaml")
+    lines = re.findall(r"^  (\w[\w ]+):", plan, re.MULTILINE)
+    assert lines[:2] == ["rows", "what may move"]  # these explain themselves
+    assert [name for one in first_cells("line") for name in one.split(", ")][3:] == lines[2:]
+
+
+def test_the_spec_may_ask_for_no_limit():
+    said = builder.printed("crda-spec plan docs/traps/confounder.yaml --set partition.max_features=null")
+    assert "max_features" not in said
+
+
+# The languages of a graph.
+
+
+@pytest.mark.parametrize("kind", ["dagitty", "dot"])
 def test_every_language_of_the_table_says_the_same(kind):
-    (example,) = re.findall(rf"^\| `{kind}` \| `(.+?)` \|", PAGE, re.MULTILINE)
+    (example,) = re.findall(rf"^\| `{kind}` \| `(.+?)` \|", LANGUAGES, re.MULTILINE)
     read = read_graph(example, kind, file="example")
     assert read.complaints == ()
     assert {(edge.tail, edge.head) for edge in read.edges} == ARROWS
@@ -131,22 +119,7 @@ def test_every_language_of_the_table_says_the_same(kind):
 
 
 def test_the_arrows_of_the_table_say_the_same():
-    (examples,) = re.findall(r"^\| `edges` \| (.+?) \|", PAGE, re.MULTILINE)
+    (examples,) = re.findall(r"^\| `edges` \| (.+?) \|", LANGUAGES, re.MULTILINE)
     edges, complaints = parse_edges(re.findall(r"`(.+?)`", examples))
     assert complaints == ()
     assert {(edge.tail, edge.head) for edge in edges} == ARROWS
-
-
-@pytest.mark.parametrize("library", ["networkx", "pgmpy"])
-def test_the_python_examples_work(library):
-    (code,) = [code for code in re.findall(r"```python\n(.+?)```", PAGE, re.DOTALL) if f"from_{library}" in code]
-    names = {}
-    exec(code, names)  # noqa: S102 - our own page
-    read = read_graph(names["text"], "dagitty", file="text")
-    assert {(edge.tail, edge.head) for edge in read.edges} == ARROWS
-    assert (read.latents, read.outcomes) == (("severity",), ("recovery",))
-
-
-def test_the_falsification_shown_is_the_default():
-    (text,) = re.findall(r"```yaml\n(falsify:.+?)```", PAGE, re.DOTALL)
-    assert Falsify(**yaml.safe_load(text)["falsify"]) == Falsify()
