@@ -196,14 +196,14 @@ def commands_page() -> str:
     return "\n".join([*parts, ""])
 
 
-def _commands() -> Iterator[tuple[str, click.Command]]:
+def _commands() -> Iterator[tuple[str, Any]]:
     yield "crda-run", typer.main.get_command(run_app)
     group = typer.main.get_command(app)
     for name, command in sorted(getattr(group, "commands", {}).items()):
         yield f"crda-spec {name}", command
 
 
-def _help(name: str, command: click.Command) -> str:
+def _help(name: str, command: Any) -> str:  # noqa: ANN401 - a command of click or of what typer brings
     """The help as plain text, whatever the terminal."""
     context = click.Context(command, info_name=name, max_content_width=100, terminal_width=100)
     formatter = context.make_formatter()
