@@ -61,7 +61,7 @@ _TABLE = "the table "
 _CUT = "  [...]\n"
 _EVERY_PLAN_SAYS = "  this holds only if:\n"  # from here on a plan tells of assumptions and costs, alike for every trap
 _COMMANDS = {"crda-spec": spec_main, "crda-run": run_main}
-DRAWN_ELSEWHERE = {"gate_calibration", "whatif"}  # by benchmarks/gate_calibration.py and by `crda-spec whatif --plot`
+DRAWN_ELSEWHERE = {"gate_calibration", "pipeline", "whatif"}  # by a benchmark, by hand, by `crda-spec whatif --plot`
 
 
 def pages() -> list[Path]:

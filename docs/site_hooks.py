@@ -80,6 +80,8 @@ def on_page_markdown(markdown: str, /, *, page: Page, config: MkDocsConfig, file
     """Bends every link that is written for the repository to where the site has its target."""
     del config, files
     here = page.file.src_uri
+    if here == "index.md":
+        page.meta["hide"] = ["navigation"]  # it has one entry
     if here.startswith("notebooks/"):
         return markdown
     source = {made: name for name, made in FROM_ROOT.items()}.get(here)
