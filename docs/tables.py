@@ -107,19 +107,19 @@ def readme() -> str:
     gained = [-known[key] for kind in KINDS for key in known if key in _sizes(f"graph_points_{kind}")]
     nearly = [-real[key] for kind in KINDS for key in real if key in _sizes(f"graph_points_{kind}")]
     helps = (
-        "- **It helps, and you see when it does not.** On the paper's nine tables, one gated model against one plain "
-        f"model, the test MSE changes by {change(recipes, 'mlp_distilled_gated')} for an mlp and by "
-        f"{change(recipes, 'xgb_distilled_gated')} for XGBoost; {kept} ([measured](docs/evidence/recipes.md))."
+        "- **It helps, and you see when it does not.** The paper's nine tables, one gated model against one plain model: "
+        f"test MSE {change(recipes, 'mlp_distilled_gated')} (mlp) and {change(recipes, 'xgb_distilled_gated')} (XGBoost); "
+        f"{kept} ([measured](docs/evidence/recipes.md))."
     )
     pays = (
-        "- **Your graph pays.** In worlds whose causal graph is known, the graph lowers the test MSE by a further "
-        f"{min(gained):.0f} to {max(gained):.0f} points; on a real table whose graph is only nearly right, by "
-        f"{min(nearly):.1f} to {max(nearly):.1f} ([measured](docs/evidence/graph.md))."
+        f"- **Your graph pays.** Where the true graph is known, a further {min(gained):.0f} to {max(gained):.0f} points; "
+        f"on a real table whose graph is only nearly right, {min(nearly):.1f} to {max(nearly):.1f} "
+        "([measured](docs/evidence/graph.md))."
     )
     checked = (
-        f"- **You can check the answers.** {100 * asked['coverage_90']:.0f} % of {asked['coverage_90_runs']} "
-        "what-if intervals at 90 % hold the true difference ([measured](docs/evidence/what-if.md)), and "
-        "`crda-spec verify` recomputes a run from its folder."
+        f"- **Answers can be checked.** {100 * asked['coverage_90']:.0f} % of {asked['coverage_90_runs']} what-if "
+        "intervals at 90 % hold the true difference ([measured](docs/evidence/what-if.md)); `crda-spec verify` recomputes "
+        "a run."
     )
     lines = (helps, pays, checked)
     return "".join(f"{wrapped(line)}\n" for line in lines)
