@@ -106,20 +106,21 @@ def readme() -> str:
     kept = "no table gets worse on average" if not worse else f"{worse} of 18 cells get worse"
     gained = [-known[key] for kind in KINDS for key in known if key in _sizes(f"graph_points_{kind}")]
     nearly = [-real[key] for kind in KINDS for key in real if key in _sizes(f"graph_points_{kind}")]
+    trees = change(recipes, "xgb_distilled_gated")
     helps = (
-        "- **It helps, and you see when it does not.** The paper's nine tables, one gated model against one plain model: "
-        f"test MSE {change(recipes, 'mlp_distilled_gated')} (mlp) and {change(recipes, 'xgb_distilled_gated')} (XGBoost); "
-        f"{kept} ([measured](docs/evidence/recipes.md))."
+        "- **It helps, and you see when it does not.** The paper's nine tables, one gated model against one plain "
+        f"model: test MSE {change(recipes, 'mlp_distilled_gated')} (mlp) and {trees} (XGBoost); {kept} "
+        "([measured](docs/evidence/recipes.md))."
     )
     pays = (
-        f"- **Your graph pays.** Where the true graph is known, a further {min(gained):.0f} to {max(gained):.0f} points; "
-        f"on a real table whose graph is only nearly right, {min(nearly):.1f} to {max(nearly):.1f} "
+        f"- **Your graph pays.** Where the true graph is known, a further {min(gained):.0f} to {max(gained):.0f} "
+        f"points; on a real table whose graph is only nearly right, {min(nearly):.1f} to {max(nearly):.1f} "
         "([measured](docs/evidence/graph.md))."
     )
     checked = (
         f"- **Answers can be checked.** {100 * asked['coverage_90']:.0f} % of {asked['coverage_90_runs']} what-if "
-        "intervals at 90 % hold the true difference ([measured](docs/evidence/what-if.md)); `crda-spec verify` recomputes "
-        "a run."
+        "intervals at 90 % hold the true difference ([measured](docs/evidence/what-if.md)); `crda-spec verify` "
+        "recomputes a run."
     )
     lines = (helps, pays, checked)
     return "".join(f"{wrapped(line)}\n" for line in lines)
