@@ -9,6 +9,7 @@ A block stands between two comments; the first one says what makes it:
     <!-- made by: crda-spec plan docs/traps/collider.yaml -->
     <!-- made by: the certificate of docs/traps/collider.yaml -->   the same, without what every plan says
     <!-- made by: the graph of docs/traps/collider.yaml -->         the `causal` section of the spec
+    <!-- made by: the links of examples/discovery_loop/before.yaml -->   what a search finds, without the rest
     <!-- made by: the table recipes_mlp -->                         a table of tables.py
     <!-- end -->
 
@@ -57,6 +58,7 @@ _CODE = re.compile(r"(```python\n(.*?)```\n)(\n```text\n.*?```)?", re.DOTALL)
 _PICTURE = re.compile(r"\((?:\.\./)*pictures/(\w+)\.svg\)")
 _GRAPH_OF = "the graph of "
 _CERTIFICATE_OF = "the certificate of "
+_LINKS_OF = "the links of "
 _TABLE = "the table "
 _CUT = "  [...]\n"
 _EVERY_PLAN_SAYS = "  this holds only if:\n"  # from here on a plan tells of assumptions and costs, alike for every trap
@@ -108,6 +110,10 @@ class Block:
             command = f"crda-spec plan {self.command.removeprefix(_CERTIFICATE_OF)}"
             certificate, _, rest = printed(command).partition(_EVERY_PLAN_SAYS)
             return f"```text\n$ {command}\n{certificate}{_CUT if rest else ''}```\n"
+        if self.command.startswith(_LINKS_OF):
+            command = f"crda-spec discover {self.command.removeprefix(_LINKS_OF)}"
+            links = printed(command).partition("\nLinks\n")[2].partition("\n\n")[0]
+            return f"```text\n$ {command}\n  [...]\n{links}\n  [...]\n```\n"
         return f"```text\n$ {self.command}\n{printed(self.command)}```\n"
 
     def is_stale(self) -> bool:
