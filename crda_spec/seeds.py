@@ -81,6 +81,8 @@ STREAMS = {
     "whatif-folds": "the folds in which rows are predicted unseen for such an interval",
     "whatif-follow:<feature>": "draws of a feature that follows a change in a what-if",
     "whatif-rows": "the signs and rows of each such teacher's training rows",
+    "published": "all that the published code draws, in `protocol: published` of a benchmark suite",
+    "wrong-graph": "which arrow of a benchmark suite's wrong graph is wrong",
     "world:<variable>": "draws of one variable of a synthetic world",
 }
 

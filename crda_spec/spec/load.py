@@ -185,7 +185,7 @@ def read_draft(
         file, trouble, tree = Path.cwd() / "spec", None, tree_of(spec, "spec")
     else:
         file = spec
-        text, trouble = _read_text(file)
+        text, trouble = read_text(file)
         tree = read_tree(text, file.name, environ) if trouble is None else Tree()
     draft = Draft(
         file=file,
@@ -232,7 +232,8 @@ def read_draft(
 _TABLES = (".csv", ".tsv", ".parquet", ".xlsx")  # what one may hand over in place of a spec
 
 
-def _read_text(file: Path) -> tuple[str, Complaint | None]:
+def read_text(file: Path) -> tuple[str, Complaint | None]:
+    """The text of a file of YAML, or why there is none."""
     place = Place(file.name)
     try:
         size = file.stat().st_size
