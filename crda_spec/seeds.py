@@ -19,6 +19,7 @@ STREAMS = {
     "act together:<features>": "draws of features that move as one",
     "act:<feature>": "draws of one moved feature",
     "again <attempt> <stream>": "a draw that is repeated because its row broke a rule",
+    "augmenter": "rows that another method makes",
     "bag": "the fit of one bagged teacher",
     "bags": "the rows of each bagged teacher",
     "bootstrap": "the interval of the test score",

@@ -296,12 +296,14 @@ _USUAL_REGRESSOR: str = RunSpec.model_fields["regressor"].default.kind
 def _fill_recipe(draft: Draft) -> None:
     """A recipe fills what is absent, and a goal before it. What the user writes wins."""
     value = draft.tree.value
-    value.setdefault("recipe", default_recipe(value.get("causal")))
+    augmenter = value.get("augmenter")
+    value.setdefault("recipe", default_recipe(value.get("causal"), augmenter))
     value.setdefault("goal", default_goal(value.get("regressor")))
     regressor = value.get("regressor")
     kind = regressor.get("kind") if isinstance(regressor, dict) else None
     trees = is_of_trees(regressor if kind else {"kind": _USUAL_REGRESSOR})
-    preset = preset_of(str(value["recipe"]), str(kind or _USUAL_REGRESSOR), trees=trees)
+    maker = str(augmenter.get("kind")) if isinstance(augmenter, dict) else None
+    preset = preset_of(str(value["recipe"]), str(kind or _USUAL_REGRESSOR), trees=trees, augmenter=maker)
     if preset is None:
         return  # the models will complain about the name
     goal = _goal_preset(value, str(kind or _USUAL_REGRESSOR))
@@ -322,6 +324,8 @@ def _goal_preset(value: Mapping[str, Any], regressor: str) -> dict[str, Any]:
     if value["recipe"] == "paper":
         return {}  # which is complained about
     preset = goal_preset(str(value["goal"]), regressor, student.get("quantile"))
+    if value["recipe"] == "augmenter":  # which labels its rows itself
+        return {name: section for name, section in preset.items() if name in ("regressor", "gate")}
     if gate.get("metric", "pinball") != "pinball":
         preset.get("gate", {}).pop("quantile", None)
     for name in ("noise", "residual_draw") if labels.get("retention") == 0 else ():
