@@ -2,9 +2,9 @@
 
     python benchmarks/known_graph.py [--quick] [--study] [--seeds N] [--wrong-seeds N] [--workers N] [--rows N ...]
 
-Worlds of crda_spec/bench/known_worlds.yaml with 4 to 16 irrelevant features (effects of causes, causes of causes, chance), 100, 200 and
-400 training rows, 2000 test rows, no gate. Figures: the change of the test MSE against one plain model of all columns,
-in percent, negative is better; the mean over worlds and seeds. For `mlp` and `xgb`:
+Worlds of crda_spec/bench/known_worlds.yaml with 4 to 16 irrelevant features (effects of causes, causes of causes,
+chance), 100, 200 and 400 training rows, 2000 test rows, no gate. Figures: the change of the test MSE against one plain
+model of all columns, in percent, negative is better; the mean over worlds and seeds. For `mlp` and `xgb`:
 
 - `..._plain_boundary`: no augmentation, but a model of the boundary's columns alone: what selecting columns gives.
 - `..._distilled`: the recipe without a graph.  `..._certified`: the recipe with it.

@@ -14,6 +14,7 @@ from crda_spec.audit.canonical import canonical_json, sha256_of
 from crda_spec.audit.record import special_packages, versions
 from crda_spec.bench.suite import (
     MOST_CELLS,
+    MOST_CELLS_EVER,
     AugmenterEntry,
     Measure,
     Protocol,
@@ -188,7 +189,8 @@ def in_order(suites: ReadSuites) -> tuple[int, Iterator[Cell]]:
     """How many cells there are at most, and all of them, breadth before depth: the first seed of every suite, table
     and rival before any second one. SpecError with all that is wrong, before anything is computed.
     """
-    parts, complaints = [], []
+    parts: list[_Part] = []
+    complaints: list[Complaint] = []
     for read in suites.parts:
         try:
             parts.append(_laid_out(read))
@@ -213,19 +215,22 @@ def check_count(count: int, name: str, budget: float | None) -> None:
         what = f"{show(name)} has {count:,} cells; without a budget it may have {MOST_CELLS:,}"
         hint = "give it a time, e.g. --budget 2h: cells are run breadth before depth; or shorten its lists"
         raise SpecError(Complaint(code="too-many-cells", what=what, hint=hint))
+    if count > MOST_CELLS_EVER:
+        what = f"{show(name)} has {count:,} cells; with a budget it may have {MOST_CELLS_EVER:,}"
+        raise SpecError(Complaint(code="too-many-cells", what=what, hint="shorten its lists"))
 
 
-def only(cells: Iterator[Cell], pattern: str | None) -> Iterator[Cell]:
-    """Those whose label has the pattern in it; * and ? stand for any letters."""
-    wanted = "*" if pattern is None else f"*{pattern}*"
-    return (cell for cell in cells if fnmatchcase(cell.label, wanted))
+def has(cell: Cell, pattern: str | None) -> bool:
+    """Whether its label has the pattern in it; * and ? stand for any letters."""
+    return pattern is None or fnmatchcase(cell.label, f"*{pattern}*")
 
 
-def nothing_left(pattern: str | None, labels: Sequence[str]) -> SpecError:
+def nothing_left(pattern: str | None, cells: Sequence[Cell]) -> SpecError:
     """No cell to run."""
-    words = sorted({part for label in labels for part in label.split("/")})
+    words = sorted({part for cell in cells for part in cell.label.split("/")})
     what = "the suite has no cell" if pattern is None else f"no cell has {show(pattern)} in its label"
-    hint = "let its lists meet: a wrong graph needs a world" if pattern is None else did_you_mean(pattern, words)
+    hint = "let its lists meet: a wrong graph needs a world, an undrawn cause a hidden one"
+    hint = hint if pattern is None else did_you_mean(pattern, words, otherwise="parts of labels")
     return SpecError(Complaint(code="empty-product", path="--only" if pattern else "", what=what, hint=hint))
 
 
@@ -332,7 +337,7 @@ def _augmenter(
 def _check_cells(part: _Part) -> None:
     """Checks a cell of every table, regressor, augmenter, protocol, graph and knob as a spec, without fitting."""
     suite, draft = part.suite, part.read.draft
-    told = set()
+    told: set[tuple[str, str]] = set()
     first = replace_sizes(part)
     for cell in first.cells(suite.all_seeds[0]):
         try:
@@ -348,8 +353,8 @@ def _check_cells(part: _Part) -> None:
             from crda_spec.bench.published import refused
 
             for what, hint in refused(cell):
-                if what not in told:
-                    told.add(what)
+                if ("protocols", what) not in told:
+                    told.add(("protocols", what))
                     draft.complain(Complaint(code="not-published", path="protocols", what=what, hint=hint))
 
 
@@ -361,7 +366,7 @@ def replace_sizes(part: _Part) -> _Part:
 
 def _place(path: str, cell: Cell, part: _Part) -> str:
     """Where in the suite the key of a cell's spec was written."""
-    suite, section = part.suite, path.split(".")[0]
+    suite, section = part.suite, path.split(".", maxsplit=1)[0]
     names = [one if isinstance(one, str) else one.name for one in suite.augmenters]
     own = next((one[1] for one in part.augmenters if one[0] == cell.augmenter), {})
     augmenter = f"augmenters.{names.index(cell.augmenter)}"

@@ -79,7 +79,5 @@ def information(spec: RunSpec, draft: Draft) -> Figures:
 def _information(x: Array, noise: Array) -> float | None:
     from crda_spec.independence.dependence import nearest_neighbour_information
 
-    told = [
-        max(0.0, nearest_neighbour_information(column, noise, _NEIGHBOURS)) for column in x.T if np.ptp(column) > 0
-    ]
+    told = [max(0.0, nearest_neighbour_information(column, noise, _NEIGHBOURS)) for column in x.T if np.ptp(column) > 0]
     return float(np.mean(told)) if told else None

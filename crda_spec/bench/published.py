@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from crda_spec.data.assemble import load
+from crda_spec.data.split import NoSplit
 from crda_spec.discovery.skeleton import neighbours
 from crda_spec.gate.tests import wilcoxon_p_value
 from crda_spec.independence import Pearson, correlation_matrix
@@ -59,6 +60,9 @@ def refused(cell: Cell) -> Iterator[tuple[str, str]]:
     if cell.spec["regressor"].get("kind") not in _KINDS:
         what = f"protocol published has no regressor {cell.regressor}"
         yield what, f"choose from {', '.join(_KINDS)}"
+    if "split" in cell.spec["dataset"]:
+        what = f"protocol published splits one table by chance, and {cell.table} brings its test rows"
+        yield what, "leave dataset.split out, or use protocol matched"
     if cell.measure != "loss":
         yield "protocol published measures loss alone", "use protocol matched"
 
@@ -83,10 +87,12 @@ class _Knobs:
 def published(spec: RunSpec, draft: Draft) -> Mapping[str, float | int | bool | str | None]:
     """The figures of one table and seed."""
     split, _ = load(spec.dataset, draft.file.parent, seed=spec.seed)
+    whole, _ = load(spec.dataset.model_copy(update={"split": NoSplit()}), draft.file.parent, seed=spec.seed)
     if split.test is None:
         raise ValueError("a cell needs test rows")
-    count, test = len(split.train), split.test
-    x, y = _scaled(np.concatenate([split.train.x, test.x]), np.concatenate([split.train.y, test.y]))
+    count, rows = len(split.train), np.concatenate([split.train.row_ids, split.test.row_ids])
+    order = np.searchsorted(whole.train.row_ids, rows)
+    x, y = _scaled(whole.train.x[order], whole.train.y[order])
     train, held = _Rows(x=x[:count], y=y[:count]), _Rows(x=x[count:], y=y[count:])
     seed = integer_seed(spec.seed, "published")
     models = _Models(spec, seed)
@@ -235,9 +241,7 @@ class _Models:
             best = min(best, (float(np.mean(losses)), chosen), key=lambda one: one[0])
         self.settings |= best[1]
 
-    def tuned(
-        self, train: _Rows, noise: Array, predict: Callable[[Array], Array], ranked: tuple[int, ...]
-    ) -> _Knobs:
+    def tuned(self, train: _Rows, noise: Array, predict: Callable[[Array], Array], ranked: tuple[int, ...]) -> _Knobs:
         """Optuna's trials, each on a new split of the training rows; the labels come from a model of all of them."""
         import optuna
 

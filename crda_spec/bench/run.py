@@ -10,19 +10,19 @@ import json
 import os
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import crda_spec
 from crda_spec.audit.canonical import canonical_json, plain, sha256_of
 from crda_spec.audit.record import versions
-from crda_spec.bench.cells import FORMAT, Cell, in_order, nothing_left, only
-from crda_spec.bench.suite import ReadSuites
+from crda_spec.bench.cells import FORMAT, Cell
 from crda_spec.errors import Complaint, OutputError
 from crda_spec.execution import as_done
+from crda_spec.report.suite_live import CellNews, SuiteWatch
 from crda_spec.spec.render import resolved
 
 CELLS = "cells"
@@ -39,13 +39,6 @@ class Finished:
     volatile: Mapping[str, Any]
     error: str = ""
     kept: bool = False  # found in the folder, not computed now
-
-
-class Watching(Protocol):
-    """Who is told of the cells."""
-
-    def finished(self, one: Finished, *, done: int, total: int, left: float | None) -> None:
-        """One more. left: seconds that the rest will take, if anybody knows."""
 
 
 @dataclass(slots=True)
@@ -107,20 +100,15 @@ class Outcome:
         return tuple(one for one in self.cells if one.figures is None)
 
 
-def run_suites(
-    suites: ReadSuites,
+def run_cells(
+    wanted: Sequence[Cell],
     out: Path,
     *,
     jobs: int = 1,
-    pattern: str | None = None,
     budget: float | None = None,
-    watching: Watching | None = None,
+    watch: SuiteWatch,
 ) -> Outcome:
-    """Every cell, as long as the budget lasts. The suites have been checked; nothing has been computed."""
-    wanted = list(only(in_order(suites)[1], pattern))
-    if not wanted:
-        labels = [cell.label for cell in in_order(suites)[1]]
-        raise nothing_left(pattern, labels)
+    """Every cell, as long as the budget lasts."""
     claim(out)
     started = time.monotonic()
     runner = Runner(out=out, deadline=None if budget is None else started + budget)
@@ -128,11 +116,9 @@ def run_suites(
 
     def tell(one: Finished) -> None:
         runner.done[one.cell] = one
-        if watching is not None:
-            spent, left = time.monotonic() - started, len(wanted) - len(runner.done)
-            watching.finished(
-                one, done=len(runner.done), total=len(wanted), left=spent / computed * left if computed else None
-            )
+        spent, rest = time.monotonic() - started, len(wanted) - len(runner.done)
+        left = spent / computed * rest if computed else None
+        watch.cell(news(one), done=len(runner.done), total=len(wanted), left=left)
 
     for result in as_done(runner.tasks(iter(wanted)), workers=jobs):
         computed += 1
@@ -142,6 +128,30 @@ def run_suites(
         tell(one)
     ordered = tuple(runner.done[cell] for cell in wanted if cell in runner.done)
     return Outcome(cells=ordered, total=len(wanted), computed=computed, stopped=runner.stopped)
+
+
+def kept_cells(cells: Sequence[Cell], out: Path) -> Iterator[Finished]:
+    """Those of the cells that the folder has."""
+    runner = Runner(out=out, deadline=0.0)
+    for _ in runner.tasks(iter(cells)):
+        pass
+    yield from (one for one in runner.taken() if one.kept)
+
+
+def news(one: Finished) -> CellNews:
+    """For whoever watches."""
+    cell, figures = one.cell, one.figures or {}
+    loss, plain_loss = figures.get("augmented"), figures.get("plain")
+    change = 100.0 * (loss / plain_loss - 1.0) if loss is not None and plain_loss else None
+    return CellNews(
+        label=cell.label,
+        row=f"{cell.augmenter}, {cell.protocol}" + ("" if cell.graph in ("none", "right") else f", {cell.graph}"),
+        column=cell.regressor,
+        change=change,
+        seconds=one.volatile.get("seconds"),
+        kept=one.kept,
+        error=one.error,
+    )
 
 
 def claim(out: Path) -> None:

@@ -5,7 +5,7 @@ After Demsar (2006), Statistical comparisons of classifiers over multiple data s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -32,9 +32,11 @@ class Ranking:
         """First and last of each longest run of methods that Nemenyi's test cannot tell apart."""
         if self.critical_difference is None:
             return ()
-        ends = []
+        ends: list[tuple[int, int]] = []
         for start in range(len(self.ranks)):
-            near = [at for at, rank in enumerate(self.ranks) if 0 <= rank - self.ranks[start] < self.critical_difference]
+            near = [
+                at for at, rank in enumerate(self.ranks) if 0 <= rank - self.ranks[start] < self.critical_difference
+            ]
             end = max(at for at in near if at >= start)
             if end > start and not any(one[0] <= start and end <= one[1] for one in ends):
                 ends.append((start, end))
@@ -96,9 +98,9 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def mean_and_error(values: Sequence[float]) -> tuple[float, float | None]:
+def mean_and_error(values: Iterable[float]) -> tuple[float, float | None]:
     """The mean and its standard error; no error of a single value."""
-    found = np.asarray(values, dtype=np.float64)
+    found = np.array(list(values), dtype=np.float64)
     error = float(found.std(ddof=1) / np.sqrt(len(found))) if len(found) > 1 else None
     return float(found.mean()), error
 

@@ -15,7 +15,6 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
-from crda_spec.data.equations import read_equations
 from crda_spec.data.raw import read_catalogue
 from crda_spec.data.sources import Source, read_source
 from crda_spec.data.sources.benchmark import BENCHMARKS
