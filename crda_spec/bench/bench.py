@@ -33,6 +33,11 @@ class Benched:
         return 5 if self.outcome.failed else 0
 
     @property
+    def cpu_hours(self) -> float:
+        """What all these cells cost, where they were computed."""
+        return sum(float(one.volatile.get("cpu_seconds") or 0.0) for one in self.outcome.cells) / 3600.0
+
+    @property
     def missing(self) -> int:
         """Cells that the budget left for another time."""
         return self.outcome.total - len(self.outcome.cells)
@@ -55,7 +60,7 @@ def bench(
     lasts = budget if budget is not None else suites.budget
     seconds = None if lasts is None else seconds_of(lasts)
     count, cells = in_order(suites)
-    check_count(count, suites.name, seconds)
+    check_count(count, suites, seconds)
     listed = list(cells)
     wanted = [cell for cell in listed if has(cell, only)]
     if not wanted:

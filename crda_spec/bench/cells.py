@@ -118,6 +118,8 @@ class _Part:
                         continue
                     graph_of = "none"  # a table without a graph is run once
                 for (regressor, section), (name, changes, graphs) in product(self.regressors, self.augmenters):
+                    if protocol == "published" and changes.get("recipe") != "paper":
+                        continue  # it is the published code's way to run Algorithm 1, and of nothing else
                     if graph_of in graphs or table.graphs == ("none",):
                         cell = self.cell(table, size, seed, graph_of, protocol, (regressor, section), (name, changes))
                         yield cell if not knob else _turned(cell, knob, value)
@@ -190,7 +192,7 @@ def in_order(suites: ReadSuites) -> tuple[int, Iterator[Cell]]:
     and rival before any second one. SpecError with all that is wrong, before anything is computed.
     """
     parts: list[_Part] = []
-    complaints: list[Complaint] = []
+    complaints: list[Complaint] = list(suites.complaints)
     for read in suites.parts:
         try:
             parts.append(_laid_out(read))
@@ -209,15 +211,17 @@ def in_order(suites: ReadSuites) -> tuple[int, Iterator[Cell]]:
     return sum(part.count() for part in parts), every()
 
 
-def check_count(count: int, name: str, budget: float | None) -> None:
+def check_count(count: int, suites: ReadSuites, budget: float | None) -> None:
     """More cells than anybody waits for need a budget."""
+    name = suites.name
     if count > MOST_CELLS and budget is None:
         what = f"{show(name)} has {count:,} cells; without a budget it may have {MOST_CELLS:,}"
         hint = "give it a time, e.g. --budget 2h: cells are run breadth before depth; or shorten its lists"
-        raise SpecError(Complaint(code="too-many-cells", what=what, hint=hint))
+        raise SpecError(suites.draft.placed(Complaint(code="too-many-cells", what=what, hint=hint)))
     if count > MOST_CELLS_EVER:
         what = f"{show(name)} has {count:,} cells; with a budget it may have {MOST_CELLS_EVER:,}"
-        raise SpecError(Complaint(code="too-many-cells", what=what, hint="shorten its lists"))
+        hint = "shorten its lists"
+        raise SpecError(suites.draft.placed(Complaint(code="too-many-cells", what=what, hint=hint)))
 
 
 def has(cell: Cell, pattern: str | None) -> bool:
@@ -338,24 +342,28 @@ def _check_cells(part: _Part) -> None:
     """Checks a cell of every table, regressor, augmenter, protocol, graph and knob as a spec, without fitting."""
     suite, draft = part.suite, part.read.draft
     told: set[tuple[str, str]] = set()
+    if "published" in suite.protocols and all(one[1].get("recipe") != "paper" for one in part.augmenters):
+        what, hint = "protocol published runs the recipe paper, and no augmenter is that", "add paper to augmenters"
+        draft.complain(Complaint(code="not-published", path="protocols", what=what, hint=hint))
     first = replace_sizes(part)
     for cell in first.cells(suite.all_seeds[0]):
         try:
             cell.loaded()
         except CrdaError as error:
             for one in error.complaints:
-                where = _place(one.path, cell, part)
-                said = (where, one.what)
-                if said not in told:
-                    told.add(said)
-                    draft.complain(replace(one, path=where, place=None, what=f"{cell.label}: {one.path}: {one.what}"))
+                where, written = _place(one.path, cell, part)
+                if (where, one.what) not in told:
+                    told.add((where, one.what))
+                    what = one.what if written else f"{cell.label}: {one.path}: {one.what}"
+                    draft.complain(replace(one, path=where, place=None, what=what))
         if cell.protocol == "published":
             from crda_spec.bench.published import refused
 
-            for what, hint in refused(cell):
-                if ("protocols", what) not in told:
-                    told.add(("protocols", what))
-                    draft.complain(Complaint(code="not-published", path="protocols", what=what, hint=hint))
+            for path, what, hint in refused(cell):
+                if (path, what) not in told:
+                    told.add((path, what))
+                    where = path if path == "measure" else _place(path, cell, part)[0]
+                    draft.complain(Complaint(code="not-published", path=where, what=what, hint=hint))
 
 
 def replace_sizes(part: _Part) -> _Part:
@@ -364,24 +372,24 @@ def replace_sizes(part: _Part) -> _Part:
     return replace(part, read=replace(part.read, suite=suite))
 
 
-def _place(path: str, cell: Cell, part: _Part) -> str:
-    """Where in the suite the key of a cell's spec was written."""
+def _place(path: str, cell: Cell, part: _Part) -> tuple[str, bool]:
+    """Where in the suite a key of a cell's spec comes from, and whether that very key is written there."""
     suite, section = part.suite, path.split(".", maxsplit=1)[0]
-    names = [one if isinstance(one, str) else one.name for one in suite.augmenters]
-    own = next((one[1] for one in part.augmenters if one[0] == cell.augmenter), {})
-    augmenter = f"augmenters.{names.index(cell.augmenter)}"
+    entries = {one if isinstance(one, str) else one.name: one for one in suite.augmenters}
+    augmenter = f"augmenters.{list(entries).index(cell.augmenter)}"
+    own = next(one[1] for one in part.augmenters if one[0] == cell.augmenter)
     if cell.knob and path.startswith(cell.knob):
-        return f"knobs.{cell.knob}"
-    if section in own and not isinstance(suite.augmenters[names.index(cell.augmenter)], str):
-        return f"{augmenter}.{path}"
+        return f"knobs.{cell.knob}", True
+    if section in own and isinstance(entries[cell.augmenter], AugmenterEntry):
+        return f"{augmenter}.{path}", True
     if section in suite.spec:
-        return f"spec.{path}"
+        return f"spec.{path}", True
     if section == "regressor":
-        kinds = [name for name, _ in part.regressors]
-        position = kinds.index(cell.regressor)
-        rest = "" if isinstance(suite.regressors[position], str) else path[len("regressor") :]
-        return f"regressors.{position}{rest}"
+        position = [name for name, _ in part.regressors].index(cell.regressor)
+        short = isinstance(suite.regressors[position], str)
+        return f"regressors.{position}{'' if short else path[len('regressor') :]}", True
     if section in ("dataset", "causal"):
         tables = [one if isinstance(one, str) else one.name for one in suite.tables]
-        return f"tables.{tables.index(cell.table if cell.table in tables else NINE)}"
-    return augmenter
+        position = tables.index(cell.table if cell.table in tables else NINE)
+        return f"tables.{position}", False
+    return augmenter, False

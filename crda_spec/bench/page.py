@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from crda_spec.bench.published import STEPS
 from crda_spec.bench.results import AUGMENTED, GATED, Mean, means, named, overall, paper_caption, paper_fact, ranking
 from crda_spec.bench.run import Outcome
 from crda_spec.bench.statistics import Ranking
@@ -108,6 +107,7 @@ def _losses(suite: Suite, protocol: str, frame: pd.DataFrame) -> Iterator[Sectio
         elif len({one.rows for one in mine if one.table == mine[0].table}) > 1:
             yield _sizes(about, mine)
         yield _tables(about, mine)
+        yield from _gates(about, mine)
         if suite.paper is not None:
             yield from _beside_paper(suite, about, mine)
 
@@ -159,7 +159,9 @@ def _ranks(about: str, ranked: Ranking) -> Section:
     ]
     if ranked.blocks > 1:
         title = f"{about}: p-values of Wilcoxon's test over tables, adjusted by Holm; bold below 0.05"
-        pictures.append(p_value_figure(ranked.names, ranked.p_values, title=title))
+        numbers = [f"{at}" for at in range(1, len(ranked.names) + 1)]
+        names = [f"{name} ({at})" for name, at in zip(ranked.names, numbers, strict=True)]
+        pictures.append(p_value_figure(names, numbers, ranked.p_values, title=title))
     rows = tuple((name, f"{rank:.2f}") for name, rank in zip(ranked.names, ranked.ranks, strict=True))
     return Section(
         title=f"{about}: ranks",
@@ -220,6 +222,33 @@ def _tables(about: str, mine: Sequence[Mean]) -> Section:
         rows.append((f"{table}, {size}", *("" if one is None else _change(one) for one in line)))
     text = ("Change of the test error in percent, mean over seeds ± one standard error; negative is better.",)
     return Section(title=f"{about}: every table", level=3, text=text, heads=("table, rows", *names), rows=tuple(rows))
+
+
+def _gates(about: str, mine: Sequence[Mean]) -> Iterator[Section]:
+    """Where the gate was asked: its mean p-value on every table and size, and how often it accepted."""
+    asked = [one for one in mine if one.p_value is not None and one.arm in (AUGMENTED, "published")]
+    if not asked:
+        return
+    pictures, rows = [], []
+    for method in dict.fromkeys(one.method for one in asked):
+        cells = {(one.table, one.rows): one for one in asked if one.method == method}
+        tables = list(dict.fromkeys(table for table, _ in cells))
+        sizes = {table: sorted(rows for one, rows in cells if one == table) for table in tables}
+        most = max(map(len, sizes.values()))
+        values = [
+            [cells[table, size].p_value for size in sizes[table]] + [None] * (most - len(sizes[table]))
+            for table in tables
+        ]
+        names = [f"{table}, {', '.join(map(str, sizes[table]))}" for table in tables]
+        title = f"{about}, {method}: mean p-value of the gate by table, its sizes from left to right"
+        pictures.append(p_value_figure(names, [f"size {at + 1}" for at in range(most)], values, title=title))
+        rows += [
+            (f"{one.table}, {one.rows}", method, f"{one.p_value:.3f}", f"{100 * (one.accepted or 0.0):.0f} %")
+            for one in cells.values()
+        ]
+    heads = ("table, rows", "method", "mean p-value", "accepted")
+    title = f"{about}: the gate"
+    yield Section(title=title, level=3, pictures=tuple(pictures), heads=heads, rows=tuple(rows), words=2)
 
 
 def _change(one: Mean) -> str:
@@ -302,8 +331,3 @@ def markdown(suites: ReadSuites, found: Sequence[Section], said: Sequence[str]) 
             lines = [section.heads, marks, *section.rows]
             parts.append("\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines))
     return "\n\n".join(parts) + "\n"
-
-
-def steps_explained() -> tuple[str, ...]:
-    """The arms of a published cell, in words."""
-    return tuple(STEPS.values())

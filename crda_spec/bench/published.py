@@ -52,19 +52,16 @@ STEPS = {  # what its rows of the results are called
 }
 
 
-def refused(cell: Cell) -> Iterator[tuple[str, str]]:
-    """What the published code cannot be asked: what, and the next thing to try."""
-    if cell.spec.get("recipe") != "paper":
-        what = f"protocol published runs the recipe paper alone, got {cell.augmenter}"
-        yield what, "give published a suite of its own with augmenters: [paper]"
+def refused(cell: Cell) -> Iterator[tuple[str, str, str]]:
+    """What the published code cannot be asked: which part of the cell, what, and the next thing to try."""
     if cell.spec["regressor"].get("kind") not in _KINDS:
         what = f"protocol published has no regressor {cell.regressor}"
-        yield what, f"choose from {', '.join(_KINDS)}"
+        yield "regressor", what, f"choose from {', '.join(_KINDS)}"
     if "split" in cell.spec["dataset"]:
         what = f"protocol published splits one table by chance, and {cell.table} brings its test rows"
-        yield what, "leave dataset.split out, or use protocol matched"
+        yield "dataset", what, "leave dataset.split out, or use protocol matched"
     if cell.measure != "loss":
-        yield "protocol published measures loss alone", "use protocol matched"
+        yield "measure", "protocol published measures loss alone", "use protocol matched"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -107,6 +107,7 @@ class Mean:
     plain: float
     loss: float
     accepted: float | None  # the share of seeds
+    p_value: float | None  # of the gate, the mean over seeds
 
 
 def means(frame: pd.DataFrame) -> list[Mean]:
@@ -118,7 +119,7 @@ def means(frame: pd.DataFrame) -> list[Mean]:
         if known.empty:
             continue
         change, error = mean_and_error(map(float, known["change_percent"]))
-        verdicts = part["accepted"].dropna()
+        verdicts, p_values = part["accepted"].dropna(), part["p_value"].dropna()
         found.append(
             Mean(
                 **{name: first[name] for name in (*_BLOCK[:-1], "augmenter", "arm", "graph", "knob", "value")},
@@ -129,6 +130,7 @@ def means(frame: pd.DataFrame) -> list[Mean]:
                 plain=float(known["plain"].mean()),
                 loss=float(known["loss"].mean()),
                 accepted=None if verdicts.empty else float(verdicts.astype(float).mean()),
+                p_value=None if p_values.empty else float(p_values.astype(float).mean()),
             )
         )
     return found

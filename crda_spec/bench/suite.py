@@ -9,16 +9,16 @@ from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, Discriminator, Field, Tag, ValidationError
+from pydantic import Discriminator, Field, Tag, ValidationError
 
 from crda_spec.bench.tables import GraphKind
 from crda_spec.errors import Complaint, SpecError, inconsistent, repeated, show
 from crda_spec.spec.explain import explain
-from crda_spec.spec.load import Draft, read_text
+from crda_spec.spec.load import Draft, read_text, without
 from crda_spec.spec.run import RunName
-from crda_spec.spec.yaml_tree import Tree, read_tree
+from crda_spec.spec.yaml_tree import SpecPath, Tree, read_tree
 from crda_spec.strict import MAPPING, TEXT, FilePath, Strict
 
 Protocol = Literal["matched", "published"]
@@ -63,7 +63,8 @@ class AugmenterEntry(Strict):
 
     def sections(self) -> dict[str, Any]:
         """What it writes into the spec of a cell."""
-        return self.model_dump(exclude={"name", "graphs"}, exclude_none=True)
+        written = {name: getattr(self, name) for name in type(self).model_fields if name not in ("name", "graphs")}
+        return {name: value for name, value in written.items() if value is not None}
 
 
 _Tables = Annotated[Annotated[str, Tag(TEXT)] | Annotated[TableEntry, Tag(MAPPING)], Discriminator(_written_as)]
@@ -96,7 +97,8 @@ class Suite(Strict):
         min_length=1,
         description=(
             "matched: one model against one, nothing of the test rows is seen, all arms share settings, rows and "
-            "seeds. published: the paper's code, its leaks and its mean of ten models included."
+            "seeds. published: the published code's way, with its leaks and its mean of ten models; of Algorithm 1 "
+            "(recipe: paper) alone."
         ),
     )
     graphs: tuple[GraphKind, ...] = Field(
@@ -133,8 +135,9 @@ class Suite(Strict):
             elif size <= 0:
                 what = f"a size must be above 0, got {size:g}"
                 yield Complaint(code="bad-size", path=f"sizes.{position}", what=what, hint="write 300, or 0.5 for half")
-        for name in ("sizes", "protocols", "graphs"):
-            yield from repeated(name, getattr(self, name))
+        yield from repeated("sizes", [int(size) if size == int(size) else size for size in self.sizes])
+        yield from repeated("protocols", self.protocols)
+        yield from repeated("graphs", self.graphs)
         yield from repeated("seeds", self.all_seeds)
         for name, values in self.knobs.items():
             if not values:
@@ -189,7 +192,9 @@ class ReadSuites:
     name: str
     description: str
     budget: str | None
+    draft: Draft  # of the file that was asked for
     parts: tuple[ReadSuite, ...]
+    complaints: tuple[Complaint, ...] = ()  # of files that hold no suite
 
 
 def seconds_of(budget: str) -> float | None:
@@ -208,26 +213,26 @@ def bad_budget(budget: str, path: str) -> Complaint:
 
 
 def read_suites(file: Path, *, quick: bool = False, environ: Mapping[str, str] | None = None) -> ReadSuites:
-    """The suites of a file; SpecError with all that is wrong with them, each at its place."""
+    """The suites of a file, with what is wrong in their drafts; SpecError where there is no suite at all."""
     known = os.environ if environ is None else environ
     draft = _draft(file, known)
-    if isinstance(draft.tree.value, dict) and "suites" in draft.tree.value:
-        whole = _validated(draft, Collection)
-        if not isinstance(whole, Collection):
-            raise SpecError(draft.complaints)
-        parts: list[ReadSuite] = []
-        complaints: list[Complaint] = []
-        for path in whole.suites:
-            try:
-                parts.append(_one(_draft(file.parent / path, known), quick=quick))
-            except SpecError as error:
-                complaints += error.complaints
-        if complaints:
-            raise SpecError(complaints)
-        return ReadSuites(name=whole.name, description=whole.description, budget=whole.budget, parts=tuple(parts))
-    part = _one(draft, quick=quick)
-    suite = part.suite
-    return ReadSuites(name=suite.name, description=suite.description, budget=suite.budget, parts=(part,))
+    if "suites" not in draft.tree.value:
+        part = _one(draft, quick=quick)
+        suite = part.suite
+        about = {"name": suite.name, "description": suite.description, "budget": suite.budget}
+        return ReadSuites(**about, draft=draft, parts=(part,))
+    whole = _validated(draft, Collection)
+    if whole is None or draft.complaints:
+        raise SpecError(draft.complaints)
+    parts: list[ReadSuite] = []
+    complaints: list[Complaint] = []
+    for path in whole.suites:
+        try:
+            parts.append(_one(_draft(file.parent / path, known), quick=quick))
+        except SpecError as error:
+            complaints += error.complaints
+    about = {"name": whole.name, "description": whole.description, "budget": whole.budget}
+    return ReadSuites(**about, draft=draft, parts=tuple(parts), complaints=tuple(complaints))
 
 
 def _draft(file: Path, environ: Mapping[str, str]) -> Draft:
@@ -247,24 +252,31 @@ def _one(draft: Draft, *, quick: bool) -> ReadSuite:
     if quick:
         _make_quick(draft.tree)
     suite = _validated(draft, Suite)
-    if not isinstance(suite, Suite):
+    if suite is None:
         raise SpecError(draft.complaints)
     return ReadSuite(suite=suite, draft=draft)
 
 
-def _validated(draft: Draft, model: type[BaseModel]) -> BaseModel | None:
-    """The model, None if there is anything to complain of."""
+_Model = TypeVar("_Model", Suite, Collection)
+
+
+def _validated(draft: Draft, model: type[_Model]) -> _Model | None:
+    """The model, of what is sound in the draft; what is not is among its complaints. None if too little is left."""
+    value = draft.tree.value
     try:
-        found = model.model_validate_json(json.dumps(draft.tree.value))
+        found = model.model_validate_json(json.dumps(value))
     except ValidationError as error:
         known = {complaint.place for complaint in draft.complaints}
         explained = explain(error.errors(include_url=False), model, draft.tree)
         draft.complaints += [complaint for complaint in explained if complaint.place not in known]
-        return None
-    assert isinstance(found, Suite | Collection)  # noqa: S101 - nothing else is asked for
+        paths: list[SpecPath] = [tuple(one.path.split(".")[:1]) for one in explained]
+        try:
+            found = model.model_validate_json(json.dumps(without(value, paths)))
+        except ValidationError:
+            return None
     for complaint in found.complaints():
         draft.complain(complaint)
-    return None if draft.complaints else found
+    return found
 
 
 def _make_quick(tree: Tree) -> None:

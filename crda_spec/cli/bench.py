@@ -37,6 +37,7 @@ def bench(
         if not quiet:
             computed, kept = done.outcome.computed, len(done.outcome.cells) - done.outcome.computed
             say(f"{computed} cells computed, {kept} kept, {done.missing} left, {len(done.outcome.failed)} failed\n")
+            say(f"CPU time of these cells: {done.cpu_hours:.2f} h\n")
         say(f"{done.folder / 'index.html'}\n")
     if done.exit_status:
         raise typer.Exit(done.exit_status)

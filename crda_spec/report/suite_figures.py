@@ -124,18 +124,19 @@ def rank_figure(
 
 
 @_in_style()
-def p_value_figure(names: Sequence[str], table: Sequence[Sequence[float | None]], *, title: str) -> Picture:
-    """A square of adjusted p-values; the darker, the less can chance explain the difference."""
+def p_value_figure(
+    names: Sequence[str], across: Sequence[str], table: Sequence[Sequence[float | None]], *, title: str
+) -> Picture:
+    """P-values as a map: names down, others across; the darker, the less can chance explain."""
     from matplotlib.patches import Rectangle
 
-    side = len(names)
-    figure, ax = _panel(_WHOLE, 110.0 + 30.0 * side)
+    figure, ax = _panel(_WHOLE, 110.0 + 30.0 * len(names))
     for row, line in enumerate(table):
         for column, value in enumerate(line):
             if value is None:
                 continue
             depth = min(1.0, -math.log10(max(value, 1e-4)) / 4.0)
-            where, words = (column - 0.5, row - 0.5), f"{names[row]} and {names[column]}: {p_number(value, 2)}"
+            where, words = (column - 0.5, row - 0.5), f"{names[row]}, {across[column]}: {p_number(value, 2)}"
             ax.add_patch(
                 Rectangle(where, 1.0, 1.0, facecolor=_SKY, alpha=0.06 + 0.6 * depth, edgecolor="none", gid=words)
             )
@@ -149,19 +150,19 @@ def p_value_figure(names: Sequence[str], table: Sequence[Sequence[float | None]]
                 color=_INK,
                 fontweight="bold" if value < _LEAST else "normal",
             )
-    ax.set_xlim(-0.5, side - 0.5)
-    ax.set_ylim(side - 0.5, -0.5)
-    ax.set_xticks(range(side), [str(at + 1) for at in range(side)])
-    ax.set_yticks(range(side), [f"{_name(name, 40)} ({at + 1})" for at, name in enumerate(names)])
+    ax.set_xlim(-0.5, len(across) - 0.5)
+    ax.set_ylim(len(names) - 0.5, -0.5)
+    ax.set_xticks(range(len(across)), list(across))
+    ax.set_yticks(range(len(names)), [_name(name, 44) for name in names])
     ax.tick_params(length=0, labelcolor=_INK)
     for spine in ax.spines.values():
         spine.set_visible(False)
     _fit(ax)
     pairs = (
-        f"{names[row]} and {names[column]} {p_number(value, 2)}"
+        f"{names[row]}, {across[column]} {p_number(value, 2)}"
         for row, line in enumerate(table)
         for column, value in enumerate(line)
-        if value is not None and row < column
+        if value is not None
     )
     return Picture(figure, title, "; ".join(pairs))
 

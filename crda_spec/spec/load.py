@@ -378,7 +378,7 @@ def _validate(draft: Draft) -> None:
         known = {complaint.place for complaint in draft.complaints}
         explained = explain(found, RunSpec, draft.tree)
         draft.complaints.extend(complaint for complaint in explained if complaint.place not in known)
-        sound = _without(value, [_path_in(draft.tree, complaint.path) for complaint in explained])
+        sound = without(value, [_path_in(draft.tree, complaint.path) for complaint in explained])
         broken = {one["loc"][0] for one in found if one["loc"]}
         for name, info in RunSpec.model_fields.items():
             if name in sound and (name not in broken or name in _CHECKED_IN_PARTS):
@@ -392,7 +392,7 @@ def _validate(draft: Draft) -> None:
         draft.parts = {name: getattr(draft.spec, name) for name in RunSpec.model_fields}
 
 
-def _without(value: Any, paths: Sequence[SpecPath]) -> Any:  # noqa: ANN401
+def without(value: Any, paths: Sequence[SpecPath]) -> Any:  # noqa: ANN401
     """A copy without the values that were complained about, so that the rest of their sections can be checked too."""
     copy = json.loads(json.dumps(value))
     for path in filter(None, paths):  # an empty key has no path to it
@@ -402,7 +402,7 @@ def _without(value: Any, paths: Sequence[SpecPath]) -> Any:  # noqa: ANN401
         if isinstance(inside, dict):
             inside.pop(path[-1], None)
         elif path[:-1] and len(path) > 1:  # an item of a list: the whole list is in doubt
-            copy = _without(copy, [path[:-1]])
+            copy = without(copy, [path[:-1]])
     return copy
 
 
