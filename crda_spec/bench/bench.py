@@ -64,7 +64,7 @@ def bench(
     listed = list(cells)
     wanted = [cell for cell in listed if has(cell, only)]
     if not wanted:
-        raise nothing_left(only, listed)
+        raise nothing_left(only, listed, suites)
     folder = out if out is not None else Path("bench") / (f"{suites.name}-quick" if quick else suites.name)
     claim(folder)
     outcome = run_cells(wanted, folder, jobs=jobs, budget=seconds, watch=watch)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -10,7 +11,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from crda_spec.audit.canonical import canonical_json, sha256_of
+from crda_spec.audit.canonical import plain, sha256_of
 from crda_spec.audit.record import special_packages, versions
 from crda_spec.bench.suite import (
     MOST_CELLS,
@@ -37,6 +38,11 @@ RECIPES = ("certified", "distilled", "paper")
 _REFERENCE = "distilled"  # whose settings of the regressor all arms share where a suite writes none
 _NO_NUMBER = ("name", "description", "meta", "execution", "output")  # of a spec: they change no figure of a cell
 _MEASURED_ALONE: dict[str, Any] = {"diagnostics": False, "intervals": None, "plots": False, "model": False}
+
+
+def as_json(facts: Mapping[str, Any]) -> str:
+    """In the order in which they are: that of a world's equations has a meaning."""
+    return json.dumps(plain(facts), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -82,7 +88,7 @@ class Cell:
             "data": self.data,
             "versions": versions(*special_packages(whole["regressor"], searched=searched)),
         }
-        return sha256_of(canonical_json(facts))[:32]
+        return sha256_of(as_json(facts))[:32]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,13 +235,14 @@ def has(cell: Cell, pattern: str | None) -> bool:
     return pattern is None or fnmatchcase(cell.label, f"*{pattern}*")
 
 
-def nothing_left(pattern: str | None, cells: Sequence[Cell]) -> SpecError:
+def nothing_left(pattern: str | None, cells: Sequence[Cell], suites: ReadSuites) -> SpecError:
     """No cell to run."""
     words = sorted({part for cell in cells for part in cell.label.split("/")})
     what = "the suite has no cell" if pattern is None else f"no cell has {show(pattern)} in its label"
     hint = "let its lists meet: a wrong graph needs a world, an undrawn cause a hidden one"
     hint = hint if pattern is None else did_you_mean(pattern, words, otherwise="parts of labels")
-    return SpecError(Complaint(code="empty-product", path="--only" if pattern else "", what=what, hint=hint))
+    complaint = Complaint(code="empty-product", path="--only" if pattern else "", what=what, hint=hint)
+    return SpecError(complaint if pattern else suites.draft.placed(complaint))
 
 
 @cache

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import crda_spec
-from crda_spec.audit.canonical import canonical_json, plain, sha256_of
+from crda_spec.audit.canonical import plain, sha256_of
 from crda_spec.audit.record import versions
-from crda_spec.bench.cells import FORMAT, Cell
+from crda_spec.bench.cells import FORMAT, Cell, as_json
 from crda_spec.errors import Complaint, OutputError
 from crda_spec.execution import as_done
 from crda_spec.report.suite_live import CellNews, SuiteWatch
@@ -227,4 +227,4 @@ def _keep(out: Path, one: Finished) -> None:
         "figures": one.figures,
         "volatile": one.volatile,
     }
-    write_whole(out / CELLS / f"{one.key}.json", canonical_json(facts).encode())
+    write_whole(out / CELLS / f"{one.key}.json", as_json(facts).encode())

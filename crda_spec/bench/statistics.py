@@ -23,7 +23,7 @@ class Ranking:
     names: tuple[str, ...]
     blocks: int
     ranks: tuple[float, ...]  # mean over blocks; 1 is best, ties share
-    friedman_p: float | None  # None: fewer than three methods or two blocks
+    friedman_p: float | None  # None: fewer than three methods or two blocks, or no difference
     critical_difference: float | None  # of two mean ranks, Nemenyi at 0.05; None where there is no test
     p_values: tuple[tuple[float | None, ...], ...]  # Wilcoxon on blocks, Holm over all pairs; None on the diagonal
 
@@ -51,12 +51,13 @@ def rank_methods(names: Sequence[str], losses: Array) -> Ranking:
     ranks = np.asarray(stats.rankdata(losses, axis=1), dtype=np.float64).mean(axis=0)
     order = np.argsort(ranks, kind="stable")
     tested = methods > 2 and blocks > 1
-    friedman = float(stats.friedmanchisquare(*losses.T).pvalue) if tested else None
+    differ = bool(np.any(np.ptp(losses, axis=1)))
+    friedman = float(stats.friedmanchisquare(*losses.T).pvalue) if tested and differ else None
     return Ranking(
         names=tuple(names[at] for at in order),
         blocks=blocks,
         ranks=tuple(float(ranks[at]) for at in order),
-        friedman_p=None if friedman is None or not np.isfinite(friedman) else friedman,
+        friedman_p=friedman,
         critical_difference=critical_difference(methods, blocks) if tested else None,
         p_values=pairwise(losses[:, order]),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
@@ -219,8 +219,7 @@ def read_suites(file: Path, *, quick: bool = False, environ: Mapping[str, str] |
     if "suites" not in draft.tree.value:
         part = _one(draft, quick=quick)
         suite = part.suite
-        about = {"name": suite.name, "description": suite.description, "budget": suite.budget}
-        return ReadSuites(**about, draft=draft, parts=(part,))
+        return _together(suite, draft, [part], [])
     whole = _validated(draft, Collection)
     if whole is None or draft.complaints:
         raise SpecError(draft.complaints)
@@ -231,8 +230,20 @@ def read_suites(file: Path, *, quick: bool = False, environ: Mapping[str, str] |
             parts.append(_one(_draft(file.parent / path, known), quick=quick))
         except SpecError as error:
             complaints += error.complaints
-    about = {"name": whole.name, "description": whole.description, "budget": whole.budget}
-    return ReadSuites(**about, draft=draft, parts=tuple(parts), complaints=tuple(complaints))
+    return _together(whole, draft, parts, complaints)
+
+
+def _together(
+    whole: Suite | Collection, draft: Draft, parts: Sequence[ReadSuite], complaints: Sequence[Complaint]
+) -> ReadSuites:
+    return ReadSuites(
+        name=whole.name,
+        description=whole.description,
+        budget=whole.budget,
+        draft=draft,
+        parts=tuple(parts),
+        complaints=tuple(complaints),
+    )
 
 
 def _draft(file: Path, environ: Mapping[str, str]) -> Draft:

@@ -33,6 +33,12 @@ class Heard:
         assert 0 < done == len(self.news) <= total
 
 
+@pytest.fixture
+def heard() -> Heard:
+    """Somebody to tell."""
+    return Heard()
+
+
 Run = Callable[..., Benched]
 
 
