@@ -13,6 +13,7 @@ from typing import Any
 
 from crda_spec.audit.canonical import plain, sha256_of
 from crda_spec.audit.record import special_packages, versions
+from crda_spec.bench.published import refused
 from crda_spec.bench.suite import (
     MOST_CELLS,
     MOST_CELLS_EVER,
@@ -27,6 +28,7 @@ from crda_spec.bench.suite import (
 from crda_spec.bench.tables import NAMES, NINE, BenchTable, GraphKind, named_tables, readable
 from crda_spec.errors import Complaint, CrdaError, SpecError, did_you_mean, show
 from crda_spec.regressors import REGRESSORS
+from crda_spec.spec.build import load_rows
 from crda_spec.spec.check import load_spec
 from crda_spec.spec.load import Draft, read_draft
 from crda_spec.spec.recipes import STOPS, preset_of
@@ -346,35 +348,40 @@ def _augmenter(
 
 
 def _check_cells(part: _Part) -> None:
-    """Checks a cell of every table, regressor, augmenter, protocol, graph and knob as a spec, without fitting."""
+    """Checks a cell of every table, regressor, augmenter, protocol, graph and knob as a spec, without fitting; and of
+    every table the rows.
+    """
     suite, draft = part.suite, part.read.draft
     told: set[tuple[str, str]] = set()
+    looked: set[str] = set()
+
+    def tell(complaint: Complaint) -> None:
+        if (complaint.path, complaint.what) not in told:
+            told.add((complaint.path, complaint.what))
+            draft.complain(complaint)
+
     if "published" in suite.protocols and all(one[1].get("recipe") != "paper" for one in part.augmenters):
         what, hint = "protocol published runs the recipe paper, and no augmenter is that", "add paper to augmenters"
-        draft.complain(Complaint(code="not-published", path="protocols", what=what, hint=hint))
-    first = replace_sizes(part)
-    for cell in first.cells(suite.all_seeds[0]):
+        tell(Complaint(code="not-published", path="protocols", what=what, hint=hint))
+    for cell in _at_largest(part).cells(suite.all_seeds[0]):
         try:
-            cell.loaded()
+            spec, own = cell.loaded()
+            if cell.table not in looked:
+                looked.add(cell.table)
+                load_rows(spec, own.file.parent)
         except CrdaError as error:
             for one in error.complaints:
                 where, written = _place(one.path, cell, part)
-                if (where, one.what) not in told:
-                    told.add((where, one.what))
-                    what = one.what if written else f"{cell.label}: {one.path}: {one.what}"
-                    draft.complain(replace(one, path=where, place=None, what=what))
+                what = one.what if written else f"{cell.label}: {one.path}: {one.what}"
+                tell(replace(one, path=where, place=None, what=what))
         if cell.protocol == "published":
-            from crda_spec.bench.published import refused
-
             for path, what, hint in refused(cell):
-                if (path, what) not in told:
-                    told.add((path, what))
-                    where = path if path == "measure" else _place(path, cell, part)[0]
-                    draft.complain(Complaint(code="not-published", path=where, what=what, hint=hint))
+                where = path if path == "measure" else _place(path, cell, part)[0]
+                tell(Complaint(code="not-published", path=where, what=what, hint=hint))
 
 
-def replace_sizes(part: _Part) -> _Part:
-    """The part with its largest size alone."""
+def _at_largest(part: _Part) -> _Part:
+    """The part with its last size alone."""
     suite = part.suite.model_copy(update={"sizes": (part.suite.sizes[-1],)})
     return replace(part, read=replace(part.read, suite=suite))
 

@@ -106,7 +106,7 @@ def test_wrong_graphs_are_lines_of_their_own(run):
 
 
 def test_information_beside_the_papers(run, tmp_path):
-    rows = "".join(f"{i},{i * 7 % 11},{i * 5 % 13},{i * i % 17 + 0.1 * (i * 3 % 7)}\n" for i in range(90))
+    rows = "".join(f"{i % 43},{i * 7 % 11},{i * 5 % 13},{i * i % 17 + 0.01 * i}\n" for i in range(90))
     (tmp_path / "rows.csv").write_text("a,b,c,y\n" + rows)
     text = """version: 1
 name: told
