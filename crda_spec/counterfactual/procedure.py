@@ -161,7 +161,9 @@ class Procedure:
     def movable(self, certificate: Certificate, trust: records.Trust | None = None) -> MovableFeatures:
         """What moves, and on which basis; features that move together all do, or none does."""
         if self.augmenter is not None:
-            return MovableFeatures(basis="augmenter", names=tuple(one.name for one in certificate.features))
+            every = tuple(one.name for one in certificate.features)
+            names = certificate.perturbed if self.augmenter.asks_partition else every
+            return MovableFeatures(basis="augmenter", names=names)
         irrelevant = basis.trusted_irrelevant(certificate, trust, self.invariance)
         # A cause that a suggested edge blocks frees no other feature: what the expert's graph holds fixed stays.
         lost = () if certificate.repair is None else certificate.repair.lost
@@ -293,7 +295,13 @@ def act_and_predict(
     if procedure.augmenter is not None:
         return augmented_rows(
             procedure.augmenter,
-            Given(train=train, teacher=teacher, noise=abduction.noise, graph=procedure.graph),
+            Given(
+                train=train,
+                teacher=teacher,
+                noise=abduction.noise,
+                movable=train.positions(movable.names),
+                graph=procedure.graph,
+            ),
             procedure.new_rows(len(train)),
             weight=procedure.weight,
             rng=stream(seed, "augmenter", *index),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from crda_spec.counterfactual.partition import Partition
 from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.errors import Complaint, inconsistent, show
+from crda_spec.scm.graph import CausalGraph
 from crda_spec.spec.recipes import preset_of
 from crda_spec.spec.run import Counterfactual
 
@@ -40,6 +41,16 @@ def augmenter_complaints(parts: Mapping[str, Any]) -> Iterator[Complaint]:
     yield from _idle(augmenter, parts)
 
 
+def undrawn_complaints(augmenter: Any, graph: CausalGraph, features: Sequence[str]) -> Iterator[Complaint]:  # noqa: ANN401
+    """Features of which the graph says nothing, where rows are made along it."""
+    undrawn = [name for name in features if name not in graph.named]
+    if augmenter is not None and augmenter.asks_graph and undrawn:
+        who, names = show(augmenter.label), ", ".join(map(show, undrawn[:5]))
+        what = f"the augmenter {who} makes rows along the graph, which does not draw {names}"
+        hint = "draw what is missing, or name it under causal.graph.unrelated, or leave it out of dataset.features"
+        yield inconsistent("causal.graph", what, hint)
+
+
 def _idle(augmenter: Any, parts: Mapping[str, Any]) -> Iterator[Complaint]:  # noqa: ANN401 - the spec's union
     """What is written for our own rows. By value, not by who wrote it: a run's own spec.yaml writes every value out."""
     hint, makes = "leave it out, or leave out augmenter", f"the augmenter {show(augmenter.label)} makes the rows"
@@ -47,7 +58,8 @@ def _idle(augmenter: Any, parts: Mapping[str, Any]) -> Iterator[Complaint]:  # n
     assert preset is not None  # noqa: S101 - the name is one of ours
     if parts.get("perturbation", Perturbation()) != Perturbation():
         yield inconsistent("perturbation", f"{makes}, so this has nothing to do", hint)
-    if parts.get("partition", wanted := Partition(**preset["partition"])) != wanted:
+    usual_partition = Partition(**preset["partition"])
+    if not augmenter.asks_partition and parts.get("partition", usual_partition) != usual_partition:
         yield inconsistent("partition", f"{makes}, so nothing is chosen here", hint)
     labels = parts.get("counterfactual")
     if labels is None:

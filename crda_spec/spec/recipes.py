@@ -182,6 +182,8 @@ def preset_of(recipe: str, regressor: str, *, trees: bool | None = None, augment
     if recipe == "augmenter":
         member = AUGMENTERS.get(augmenter or "")
         own: Preset = {"gate": students_own.get("gate", {}), "counterfactual": {} if member is None else member.preset}
+        if member is not None and member.asks_partition:
+            own["partition"] = _PAPER["partition"]
         return _joined(_joined(_AUGMENTER, own), stopping)
     if recipe == "distilled":
         return _joined(_joined(_DISTILLED, students_own), stopping)

@@ -29,12 +29,18 @@ class Given:
     train: Table
     teacher: Predictor  # the plain model, for those that ask no other
     noise: Array  # (n,) what the teacher leaves of each row's outcome
+    movable: tuple[int, ...] = ()  # positions of the features that move: all, or those that the partition frees
     graph: CausalGraph | None = None
 
     @property
     def numbers(self) -> tuple[int, ...]:
         """Positions of the features whose sums and differences mean something."""
         return tuple(at for at, column in enumerate(self.train.features) if column.is_numeric)
+
+    def spreads(self) -> Array:
+        """(k,) the standard deviation of each number, 0 of one that no row knows."""
+        cells = self.train.x[:, list(self.numbers)].T
+        return np.array([one[~np.isnan(one)].std() if not np.isnan(one).all() else 0.0 for one in cells])
 
     def points(self) -> Array:
         """(n, p) the rows where distances mean something: standardised numbers, labels alike or different."""
@@ -57,10 +63,12 @@ class BaseAugmenter(Strict):
 
     asks_teacher: ClassVar[bool] = False  # it has use for a teacher of its own choice: `counterfactual.teacher`
     asks_graph: ClassVar[bool] = False  # it needs the declared graph
+    asks_partition: ClassVar[bool] = False  # it moves what the certificate frees and `partition` chooses
     # Every row depends on all rows: it is then given only those that early stopping does not watch.
     learns: ClassVar[bool] = False
     streams: ClassVar[bool] = True  # `generate` can make rows of one block of a large table without the others
     package: ClassVar[str] = ""  # of the extra `rivals`, where it needs one
+    search: ClassVar[Mapping[str, tuple[object, ...]]] = {}  # values of its settings that a fair comparison tries
     # Of the section `counterfactual`, unless the spec says otherwise.
     preset: ClassVar[Mapping[str, object]] = {"factor": 1.0}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -51,7 +52,7 @@ class GaussianNoise(BaseAugmenter):
     sd: Positive = Field(0.1, le=100, description="The noise's size, in standard deviations of each feature.")
     target_sd: NonNegative = Field(0.0, le=100, description="The same for the target.")
 
-    search: ClassVar[dict[str, tuple[float, ...]]] = {"sd": (0.01, 0.05, 0.1, 0.3)}
+    search: ClassVar[Mapping[str, tuple[object, ...]]] = {"sd": (0.01, 0.05, 0.1, 0.3)}
 
     def describe(self) -> str:
         """See `BaseAugmenter.describe`."""
@@ -62,8 +63,6 @@ class GaussianNoise(BaseAugmenter):
         train = given.train
         source = sources_of(len(train), count, rng=rng)
         x, numbers = train.x[source], list(given.numbers)
-        with np.errstate(invalid="ignore"):
-            spread = np.array([np.nanstd(one) if np.isfinite(one).any() else 0.0 for one in train.x[:, numbers].T])
-        x[:, numbers] += self.sd * spread * rng.standard_normal((count, len(numbers)))
+        x[:, numbers] += self.sd * given.spreads() * rng.standard_normal((count, len(numbers)))
         y = train.y[source] + self.target_sd * float(train.y.std()) * rng.standard_normal(count)
         return NewRows(x=x, label=y, source=source)
