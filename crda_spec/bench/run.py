@@ -16,7 +16,6 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-import crda_spec
 from crda_spec.audit.canonical import plain, sha256_of
 from crda_spec.audit.record import versions
 from crda_spec.bench.cells import FORMAT, Cell, as_json
@@ -179,7 +178,7 @@ def write_whole(file: Path, data: bytes) -> None:
 @cache
 def code() -> str:
     """A short hash of the code that computes: cells of the same versions may still come from different states of it."""
-    home = Path(crda_spec.__file__).parent
+    home = Path(__file__).parents[1]
     files = sorted(file for file in home.rglob("*.py") if file.relative_to(home).parts[0] not in _NOT_COMPUTING)
     return sha256_of(b"".join(file.read_bytes() for file in files))[:12]
 
