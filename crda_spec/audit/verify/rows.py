@@ -149,6 +149,7 @@ def check_labels(
     yield from computed("_crda_noise", made["noise"], lent)
     if recorded["residual_draw"] == "own":
         yield from computed("_crda_noise_row", made["noise_row"], made["source_row"])
+    # Other augmenters label their rows themselves: these are drawn again.
     if recorded["basis"] != "augmenter" or AUGMENTERS[record["spec"]["resolved"]["augmenter"]["kind"]].asks_teacher:
         yield from computed("_crda_prediction", made["prediction"], teacher.predict(asked), tolerance)
     carries = scale is not None and recorded["retention"] > 0

@@ -8,7 +8,9 @@ from crda_spec.counterfactual.augmenters._protocol import BaseAugmenter, Given, 
 from crda_spec.counterfactual.augmenters.ablations import GlobalPerturbation, LabelInvariance
 from crda_spec.counterfactual.augmenters.anchor import Ada
 from crda_spec.counterfactual.augmenters.bootstrap import CausalBootstrap, ResidualBootstrap
+from crda_spec.counterfactual.augmenters.ddpm import TabDdpm
 from crda_spec.counterfactual.augmenters.distillation import AugmentedDistillation
+from crda_spec.counterfactual.augmenters.generators import Ctgan, Tvae
 from crda_spec.counterfactual.augmenters.graph import TeshimaSugiyama
 from crda_spec.counterfactual.augmenters.mixing import CMixup, Mixup, RegMix
 from crda_spec.counterfactual.augmenters.rare import Smogn, Smoter
@@ -31,6 +33,9 @@ _Members = (
     | GlobalPerturbation
     | LabelInvariance
     | AugmentedDistillation
+    | Tvae
+    | Ctgan
+    | TabDdpm
 )
 
 AnyAugmenter = Annotated[_Members, Field(discriminator="kind")]

@@ -67,6 +67,7 @@ class BaseAugmenter(Strict):
     # Every row depends on all rows: it is then given only those that early stopping does not watch.
     learns: ClassVar[bool] = False
     streams: ClassVar[bool] = True  # `generate` can make rows of one block of a large table without the others
+    trains: ClassVar[bool] = False  # it fits a generative network, so that drawing its rows again takes minutes
     package: ClassVar[str] = ""  # of the extra `rivals`, where it needs one
     search: ClassVar[Mapping[str, tuple[object, ...]]] = {}  # values of its settings that a fair comparison tries
     # Of the section `counterfactual`, unless the spec says otherwise.
