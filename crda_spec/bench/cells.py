@@ -406,4 +406,4 @@ def _place(path: str, cell: Cell, part: _Part) -> tuple[str, bool]:
         tables = [one if isinstance(one, str) else one.name for one in suite.tables]
         position = tables.index(cell.table if cell.table in tables else NINE)
         return f"tables.{position}", False
-    return augmenter, False
+    return augmenter, path == "augmenter.kind"

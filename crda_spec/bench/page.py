@@ -10,7 +10,7 @@ import pandas as pd
 
 from crda_spec.bench.results import AUGMENTED, GATED, Mean, means, named, overall, paper_caption, paper_fact, ranking
 from crda_spec.bench.run import Outcome
-from crda_spec.bench.statistics import Ranking
+from crda_spec.bench.statistics import Ranking, mean_and_error
 from crda_spec.bench.suite import ReadSuites, Suite
 from crda_spec.report.figures import Picture
 from crda_spec.report.page import rendered
@@ -99,9 +99,9 @@ def _losses(suite: Suite, protocol: str, frame: pd.DataFrame) -> Iterator[Sectio
         mine = [one for one in whole if one.regressor == regressor]
         about = f"{suite.name}, {regressor}, {protocol}"
         yield _overall(about, protocol, mine)
-        ranked = ranking(mine, wide[wide["regressor"] == regressor]) if protocol == "matched" else None
-        if ranked is not None:
-            yield _ranks(about, ranked)
+        if protocol == "matched":
+            yield from _ranked(about, mine, wide[wide["regressor"] == regressor])
+        yield from _graphs(about, mine)
         if suite.knobs:
             yield from _sweeps(about, mine)
         elif len({one.rows for one in mine if one.table == mine[0].table}) > 1:
@@ -132,6 +132,42 @@ def _overall(about: str, protocol: str, mine: Sequence[Mean]) -> Section:
     )
     heads = ("method", "mean change, %", "s.e.", "geometric, %", "worst table, %", "better on", "seeds")
     return Section(title=about, level=3, text=(PROTOCOLS[protocol],), pictures=(picture,), heads=heads, rows=rows)
+
+
+def _ranked(about: str, mine: Sequence[Mean], frame: pd.DataFrame) -> Iterator[Section]:
+    """The methods against each other; where there are several graphs, one graph at a time, beside those without."""
+    for graph in dict.fromkeys(one.graph for one in mine if one.graph != "none") or ("none",):
+        some = [one for one in mine if one.graph in (graph, "none")]
+        ranked = ranking(some, frame)
+        if ranked is not None:
+            yield _ranks(about if graph in ("none", "right") else f"{about}, graph {graph}", ranked)
+
+
+def _graphs(about: str, mine: Sequence[Mean]) -> Iterator[Section]:
+    """What a wrong graph costs: its change minus that of the right one, and minus that of who has none, in points.
+
+    Differences are taken on the tables and sizes that both have, so that no graph is judged by easier worlds.
+    """
+    graphs = [graph for graph in dict.fromkeys(one.graph for one in mine) if graph != "none"]
+    if len(graphs) < 2:
+        return
+    blocks: dict[tuple[str, str], dict[tuple[str, int], float]] = {}
+    for one in mine:
+        blocks.setdefault((one.augmenter, one.graph), {})[one.table, one.rows] = one.change
+    free = next((key for key in blocks if key[1] == "none" and (key[0], "right") not in blocks), None)
+    whom = {"the right graph": None} if free is None else {"the right graph": None, f"{free[0]} without a graph": free}
+    for words, other in whom.items():
+        rows = []
+        for name in dict.fromkeys(name for name, graph in blocks if graph == "right"):
+            line = []
+            for graph in graphs:
+                own, theirs = blocks.get((name, graph), {}), blocks[other or (name, "right")]
+                points = [own[block] - theirs[block] for block in own if block in theirs]
+                mean, error = mean_and_error(points) if points else (0.0, None)
+                line.append(f"{mean:+.1f}" + ("" if error is None else f" ± {error:.1f}") if points else "")
+            rows.append((name, *line))
+        title, text = f"{about}: graphs, against {words}", "Points of percent; above 0 it does harm."
+        yield Section(title=title, level=3, text=(text,), heads=("method", *graphs), rows=tuple(rows))
 
 
 def _ranks(about: str, ranked: Ranking) -> Section:
