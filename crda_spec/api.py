@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from crda_spec.audit.verify.checks import Check
     from crda_spec.audit.verify.folder import Depth, Verification
     from crda_spec.audit.whatif import Effects, Question
+    from crda_spec.bench.bench import Benched
     from crda_spec.execution import Progress
     from crda_spec.graphs import Discovered, GraphLike
     from crda_spec.records import RunResult, WhatIf
@@ -656,6 +657,30 @@ def diff(first: Path, second: Path) -> Differences:
     from crda_spec.audit.compare import differences
 
     return differences(first, second)
+
+
+def bench(
+    suite: Path,
+    *,
+    out: Path | None = None,
+    jobs: int = 1,
+    only: str | None = None,
+    budget: str | None = None,
+    quick: bool = False,
+    progress: bool = False,
+) -> Benched:
+    """Runs what a suite asks for and its folder does not hold yet; writes tables and page.
+
+    out: the folder, `bench/<name>` by default.  only: a part of the labels of the cells to run.  budget: `30m`; no new
+    cell is started after it.  quick: the suite's small variant.
+    """
+    from rich.console import Console
+
+    from crda_spec.bench.bench import bench as run_bench
+    from crda_spec.report.suite_live import watching
+
+    with watching(Console(stderr=True), quiet=not progress) as watch:
+        return run_bench(suite, out=out, jobs=jobs, only=only, budget=budget, quick=quick, watch=watch)
 
 
 def _load(

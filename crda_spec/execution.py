@@ -6,8 +6,8 @@ import gc
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, field
 from functools import wraps
 from operator import call
@@ -103,6 +103,19 @@ def in_order(tasks: Iterator[Callable[[], T]], *, workers: int) -> Iterator[T]:
 
     run = delayed(_in_one_thread if workers > 1 else call)
     yield from pool(workers, return_as="generator")(run(task) for task in tasks)
+
+
+def as_done(tasks: Iterable[Callable[[], T]], *, workers: int) -> Iterator[T]:
+    """What the tasks return, each as soon as it is done, in whatever order. The tasks are asked for one by one.
+
+    Leaving it early, as Ctrl-C does, ends the workers.
+    """
+    from joblib import delayed
+
+    run = delayed(_in_one_thread)
+    # No task is taken before a worker is free for it: whoever hands them out may stop at any time.
+    with closing(pool(workers, return_as="generator_unordered", pre_dispatch="n_jobs")(map(run, tasks))) as results:
+        yield from results
 
 
 def _in_one_thread(task: Callable[[], T]) -> T:

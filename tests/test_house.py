@@ -29,6 +29,7 @@ ROOMS = (
     ("graphs",),
     ("spec",),
     ("audit",),
+    ("bench",),
     ("runs",),
     ("api",),
     ("estimators",),

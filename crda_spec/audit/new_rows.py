@@ -35,7 +35,7 @@ from crda_spec.data.blocks import RowFile, missing_columns, open_rows
 from crda_spec.data.cells import BlockPlace, block_numbers
 from crda_spec.data.dataset import Dataset
 from crda_spec.data.sources import Csv
-from crda_spec.errors import Complaint, DataError, Place, SpecError
+from crda_spec.errors import Complaint, DataError, Place, SpecError, show
 from crda_spec.execution import pool
 from crda_spec.records import Array, Column, IntArray
 
@@ -136,6 +136,10 @@ def prepare(saved: SavedRun, spec: RunSpec, data: Path, *, rows: int | None = No
     perturbation = spec.perturbation.on(made["basis"])
     moved, train, seed = tuple(made["moved"]), saved.train, saved.record["seed"]
     free = perturbation.free(made["irrelevant"])
+    if spec.augmenter is not None:
+        what = f"the augmenter {show(spec.augmenter.label)} made the run's rows from all its training rows at once"
+        hint = "use the run's own rows (augmented.parquet), or run again without augmenter"
+        raise SpecError(Complaint(code="cannot-stream", path="augmenter", what=what, hint=hint))
     complaints = list(cannot_stream(perturbation, train, tuple(name for name in moved if name not in free)))
     if made["propagated"]:
         what, hint = "effects of moved features followed by fitted equations", "set it to false, and run again"

@@ -21,7 +21,7 @@ from crda_spec.spec.tune import PINNED_KNOBS, Candidate, CandidateTuning, Knobs,
 
 _ENSEMBLE = "output.ensemble"
 _CANDIDATES = "tune.augmentation.candidates"
-_SECTIONS = ("partition", "counterfactual", "perturbation")  # what a candidate may change
+_SECTIONS = ("partition", "counterfactual", "perturbation", "augmenter")  # what a candidate may change
 
 
 def ensemble_complaints(parts: Mapping[str, Any]) -> Iterator[Complaint]:
@@ -272,7 +272,8 @@ def _pinned(name: str, draft: Draft, parts: Mapping[str, Any]) -> Iterator[Compl
     why = PINNED_KNOBS.get(recipe, {}).get(name)
     if why is not None:
         what = f"recipe {recipe} pins {name}: {why}"
-        yield Complaint(code="pinned-knob", path=f"{_KNOBS}.{name}", what=what, hint="use recipe: distilled")
+        hint = "remove it from the knobs" if recipe == "augmenter" else "use recipe: distilled"
+        yield Complaint(code="pinned-knob", path=f"{_KNOBS}.{name}", what=what, hint=hint)
         return
     path = _WRITTEN.get(name)
     if name == "reach" and "perturbation" in parts:

@@ -185,7 +185,7 @@ def read_draft(
         file, trouble, tree = Path.cwd() / "spec", None, tree_of(spec, "spec")
     else:
         file = spec
-        text, trouble = _read_text(file)
+        text, trouble = read_text(file)
         tree = read_tree(text, file.name, environ) if trouble is None else Tree()
     draft = Draft(
         file=file,
@@ -232,7 +232,8 @@ def read_draft(
 _TABLES = (".csv", ".tsv", ".parquet", ".xlsx")  # what one may hand over in place of a spec
 
 
-def _read_text(file: Path) -> tuple[str, Complaint | None]:
+def read_text(file: Path) -> tuple[str, Complaint | None]:
+    """The text of a file of YAML, or why there is none."""
     place = Place(file.name)
     try:
         size = file.stat().st_size
@@ -295,12 +296,14 @@ _USUAL_REGRESSOR: str = RunSpec.model_fields["regressor"].default.kind
 def _fill_recipe(draft: Draft) -> None:
     """A recipe fills what is absent, and a goal before it. What the user writes wins."""
     value = draft.tree.value
-    value.setdefault("recipe", default_recipe(value.get("causal")))
+    augmenter = value.get("augmenter")
+    value.setdefault("recipe", default_recipe(value.get("causal"), augmenter))
     value.setdefault("goal", default_goal(value.get("regressor")))
     regressor = value.get("regressor")
     kind = regressor.get("kind") if isinstance(regressor, dict) else None
     trees = is_of_trees(regressor if kind else {"kind": _USUAL_REGRESSOR})
-    preset = preset_of(str(value["recipe"]), str(kind or _USUAL_REGRESSOR), trees=trees)
+    maker = str(augmenter.get("kind")) if isinstance(augmenter, dict) else None
+    preset = preset_of(str(value["recipe"]), str(kind or _USUAL_REGRESSOR), trees=trees, augmenter=maker)
     if preset is None:
         return  # the models will complain about the name
     goal = _goal_preset(value, str(kind or _USUAL_REGRESSOR))
@@ -321,6 +324,8 @@ def _goal_preset(value: Mapping[str, Any], regressor: str) -> dict[str, Any]:
     if value["recipe"] == "paper":
         return {}  # which is complained about
     preset = goal_preset(str(value["goal"]), regressor, student.get("quantile"))
+    if value["recipe"] == "augmenter":  # which labels its rows itself
+        return {name: section for name, section in preset.items() if name in ("regressor", "gate")}
     if gate.get("metric", "pinball") != "pinball":
         preset.get("gate", {}).pop("quantile", None)
     for name in ("noise", "residual_draw") if labels.get("retention") == 0 else ():
@@ -373,7 +378,7 @@ def _validate(draft: Draft) -> None:
         known = {complaint.place for complaint in draft.complaints}
         explained = explain(found, RunSpec, draft.tree)
         draft.complaints.extend(complaint for complaint in explained if complaint.place not in known)
-        sound = _without(value, [_path_in(draft.tree, complaint.path) for complaint in explained])
+        sound = without(value, [_path_in(draft.tree, complaint.path) for complaint in explained])
         broken = {one["loc"][0] for one in found if one["loc"]}
         for name, info in RunSpec.model_fields.items():
             if name in sound and (name not in broken or name in _CHECKED_IN_PARTS):
@@ -387,7 +392,7 @@ def _validate(draft: Draft) -> None:
         draft.parts = {name: getattr(draft.spec, name) for name in RunSpec.model_fields}
 
 
-def _without(value: Any, paths: Sequence[SpecPath]) -> Any:  # noqa: ANN401
+def without(value: Any, paths: Sequence[SpecPath]) -> Any:  # noqa: ANN401
     """A copy without the values that were complained about, so that the rest of their sections can be checked too."""
     copy = json.loads(json.dumps(value))
     for path in filter(None, paths):  # an empty key has no path to it
@@ -397,7 +402,7 @@ def _without(value: Any, paths: Sequence[SpecPath]) -> Any:  # noqa: ANN401
         if isinstance(inside, dict):
             inside.pop(path[-1], None)
         elif path[:-1] and len(path) > 1:  # an item of a list: the whole list is in doubt
-            copy = _without(copy, [path[:-1]])
+            copy = without(copy, [path[:-1]])
     return copy
 
 
