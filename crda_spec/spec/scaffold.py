@@ -6,7 +6,7 @@ import os
 import re
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from textwrap import TextWrapper
 from typing import Any
@@ -109,8 +109,10 @@ class Scaffold:
                 yield f"{name}: a date, used as {', '.join(contract.parts)}"
 
 
-def scaffold(data: Path | RawTable, target: str, *, folder: Path) -> Scaffold:
-    """Reads the whole table once. folder: where the spec will lie."""
+def scaffold(
+    data: Path | RawTable, target: str | None, *, folder: Path, without: Mapping[str, str] | None = None
+) -> Scaffold:
+    """Reads the whole table once. folder: where the spec will lie.  without: columns that are no features, and why."""
     if isinstance(data, RawTable):
         source: Csv | Parquet | Excel | Frame = Frame()
         raw, changed = data, dict[str, str]()
@@ -118,7 +120,11 @@ def scaffold(data: Path | RawTable, target: str, *, folder: Path) -> Scaffold:
         source = _source(data)
         raw, changed = source.read(data.parent), {"path": _relative(data, folder)}
     names = [str(name) for name in raw.frame.columns]
-    left_out = {name: "a column of our own ledger" for name in names if name.startswith(LEDGER_PREFIX)}
+    if target is None:
+        raise _no_target(raw)
+    left_out = {name: why for name, why in (without or {}).items() if name in names} | {
+        name: "a column of our own ledger" for name in names if name.startswith(LEDGER_PREFIX)
+    }
     profiles = {name: profile(raw, name) for name in names if name not in left_out}
     left_out |= {name: one.left_out for name, one in profiles.items() if one.left_out and name != target}
     features = tuple(name for name in names if name != target and name not in left_out) if left_out else None
@@ -139,6 +145,19 @@ def scaffold(data: Path | RawTable, target: str, *, folder: Path) -> Scaffold:
         said={name: one.said for name, one in profiles.items() if one.said and name not in left_out},
         report=assembled.report,
     )
+
+
+_MOST_TARGETS = 12  # columns that are named to whoever names no target
+
+
+def _no_target(raw: RawTable) -> SpecError:
+    names = [str(name) for name in raw.frame.columns]
+    of_numbers = [name for name in names if name in raw.numbers or raw.frame[name].dtype.kind in "iuf"] or names
+    shown = ", ".join(of_numbers[:_MOST_TARGETS])
+    shown += f" and {len(of_numbers) - _MOST_TARGETS} more" if len(of_numbers) > _MOST_TARGETS else ""
+    what, hint = "no column to predict was named", f"choose one that holds numbers: {shown}"
+    place = Place(file=raw.description)
+    return SpecError(Complaint(code="no-target", path="--target", place=place, what=what, hint=hint))
 
 
 def _no_features(target: str, left_out: Mapping[str, str]) -> DataError:
@@ -280,7 +299,9 @@ class GraphPart:
     """The `causal.graph` of a first spec, as lines, and what stands before it."""
 
     settings: dict[str, Any]
-    latent: tuple[str, ...] = ()
+    latent: tuple[str, ...] = ()  # names that may be misspelt columns
+    notes: Mapping[str, str] = field(default_factory=dict)  # of an edge: a comment behind it
+    before: tuple[str, ...] = ()  # comments above the graph
     said: tuple[str, ...] = ()  # the certificate's result, a comment each
 
 
@@ -290,24 +311,36 @@ class FirstSpec:
 
     text: str
     table: Scaffold
+    said: tuple[str, ...] = ()  # what its graph lets move, and why the rest stays
 
 
-def first_spec(data: Path | RawTable, target: str, *, graph: Path | None, out: Path, schema: str) -> FirstSpec:
-    """A spec that runs as it is. out: where it will lie.  schema: where the JSON Schema lies, for editors."""
-    table = scaffold(data, target, folder=out.parent)
+def first_spec(
+    data: Path | RawTable,
+    target: str | None,
+    *,
+    graph: Path | GraphPart | None,
+    out: Path,
+    schema: str,
+    without: Mapping[str, str] | None = None,
+) -> FirstSpec:
+    """A spec that runs as it is. out: where it will lie.  schema: where the JSON Schema lies, for editors.
+
+    without: columns that are to be no features, and why.
+    """
+    table = scaffold(data, target, folder=out.parent, without=without)
     file = None if isinstance(data, RawTable) else data
     if table.training < (needed := folds_for(table)):
         what = f"{table.units} rows that differ are too few: the gate needs {needed} to train on, beside those to test"
         place = Place(file=DESCRIPTION if file is None else file.name)
         raise SpecError(Complaint(code="too-few-rows", place=place, what=what, hint="gather more rows"))
-    part = None if graph is None else _graph_part(graph, out.parent, table)
-    stem = target if file is None else file.stem
+    part = _graph_part(graph, out.parent, table) if isinstance(graph, Path) else graph
+    stem = table.table.target.name if file is None else file.stem
     name = re.sub(r"[^A-Za-z0-9._-]+", "_", stem).lstrip("._-")[:64] or "run"
     text = spec_text(table, name=name, schema=schema, graph=part)
     certified = _certified(text, out, data if isinstance(data, RawTable) else None)
     if part is not None:
         text = spec_text(table, name=name, schema=schema, graph=replace(part, said=certified))
-    return FirstSpec(text=text, table=table)
+    return FirstSpec(text=text, table=table, said=certified)
 
 
 def _relative(file: Path, folder: Path) -> str:
@@ -351,10 +384,11 @@ def _certified(text: str, out: Path, frame: RawTable | None) -> tuple[str, ...]:
     verdicts = known_graph(spec, draft).verdicts
     free = movable(verdicts)
     head = f"The certificate: {movable_words(verdicts)}{': ' if free else ''}{', '.join(free)}."
-    return (
-        head,
-        *(f"fixed: {one.name}: {reason_sentence(one.held or one.reason)}" for one in verdicts if not one.perturbable),
-    )
+    fixed: dict[str, list[str]] = {}
+    for one in verdicts:
+        if not one.perturbable:
+            fixed.setdefault(reason_sentence(one.held or one.reason), []).append(one.name)
+    return head, *(f"fixed: {', '.join(names)}: {why}" for why, names in fixed.items())
 
 
 def spec_text(table: Scaffold, *, name: str, schema: str, graph: GraphPart | None) -> str:
@@ -448,8 +482,8 @@ def _causal(graph: GraphPart | None) -> Iterator[str]:
     yield "causal:"
     if graph is None:
         yield "  # <- No graph was given, so one is searched for, and the features that look safe are moved."
-        yield "  # What you know is worth more: crda-spec discover writes a draft to correct, then use"
-        yield "  # graph: {kind: dagitty, path: graph.dag}"
+        yield "  # What you know is worth more: crda-spec init --ask draws a graph from five answers, and"
+        yield "  # crda-spec discover writes a draft to correct; then use graph: {kind: dagitty, path: graph.dag}"
         yield "  discovery: {kind: pc}"
         return
     if graph.latent:
@@ -457,11 +491,16 @@ def _causal(graph: GraphPart | None) -> Iterator[str]:
             "these nodes of the graph are no columns, so nobody measured them; <- a misspelt column would be here too: "
             + ", ".join(graph.latent)
         )
+    for sentence in graph.before:
+        yield from _comment(sentence)
     yield "  graph:"
     for key, value in graph.settings.items():
         if isinstance(value, list):
             yield f"    {key}:"
-            yield from (f"      - {scalar_text(one)}" for one in value)
+            notes = graph.notes if key == "edges" else {}
+            for one in value:
+                note = f"  # {printable(notes[one])}" if one in notes else ""
+                yield f"      - {scalar_text(one)}{note}"
         else:
             yield f"    {key}: {scalar_text(value)}"
     for sentence in graph.said:
