@@ -228,9 +228,7 @@ class Interview:
             graph=graph,
             settings=settings,
             notes=sheet.notes,
-            comments=tuple(
-                _comments(silent, [name for name in by_chance if not named.isdisjoint(self._made_of(name))])
-            ),
+            comments=tuple(_comments(silent, untouched)),
             without=without,
         )
 

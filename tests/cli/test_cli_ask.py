@@ -70,7 +70,11 @@ class Terminal:
 
     def interrupt(self):
         self.until("   > ")
-        self.process.send_signal(signal.SIGINT)
+        # Readline forgets a signal that comes in the instant between its prompt and its wait for a key.
+        for _ in range(SECONDS):
+            self.process.send_signal(signal.SIGINT)
+            if select.select([self.file], [], [], 1.0)[0]:
+                break
 
     def ended(self):
         while self._more():
