@@ -77,7 +77,10 @@ def message(source, base: Path = Path()) -> str:
         ),
         pytest.param(
             "x,y\n1,2\n".encode("utf-16-le"),
-            "a.csv:1:1: the header contains NUL characters; save it as UTF-8; if it is text, set the source's encoding, e.g. 'utf-16-le'",
+            (
+                "a.csv:1:1: the header contains NUL characters; save it as UTF-8; if it is text, set the "
+                "source's encoding, e.g. 'utf-16-le'"
+            ),
             id="nul",
         ),
         pytest.param(
