@@ -126,8 +126,8 @@ def basis_sentence(result: RunResult) -> str:
     """What moves on the data's support alone; empty when rows carry noise, or there are none."""
     if result.counterfactuals is not None and result.counterfactuals.basis == "augmenter":
         return (
-            "An augmenter made the new rows in its own way. What may move is said for the record, and it does not ask: "
-            "only the gate speaks for its rows."
+            "An augmenter made the new rows in its own way. The classes describe the data and the plain model: they claim "
+            "nothing of its rows, and only the gate speaks for them."
         )
     if not moved_without_noise(result):
         return ""
