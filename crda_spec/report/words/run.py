@@ -126,7 +126,7 @@ def basis_sentence(result: RunResult) -> str:
     """What moves on the data's support alone; empty when rows carry noise, or there are none."""
     if result.counterfactuals is not None and result.counterfactuals.basis == "augmenter":
         return (
-            "An augmenter made the new rows in its own way. The classes describe the data and the plain model: they claim "
+            "An augmenter made the new rows in its own way. The classes describe data and plain model: they claim "
             "nothing of its rows, and only the gate speaks for them."
         )
     if not moved_without_noise(result):
