@@ -70,6 +70,11 @@ SIGNED = " with signs"  # how the names of families end that hold them
 _MOST_MISSING = 3  # columns that a sentence names; the page lists all
 
 
+def recipe_words(recipe: str, augmenter: str | None) -> str:
+    """`distilled`, or `augmenter mixup`: who made the rows. augmenter: its kind, where there is one."""
+    return recipe if augmenter is None else f"{recipe} {augmenter}"
+
+
 def data_sentence(result: RunResult) -> str:
     """How many rows there were, how they were split, and what was left out."""
     train, test = result.split.train, result.split.test
