@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -80,17 +81,23 @@ class Cell:
 
     def key(self, spec: RunSpec) -> str:
         """The hash of all that its figures depend on."""
-        whole = {name: value for name, value in resolved(spec).items() if name not in _NO_NUMBER}
-        searched = (whole.get("tune", {}).get("augmentation") or {}).get("kind") == "tpe"
-        facts = {
+        facts = self.facts(spec)
+        facts["spec"] = {name: value for name, value in facts["spec"].items() if name not in _NO_NUMBER}
+        return sha256_of(as_json(facts))[:32]
+
+    def facts(self, spec: RunSpec) -> dict[str, Any]:
+        """All that says what is computed."""
+        search, augmenter = spec.tune.augmentation, spec.augmenter
+        packages = special_packages(spec.regressor.model_dump(), searched=search is not None and search.kind == "tpe")
+        packages += [augmenter.package] if augmenter is not None and augmenter.package else []
+        return {
             "format": FORMAT,
-            "spec": whole,
+            "spec": resolved(spec),
             "protocol": self.protocol,
             "measure": self.measure,
             "data": self.data,
-            "versions": versions(*special_packages(whole["regressor"], searched=searched)),
+            "versions": versions(*packages),
         }
-        return sha256_of(as_json(facts))[:32]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,15 +127,16 @@ class _Part:
         suite = self.suite
         for size, (knob, value) in product(suite.sizes, self.knobs):
             for table, graph, protocol in product(self.tables, suite.graphs, suite.protocols):
-                graph_of: GraphKind = graph
-                if graph not in table.graphs:
-                    if graph != suite.graphs[0] or "none" not in table.graphs:
-                        continue
-                    graph_of = "none"  # a table without a graph is run once
+                bare = table.graphs == ("none",)  # it is run once, whatever graphs the suite asks for
+                if graph not in table.graphs and not (bare and graph == suite.graphs[0]):
+                    continue
+                if bare and "none" in suite.graphs and graph != "none":
+                    continue
+                graph_of: GraphKind = "none" if bare else graph
                 for (regressor, section), (name, changes, graphs) in product(self.regressors, self.augmenters):
                     if protocol == "published" and changes.get("recipe") != "paper":
                         continue  # it is the published code's way to run Algorithm 1, and of nothing else
-                    if graph_of in graphs or table.graphs == ("none",):
+                    if graph_of in graphs or bare:
                         cell = self.cell(table, size, seed, graph_of, protocol, (regressor, section), (name, changes))
                         yield cell if not knob else _turned(cell, knob, value)
 
@@ -299,7 +307,7 @@ def _own_table(entry: TableEntry, path: str, draft: Draft) -> Iterator[BenchTabl
     dataset, causal, base = dict(entry.dataset or {}), entry.causal, draft.file.parent
     if entry.spec is not None:
         file = draft.file.parent / entry.spec
-        found = read_draft(file, environ={})
+        found = read_draft(file, environ=os.environ)
         value = found.written if isinstance(found.written, dict) else {}
         if found.complaints:
             draft.complaints += found.complaints
@@ -326,7 +334,7 @@ def _regressor(entry: str | Mapping[str, Any], path: str, draft: Draft) -> tuple
     section = {"kind": entry} if isinstance(entry, str) else dict(entry)
     name = str(section.pop("name", section.get("kind")))
     kind = section.get("kind")
-    if kind not in REGRESSORS:
+    if not isinstance(kind, str) or kind not in REGRESSORS:
         hint = did_you_mean(str(kind), tuple(REGRESSORS), otherwise="kinds")
         where = path if isinstance(entry, str) else f"{path}.kind"
         draft.complain(Complaint(code="unknown-kind", path=where, what=f"unknown regressor {show(kind)}", hint=hint))
