@@ -6,8 +6,9 @@ import gc
 import os
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from functools import wraps
 from operator import call
@@ -113,9 +114,16 @@ def as_done(tasks: Iterable[Callable[[], T]], *, workers: int) -> Iterator[T]:
     from joblib import delayed
 
     run = delayed(_in_one_thread)
-    # No task is taken before a worker is free for it: whoever hands them out may stop at any time.
-    with closing(pool(workers, return_as="generator_unordered", pre_dispatch="n_jobs")(map(run, tasks))) as results:
-        yield from results
+    # Few tasks are taken before a worker is free for them: whoever hands them out may stop at any time.
+    how = pool(workers, return_as="generator_unordered", pre_dispatch="1.5*n_jobs", batch_size=1)
+    results = how(map(run, tasks))
+    try:
+        for one in results:  # noqa: UP028 - `yield from` would close it first, and joblib warn
+            yield one
+    finally:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # joblib's, of tasks that nobody waits for any more
+            results.close()
 
 
 def _in_one_thread(task: Callable[[], T]) -> T:
@@ -125,7 +133,7 @@ def _in_one_thread(task: Callable[[], T]) -> T:
         return task()
 
 
-def pool(workers: int, **how: str) -> Parallel:
+def pool(workers: int, **how: str | int) -> Parallel:
     """Worker processes that end with this one, however it ends."""
     from joblib import Parallel
 

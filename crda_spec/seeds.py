@@ -38,6 +38,7 @@ STREAMS = {
     "gate-start": "the seed of each further start of a gate fold's models",
     "gate-test": "a gate's test that draws at random",
     "gaussian-process": "which rows settle the scales of a Gaussian process and carry it, the same for every seed",
+    "generate-augmenter": "rows of a generated block that another method makes",
     "generate-features": "which features move in a generated block",
     "generate-noise": "whose noise a generated row carries",
     "generate-shared:<policy>": "draws that the features of a generated row share",

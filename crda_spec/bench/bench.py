@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from crda_spec.bench.cells import check_count, has, in_order, nothing_left
+from crda_spec.bench.cells import has, in_order, nothing_left
 from crda_spec.bench.page import cautions, markdown, page, sections
 from crda_spec.bench.results import tidy, timings
 from crda_spec.bench.run import Outcome, claim, kept_cells, run_cells, write_whole
@@ -59,9 +59,7 @@ def bench(
         raise SpecError(bad_budget(budget, "--budget"))
     lasts = budget if budget is not None else suites.budget
     seconds = None if lasts is None else seconds_of(lasts)
-    count, cells = in_order(suites)
-    check_count(count, suites, seconds)
-    listed = list(cells)
+    listed = list(in_order(suites, budget=seconds)[1])
     wanted = [cell for cell in listed if has(cell, only)]
     if not wanted:
         raise nothing_left(only, listed, suites)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -80,17 +81,23 @@ class Cell:
 
     def key(self, spec: RunSpec) -> str:
         """The hash of all that its figures depend on."""
-        whole = {name: value for name, value in resolved(spec).items() if name not in _NO_NUMBER}
-        searched = (whole.get("tune", {}).get("augmentation") or {}).get("kind") == "tpe"
-        facts = {
+        facts = self.facts(spec)
+        facts["spec"] = {name: value for name, value in facts["spec"].items() if name not in _NO_NUMBER}
+        return sha256_of(as_json(facts))[:32]
+
+    def facts(self, spec: RunSpec) -> dict[str, Any]:
+        """All that says what is computed."""
+        search, augmenter = spec.tune.augmentation, spec.augmenter
+        packages = special_packages(spec.regressor.model_dump(), searched=search is not None and search.kind == "tpe")
+        packages += [augmenter.package] if augmenter is not None and augmenter.package else []
+        return {
             "format": FORMAT,
-            "spec": whole,
+            "spec": resolved(spec),
             "protocol": self.protocol,
             "measure": self.measure,
             "data": self.data,
-            "versions": versions(*special_packages(whole["regressor"], searched=searched)),
+            "versions": versions(*packages),
         }
-        return sha256_of(as_json(facts))[:32]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,15 +127,16 @@ class _Part:
         suite = self.suite
         for size, (knob, value) in product(suite.sizes, self.knobs):
             for table, graph, protocol in product(self.tables, suite.graphs, suite.protocols):
-                graph_of: GraphKind = graph
-                if graph not in table.graphs:
-                    if graph != suite.graphs[0] or "none" not in table.graphs:
-                        continue
-                    graph_of = "none"  # a table without a graph is run once
+                bare = table.graphs == ("none",)  # it is run once, whatever graphs the suite asks for
+                if graph not in table.graphs and not (bare and graph == suite.graphs[0]):
+                    continue
+                if bare and "none" in suite.graphs and graph != "none":
+                    continue
+                graph_of: GraphKind = "none" if bare else graph
                 for (regressor, section), (name, changes, graphs) in product(self.regressors, self.augmenters):
                     if protocol == "published" and changes.get("recipe") != "paper":
                         continue  # it is the published code's way to run Algorithm 1, and of nothing else
-                    if graph_of in graphs or table.graphs == ("none",):
+                    if graph_of in graphs or bare:
                         cell = self.cell(table, size, seed, graph_of, protocol, (regressor, section), (name, changes))
                         yield cell if not knob else _turned(cell, knob, value)
 
@@ -195,9 +203,11 @@ def _turned(cell: Cell, knob: str, value: Any) -> Cell:  # noqa: ANN401 - a sett
     return replace(cell, knob=knob, value=str(value), spec=set_in(cell.spec, above))
 
 
-def in_order(suites: ReadSuites) -> tuple[int, Iterator[Cell]]:
+def in_order(suites: ReadSuites, *, budget: float | None = None) -> tuple[int, Iterator[Cell]]:
     """How many cells there are at most, and all of them, breadth before depth: the first seed of every suite, table
     and rival before any second one. SpecError with all that is wrong, before anything is computed.
+
+    budget: seconds; without, a suite may not have more cells than anybody waits for.
     """
     parts: list[_Part] = []
     complaints: list[Complaint] = list(suites.complaints)
@@ -206,6 +216,11 @@ def in_order(suites: ReadSuites) -> tuple[int, Iterator[Cell]]:
             parts.append(_laid_out(read))
         except SpecError as error:
             complaints += error.complaints
+    count = sum(part.count() for part in parts)
+    _check_count(count, suites, budget)
+    for part in parts:
+        _check_cells(part)
+        complaints += part.read.draft.complaints
     if complaints:
         raise SpecError(complaints)
     most = max(len(part.suite.all_seeds) for part in parts)
@@ -216,19 +231,17 @@ def in_order(suites: ReadSuites) -> tuple[int, Iterator[Cell]]:
                 if at < len(part.suite.all_seeds):
                     yield from part.cells(part.suite.all_seeds[at])
 
-    return sum(part.count() for part in parts), every()
+    return count, every()
 
 
-def check_count(count: int, suites: ReadSuites, budget: float | None) -> None:
-    """More cells than anybody waits for need a budget."""
-    name = suites.name
-    if count > MOST_CELLS and budget is None:
-        what = f"{show(name)} has {count:,} cells; without a budget it may have {MOST_CELLS:,}"
-        hint = "give it a time, e.g. --budget 2h: cells are run breadth before depth; or shorten its lists"
-        raise SpecError(suites.draft.placed(Complaint(code="too-many-cells", what=what, hint=hint)))
-    if count > MOST_CELLS_EVER:
-        what = f"{show(name)} has {count:,} cells; with a budget it may have {MOST_CELLS_EVER:,}"
+def _check_count(count: int, suites: ReadSuites, budget: float | None) -> None:
+    most = MOST_CELLS if budget is None else MOST_CELLS_EVER
+    if count > most:
+        how = "without" if budget is None else "with"
+        what = f"{show(suites.name)} has {count:,} cells; {how} a budget it may have {most:,}"
         hint = "shorten its lists"
+        if count <= MOST_CELLS_EVER:
+            hint = f"give it a time, e.g. --budget 2h: cells are run breadth before depth; or {hint}"
         raise SpecError(suites.draft.placed(Complaint(code="too-many-cells", what=what, hint=hint)))
 
 
@@ -264,17 +277,13 @@ def _laid_out(read: ReadSuite) -> _Part:
     if draft.complaints:
         raise SpecError(draft.complaints)
     knobs = tuple((name, value) for name, values in suite.knobs.items() for value in values)
-    part = _Part(
+    return _Part(
         read=read,
         tables=tuple(tables),
         regressors=tuple(regressors),
         augmenters=tuple((name, sections, graphs or suite.graphs) for name, sections, graphs in augmenters),
         knobs=knobs or (("", None),),
     )
-    _check_cells(part)
-    if draft.complaints:
-        raise SpecError(draft.complaints)
-    return part
 
 
 def _tables(entry: str | TableEntry, path: str, draft: Draft) -> Iterator[BenchTable]:
@@ -299,7 +308,7 @@ def _own_table(entry: TableEntry, path: str, draft: Draft) -> Iterator[BenchTabl
     dataset, causal, base = dict(entry.dataset or {}), entry.causal, draft.file.parent
     if entry.spec is not None:
         file = draft.file.parent / entry.spec
-        found = read_draft(file, environ={})
+        found = read_draft(file, environ=os.environ)
         value = found.written if isinstance(found.written, dict) else {}
         if found.complaints:
             draft.complaints += found.complaints
@@ -326,7 +335,7 @@ def _regressor(entry: str | Mapping[str, Any], path: str, draft: Draft) -> tuple
     section = {"kind": entry} if isinstance(entry, str) else dict(entry)
     name = str(section.pop("name", section.get("kind")))
     kind = section.get("kind")
-    if kind not in REGRESSORS:
+    if not isinstance(kind, str) or kind not in REGRESSORS:
         hint = did_you_mean(str(kind), tuple(REGRESSORS), otherwise="kinds")
         where = path if isinstance(entry, str) else f"{path}.kind"
         draft.complain(Complaint(code="unknown-kind", path=where, what=f"unknown regressor {show(kind)}", hint=hint))
@@ -348,12 +357,10 @@ def _augmenter(
 
 
 def _check_cells(part: _Part) -> None:
-    """Checks a cell of every table, regressor, augmenter, protocol, graph and knob as a spec, without fitting; and of
-    every table the rows.
-    """
+    """Checks the cells of the first seed as specs, without fitting, and the rows of every table and size."""
     suite, draft = part.suite, part.read.draft
     told: set[tuple[str, str]] = set()
-    looked: set[str] = set()
+    looked: set[tuple[str, int]] = set()
 
     def tell(complaint: Complaint) -> None:
         if (complaint.path, complaint.what) not in told:
@@ -363,11 +370,11 @@ def _check_cells(part: _Part) -> None:
     if "published" in suite.protocols and all(one[1].get("recipe") != "paper" for one in part.augmenters):
         what, hint = "protocol published runs the recipe paper, and no augmenter is that", "add paper to augmenters"
         tell(Complaint(code="not-published", path="protocols", what=what, hint=hint))
-    for cell in _at_largest(part).cells(suite.all_seeds[0]):
+    for cell in part.cells(suite.all_seeds[0]):
         try:
             spec, own = cell.loaded()
-            if cell.table not in looked:
-                looked.add(cell.table)
+            if (cell.table, cell.rows) not in looked:
+                looked.add((cell.table, cell.rows))
                 load_rows(spec, own.file.parent)
         except CrdaError as error:
             for one in error.complaints:
@@ -378,12 +385,6 @@ def _check_cells(part: _Part) -> None:
             for path, what, hint in refused(cell):
                 where = path if path == "measure" else _place(path, cell, part)[0]
                 tell(Complaint(code="not-published", path=where, what=what, hint=hint))
-
-
-def _at_largest(part: _Part) -> _Part:
-    """The part with its last size alone."""
-    suite = part.suite.model_copy(update={"sizes": (part.suite.sizes[-1],)})
-    return replace(part, read=replace(part.read, suite=suite))
 
 
 def _place(path: str, cell: Cell, part: _Part) -> tuple[str, bool]:

@@ -17,12 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from crda_spec.audit.canonical import plain, sha256_of
-from crda_spec.audit.record import versions
-from crda_spec.bench.cells import FORMAT, Cell, as_json
+from crda_spec.bench.cells import Cell, as_json
 from crda_spec.errors import Complaint, OutputError
 from crda_spec.execution import as_done
 from crda_spec.report.suite_live import CellNews, SuiteWatch
-from crda_spec.spec.render import resolved
 
 CELLS = "cells"
 _NOT_COMPUTING = ("cli", "report", "studio")  # rooms whose code changes no figure
@@ -215,15 +213,5 @@ def _kept(out: Path, key: str) -> Mapping[str, Any] | None:
 
 def _keep(out: Path, one: Finished) -> None:
     cell = one.cell
-    facts = {
-        "format": FORMAT,
-        "key": one.key,
-        "spec": resolved(cell.loaded()[0]),
-        "protocol": cell.protocol,
-        "measure": cell.measure,
-        "data": cell.data,
-        "versions": versions(),
-        "figures": one.figures,
-        "volatile": one.volatile,
-    }
+    facts = {"key": one.key, **cell.facts(cell.loaded()[0]), "figures": one.figures, "volatile": one.volatile}
     write_whole(out / CELLS / f"{one.key}.json", as_json(facts).encode())

@@ -22,12 +22,12 @@ def augmenter_complaints(parts: Mapping[str, Any]) -> Iterator[Complaint]:
     augmenter, recipe = parts.get("augmenter"), parts.get("recipe")
     if augmenter is None:
         if recipe == "augmenter" and "augmenter" in parts:
-            what, hint = "recipe: augmenter is for specs with the key augmenter", "write that key, or another recipe"
+            what, hint = "augmenter is for specs with the key augmenter", "write that key, or another recipe"
             yield inconsistent("recipe", what, hint)
         return
     who = show(augmenter.label)
     if recipe not in (None, "augmenter"):
-        what = f"recipe: {recipe} is a way of our own to make rows, but the augmenter {who} makes them"
+        what = f"{recipe} is a way of our own to make rows, but the augmenter {who} makes them"
         yield inconsistent("recipe", what, "leave out recipe, or leave out augmenter")
         return
     yield from augmenter.complaints()

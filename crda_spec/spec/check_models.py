@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from crda_spec.counterfactual.policies import POLICIES, PluginPolicy, Scale
 from crda_spec.errors import Complaint, show
 from crda_spec.regressors import BaseRegressor, GivenEstimator, SklearnEstimator
+from crda_spec.spec.check_augmenter import augmenter_complaints
 from crda_spec.spec.check_goal import goal_complaints, quantile_teacher_complaints
 from crda_spec.spec.load import Draft, check_parts
 from crda_spec.spec.recipes import whole_preset_of
@@ -386,7 +387,9 @@ def candidate_complaints(spec: RunSpec) -> Iterator[Complaint]:
             yield from found
             continue
         of_both = ({key: getattr(one, key) for key in RunSpec.model_fields} for one in (found, spec))
-        its_own, known = ([*teacher_complaints(parts), *goal_complaints(parts)] for parts in of_both)
+        its_own, known = (
+            [*teacher_complaints(parts), *goal_complaints(parts), *augmenter_complaints(parts)] for parts in of_both
+        )
         yield from (replace(one, path=f"{_CANDIDATES}.{name}.{one.path}") for one in its_own if one not in known)
 
 

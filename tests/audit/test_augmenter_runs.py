@@ -4,6 +4,7 @@ import importlib.util
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 import tampering
 from audit_runs import Nobody, ledger_of, ran, record_of
@@ -12,6 +13,7 @@ from crda_spec import api
 from crda_spec.audit.models import model_files
 from crda_spec.audit.open_run import open_run, reopen
 from crda_spec.counterfactual.augmenters import AUGMENTERS
+from crda_spec.errors import SpecError
 from crda_spec.gate.cross_validate import divisions, run_fold
 from crda_spec.pipeline import run
 from crda_spec.regressors import EarlyStopping
@@ -194,3 +196,39 @@ def test_a_label_that_was_changed_is_found_without_a_fit(tmp_path):
         tampering.cell(column, -1, lambda value: value + 1.0)(finished.folder)
     found = [str(one) for one in api.verify(finished.folder, base=tmp_path).findings]
     assert any("is not what the seed draws" in one and "'y'" in one for one in found), found
+
+
+def generated(folder, finished, name, **settings):
+    rows = table(rows=120, columns="age,dose,visits,ward,y")
+    (folder / "new.csv").write_text(rows)
+    out = folder / name
+    made = api.generate(finished.folder, folder / "new.csv", out, **settings)
+    return made, pd.read_parquet(out)
+
+
+@pytest.mark.parametrize("kind", [kind for kind, member in AUGMENTERS.items() if member.streams and kind != "none"])
+def test_rows_of_new_data_whatever_the_batch(tmp_path, kind):
+    (tmp_path / "clinic.csv").write_text(table())
+    finished = ran(tmp_path, text(kind))
+    made, rows = generated(tmp_path, finished, "one.parquet", rows=200)
+    again, _ = generated(tmp_path, finished, "two.parquet", rows=200, batch=7)
+    assert made.sha256 == again.sha256
+    assert made.basis == "augmenter"
+    assert len(rows) == 200
+    assert rows["_crda_source_row"].between(1, 120).all()
+    assert rows["ward"].isin(["n", "s", "w"]).all()
+    assert rows.dtypes["visits"] == np.int64
+    label = rows["_crda_prediction"] + rows["_crda_retention"] * rows["_crda_noise"]
+    np.testing.assert_array_equal(rows["y"], label)
+
+
+@pytest.mark.parametrize("kind", ["c_mixup", "teshima_sugiyama"])
+def test_what_needs_all_rows_at_once_makes_none_block_by_block(tmp_path, kind):
+    (tmp_path / "clinic.csv").write_text(table())
+    finished = ran(tmp_path, text(kind))
+    with pytest.raises(SpecError) as error:
+        generated(tmp_path, finished, "one.parquet", rows=20)
+    (one,) = error.value.complaints
+    assert (one.code, one.path) == ("cannot-stream", "augmenter")
+    assert one.what == f"the augmenter '{kind}' made the run's rows from all its training rows at once"
+    assert not (tmp_path / "one.parquet").exists()

@@ -59,7 +59,7 @@ def test_a_rival_whose_extra_is_missing(tmp_path, monkeypatch, capsys, computed)
     assert said[0].startswith("suite.yaml:5:22: regressors.1: the package catboost is not installed; install it with: ")
     assert said[3].startswith("suite.yaml:8:5: augmenters.1: the package ctgan is not installed")
     assert 'pip install "crda-spec[rivals]"' in said[3]
-    assert said[6].startswith("suite.yaml:9:34: augmenters.2.augmenter.kind: ")
+    assert said[6].startswith("suite.yaml:9:36: augmenters.2.augmenter.kind: ")
     assert 'pip install "crda-spec[rivals]"' in said[6]
     assert said[9] == "3 problems"
     assert computed == []

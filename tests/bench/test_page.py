@@ -105,6 +105,14 @@ def test_wrong_graphs_are_lines_of_their_own(run):
     assert "mix" not in methods
 
 
+def test_a_table_without_a_graph_is_run_once(run):
+    own = "{name: own, dataset: {source: {kind: synthetic, world: paper_synthetic, rows: 60}, target: y}}"
+    suite = SWEPT.replace("crop_yield, hidden_confounder, smooth_proxies", f"crop_yield, {own}")
+    frame = run(suite + "graphs: [right, none, lost]\n", only="/60/1/linear/mixup").frame
+    found = {table: sorted(part["graph"]) for table, part in frame.groupby("table")}
+    assert found == {"crop_yield": ["lost", "lost", "none", "none", "right", "right"], "own": ["none", "none"]}
+
+
 def test_information_beside_the_papers(run, tmp_path):
     rows = "".join(f"{i % 43},{i * 7 % 11},{i * 5 % 13},{i * i % 17 + 0.01 * i}\n" for i in range(90))
     (tmp_path / "rows.csv").write_text("a,b,c,y\n" + rows)

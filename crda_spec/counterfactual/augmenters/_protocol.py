@@ -26,11 +26,17 @@ ALL_ROWS = "learnt from all rows that no early stopping watches; its source is t
 class Given:
     """What an augmenter may look at: training rows, and what was learnt from training rows alone."""
 
-    train: Table
+    train: Table  # the rows to make new ones from
     teacher: Predictor  # the plain model, for those that ask no other
     noise: Array  # (n,) what the teacher leaves of each row's outcome
     movable: tuple[int, ...] = ()  # positions of the features that move: all, or those that the partition frees
     graph: CausalGraph | None = None
+    known: Table | None = None  # the rows that means, spreads and legal values are learnt from; None: the same
+
+    @property
+    def reference(self) -> Table:
+        """The rows that say what a column is like."""
+        return self.train if self.known is None else self.known
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -39,7 +45,7 @@ class Given:
 
     def spreads(self) -> Array:
         """(k,) the standard deviation of each number, 0 of one that no row knows."""
-        cells = self.train.x[:, list(self.numbers)].T
+        cells = self.reference.x[:, list(self.numbers)].T
         return np.array([one[~np.isnan(one)].std() if not np.isnan(one).all() else 0.0 for one in cells])
 
     def points(self) -> Array:

@@ -29,7 +29,7 @@ class _Perturbed(BaseAugmenter):
 
     def moved(self, given: Given, x: Array, *, rng: np.random.Generator) -> Array:
         """(m, d) these rows with every feature that may move moved."""
-        x, train = x.copy(), given.train
+        x, train = x.copy(), given.reference
         stretch = 1.0 + rng.uniform(-self.reach, self.reach, size=len(x))
         for at in given.movable:
             known = train.x[~np.isnan(train.x[:, at]), at]

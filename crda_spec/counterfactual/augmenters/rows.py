@@ -34,7 +34,7 @@ def augmented_rows(
         made = _placed(augmenter.make(part, count, rng=rng), seen)
     else:
         seen, made = np.arange(len(train)), augmenter.make(given, count, rng=rng)
-    x, clipped = _legal(made.x, train)
+    x, clipped = _legal(made.x, given.reference)
     label = given.teacher.predict(x) if made.label is None else made.label
     kept = np.flatnonzero(np.isfinite(label) & ~np.isinf(x).any(axis=1))
     if not len(kept):

@@ -64,5 +64,5 @@ class GaussianNoise(BaseAugmenter):
         source = sources_of(len(train), count, rng=rng)
         x, numbers = train.x[source], list(given.numbers)
         x[:, numbers] += self.sd * given.spreads() * rng.standard_normal((count, len(numbers)))
-        y = train.y[source] + self.target_sd * float(train.y.std()) * rng.standard_normal(count)
+        y = train.y[source] + self.target_sd * float(given.reference.y.std()) * rng.standard_normal(count)
         return NewRows(x=x, label=y, source=source)

@@ -76,7 +76,9 @@ def _without_graph(content: dict[str, Any]) -> Iterator[str]:
     target, basis = content["target"], content["basis"]
     if basis in _BASES:
         yield from _wrapped(_BASES[basis], first=4)
-    if basis not in ("support", "augmenter"):
+    if basis == "augmenter":
+        return
+    if basis != "support":
         counts = "what the search and the screen let through counts as a cause, and no feature as irrelevant"
         yield from _wrapped(f"no graph: {counts}", first=4)
     adds = f"which features are causes of {target}, which are irrelevant to it and move freely, and which must stay"

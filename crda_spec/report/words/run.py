@@ -70,6 +70,11 @@ SIGNED = " with signs"  # how the names of families end that hold them
 _MOST_MISSING = 3  # columns that a sentence names; the page lists all
 
 
+def recipe_words(recipe: str, augmenter: str | None) -> str:
+    """`distilled`, or `augmenter mixup`: who made the rows. augmenter: its kind, where there is one."""
+    return recipe if augmenter is None else f"{recipe} {augmenter}"
+
+
 def data_sentence(result: RunResult) -> str:
     """How many rows there were, how they were split, and what was left out."""
     train, test = result.split.train, result.split.test
@@ -126,8 +131,8 @@ def basis_sentence(result: RunResult) -> str:
     """What moves on the data's support alone; empty when rows carry noise, or there are none."""
     if result.counterfactuals is not None and result.counterfactuals.basis == "augmenter":
         return (
-            "An augmenter made the new rows in its own way. What may move is said for the record, and it does not ask: "
-            "only the gate speaks for its rows."
+            "An augmenter made the new rows in its own way. The classes describe data and plain model: they claim "
+            "nothing of its rows, and only the gate speaks for them."
         )
     if not moved_without_noise(result):
         return ""
