@@ -3,7 +3,7 @@
 The difference is g(x') - g(x): the row's noise cancels, so an interval of it is about g alone. Nobody ever observes a
 difference, so no interval can be calibrated on some; here the teacher is fitted again on rows with other luck, and what
 is reported is the spread of the answers. Of the ways to draw such rows the wild bootstrap covers best: x stays, and the
-residual of each row (or group), predicted unseen, keeps or changes its sign (docs/whatif.md).
+residual of each row (or group), predicted unseen, keeps or changes its sign (docs/explanation/what-ifs.md).
 """
 
 from __future__ import annotations
