@@ -3,9 +3,9 @@
     python benchmarks/known_graph.py [--quick] [--study] [--seeds N] [--wrong-seeds N] [--workers N] [--rows N ...]
         [--kinds mlp xgb] [--finished]
 
-Worlds of known_worlds.yaml with 4 to 16 irrelevant features (effects of causes, causes of causes, chance), 100, 200 and
-400 training rows, 2000 test rows, no gate. Figures: the change of the test MSE against one plain model of all columns,
-in percent, negative is better; the mean over worlds and seeds. For `mlp` and `xgb`:
+Worlds of crda_spec/bench/known_worlds.yaml with 4 to 16 irrelevant features (effects of causes, causes of causes,
+chance), 100, 200 and 400 training rows, 2000 test rows, no gate. Figures: the change of the test MSE against one plain
+model of all columns, in percent, negative is better; the mean over worlds and seeds. For `mlp` and `xgb`:
 
 - `..._plain_boundary`: no augmentation, but a model of the boundary's columns alone: what selecting columns gives.
 - `..._distilled`: the recipe without a graph.  `..._certified`: the recipe with it.
@@ -32,13 +32,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 from _harness import RESULTS, publish, say
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
+from crda_spec.bench import tables
 from crda_spec.counterfactual.procedure import augment, fit_augmented
 from crda_spec.data.equations import read_equations
+from crda_spec.data.raw import read_catalogue
 from crda_spec.gate.cross_validate import divisions, fold_models
 from crda_spec.pipeline import Plan
 from crda_spec.records import HeldOut, Predictor, Table
@@ -49,7 +50,7 @@ from crda_spec.seeds import stream
 from crda_spec.spec.build import build_plan
 from crda_spec.spec.check import load_spec
 
-WORLDS = yaml.safe_load((Path(__file__).parent / "known_worlds.yaml").read_text(encoding="utf-8"))
+WORLDS = read_catalogue(Path(tables.__file__).with_name("known_worlds.yaml"))
 KINDS = {"mlp": "mlp", "xgb": "xgboost"}
 WRONG = ("lost", "extra", "turned", "undrawn")
 SIZES = (100, 200, 400)

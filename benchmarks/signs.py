@@ -2,9 +2,9 @@
 
     python benchmarks/signs.py [--quick]
 
-Worlds of known_worlds.yaml in which some causes act in one direction. 150 training rows, 2000 test rows, no gate,
-XGBoost as the student, `recipe: certified` with the right graph. Figures: the change of the test MSE against the same
-recipe without signs, in percent, negative is better, the mean over worlds and seeds, each with `_se`.
+Worlds of crda_spec/bench/known_worlds.yaml in which some causes act in one direction. 150 training rows, 2000 test
+rows, no gate, XGBoost as the student, `recipe: certified` with the right graph. Figures: the change of the test MSE
+against the same recipe without signs, in percent, negative is better, the mean over worlds and seeds, each with `_se`.
 
 - `teacher_right`, `student_right`: every sign declared as it is.
 - `teacher_wrong`, `student_wrong`: the first sign the wrong way round, the others right.

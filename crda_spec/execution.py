@@ -6,7 +6,8 @@ import gc
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from functools import wraps
@@ -105,6 +106,26 @@ def in_order(tasks: Iterator[Callable[[], T]], *, workers: int) -> Iterator[T]:
     yield from pool(workers, return_as="generator")(run(task) for task in tasks)
 
 
+def as_done(tasks: Iterable[Callable[[], T]], *, workers: int) -> Iterator[T]:
+    """What the tasks return, each as soon as it is done, in whatever order. The tasks are asked for one by one.
+
+    Leaving it early, as Ctrl-C does, ends the workers.
+    """
+    from joblib import delayed
+
+    run = delayed(_in_one_thread)
+    # Few tasks are taken before a worker is free for them: whoever hands them out may stop at any time.
+    how = pool(workers, return_as="generator_unordered", pre_dispatch="1.5*n_jobs", batch_size=1)
+    results = how(map(run, tasks))
+    try:
+        for one in results:  # noqa: UP028 - `yield from` would close it first, and joblib warn
+            yield one
+    finally:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # joblib's, of tasks that nobody waits for any more
+            results.close()
+
+
 def _in_one_thread(task: Callable[[], T]) -> T:
     from threadpoolctl import threadpool_limits
 
@@ -112,7 +133,7 @@ def _in_one_thread(task: Callable[[], T]) -> T:
         return task()
 
 
-def pool(workers: int, **how: str) -> Parallel:
+def pool(workers: int, **how: str | int) -> Parallel:
     """Worker processes that end with this one, however it ends."""
     from joblib import Parallel
 

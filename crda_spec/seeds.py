@@ -19,6 +19,7 @@ STREAMS = {
     "act together:<features>": "draws of features that move as one",
     "act:<feature>": "draws of one moved feature",
     "again <attempt> <stream>": "a draw that is repeated because its row broke a rule",
+    "augmenter": "rows that another method makes",
     "bag": "the fit of one bagged teacher",
     "bags": "the rows of each bagged teacher",
     "bootstrap": "the interval of the test score",
@@ -37,6 +38,7 @@ STREAMS = {
     "gate-start": "the seed of each further start of a gate fold's models",
     "gate-test": "a gate's test that draws at random",
     "gaussian-process": "which rows settle the scales of a Gaussian process and carry it, the same for every seed",
+    "generate-augmenter": "rows of a generated block that another method makes",
     "generate-features": "which features move in a generated block",
     "generate-noise": "whose noise a generated row carries",
     "generate-shared:<policy>": "draws that the features of a generated row share",
@@ -81,6 +83,8 @@ STREAMS = {
     "whatif-folds": "the folds in which rows are predicted unseen for such an interval",
     "whatif-follow:<feature>": "draws of a feature that follows a change in a what-if",
     "whatif-rows": "the signs and rows of each such teacher's training rows",
+    "published": "all that the published code draws, in `protocol: published` of a benchmark suite",
+    "wrong-graph": "which arrow of a benchmark suite's wrong graph is wrong",
     "world:<variable>": "draws of one variable of a synthetic world",
 }
 

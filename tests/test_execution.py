@@ -1,11 +1,13 @@
 """Where work runs: what a task may count on, and what is left behind it."""
 
 import gc
+import time
+from functools import partial
 
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from crda_spec.execution import in_order, no_collection
+from crda_spec.execution import as_done, in_order, no_collection
 
 
 @pytest.mark.parametrize("on", [True, False])
@@ -29,3 +31,35 @@ def threads():
 def test_a_task_in_a_worker_has_one_thread():
     with threadpool_limits(limits=2):
         assert all(found == {1} for found in in_order(iter([threads] * 3), workers=2))
+
+
+def slowly(seconds):
+    time.sleep(seconds)
+    return seconds, threads()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_results_come_as_they_are_done_and_each_on_one_thread(workers):
+    with threadpool_limits(limits=2):
+        found = list(as_done((partial(slowly, seconds) for seconds in (1.5, 0.0, 0.1)), workers=workers))
+    assert sorted(seconds for seconds, _ in found) == [0.0, 0.1, 1.5]
+    assert all(threads == {1} for _, threads in found)
+    if workers == 2:
+        assert found[-1][0] == 1.5
+
+
+def test_tasks_are_asked_for_as_they_are_needed_and_ended_when_nobody_waits():
+    asked = []
+
+    def tasks():
+        for number in range(100):
+            asked.append(number)
+            yield partial(slowly, 0.2)
+
+    results = as_done(tasks(), workers=2)
+    next(results)
+    assert 2 <= len(asked) < 50
+    started, so_far = time.monotonic(), len(asked)
+    results.close()
+    assert time.monotonic() - started < 10  # the other tasks would have taken as long
+    assert len(asked) <= so_far + 4

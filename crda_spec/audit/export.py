@@ -166,7 +166,7 @@ _LEDGER: dict[str, tuple[str, str]] = {  # what augmented.parquet adds to a row,
     ),
     "_crda_basis": (
         "sc:Text",
-        "On what the label rests: certificate (noise carried over) or support (the teacher alone).",
+        "On what the label rests: certificate (noise carried over), support (the teacher alone), augmenter (no claim).",
     ),
     "_crda_weight": ("sc:Float", "The row's weight in training."),
     "_crda_trained": ("sc:Boolean", "Whether the augmented model was trained on the row."),
@@ -239,6 +239,11 @@ def _protocol(record: Mapping[str, Any]) -> str:
     if made is None:
         return "None: the rows are as they were read."
     steps = "; ".join(f"{name}: {what}" for name, what in sorted({**made["policies"], **made["propagated"]}.items()))
+    if made["basis"] == "augmenter":
+        return (
+            f"Features that an augmenter changed: {steps}. It made the outcome too (basis: augmenter): nothing is "
+            "claimed of these rows. ledger.parquet lists every cell in which a row differs from its source."
+        )
     return (
         f"Features that moved: {steps}. The outcome of a synthetic row is the teacher's prediction at its features "
         f"plus {made['retention']:g} of the noise of a real row (basis: {made['basis']}). ledger.parquet lists "

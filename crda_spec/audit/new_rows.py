@@ -35,7 +35,7 @@ from crda_spec.data.blocks import RowFile, missing_columns, open_rows
 from crda_spec.data.cells import BlockPlace, block_numbers
 from crda_spec.data.dataset import Dataset
 from crda_spec.data.sources import Csv
-from crda_spec.errors import Complaint, DataError, Place, SpecError
+from crda_spec.errors import Complaint, DataError, Place, SpecError, show
 from crda_spec.execution import pool
 from crda_spec.records import Array, Column, IntArray
 
@@ -136,7 +136,12 @@ def prepare(saved: SavedRun, spec: RunSpec, data: Path, *, rows: int | None = No
     perturbation = spec.perturbation.on(made["basis"])
     moved, train, seed = tuple(made["moved"]), saved.train, saved.record["seed"]
     free = perturbation.free(made["irrelevant"])
-    complaints = list(cannot_stream(perturbation, train, tuple(name for name in moved if name not in free)))
+    if spec.augmenter is not None and not spec.augmenter.streams:
+        what = f"the augmenter {show(spec.augmenter.label)} made the run's rows from all its training rows at once"
+        hint = "use the run's own rows (augmented.parquet), or run again with another augmenter, or without one"
+        raise SpecError(Complaint(code="cannot-stream", path="augmenter", what=what, hint=hint))
+    ours = tuple(name for name in moved if name not in free) if spec.augmenter is None else ()
+    complaints = list(cannot_stream(perturbation, train, ours))
     if made["propagated"]:
         what, hint = "effects of moved features followed by fitted equations", "set it to false, and run again"
         complaints.append(Complaint(code="cannot-stream", path="perturbation.propagate", what=what, hint=hint))
@@ -159,6 +164,7 @@ def prepare(saved: SavedRun, spec: RunSpec, data: Path, *, rows: int | None = No
         perturbation=perturbation,
         rule=rule,
         seed=seed,
+        augmenter=spec.augmenter,
         region=perturbation.support.learn(
             train if guarded is None else train.select(guarded),
             rows=count_new_rows(len(train), spec.counterfactual.factor, spec.counterfactual.max_rows),
@@ -293,7 +299,7 @@ def _part(job: Job, number: int, block: pa.Table) -> _Part:
         generation.train,
         source_numbers=numbers_in_data,
         noise_numbers=trained if generation.rule.draw == "matched" else numbers_in_data,
-        partner_numbers=trained,
+        partner_numbers=trained if generation.augmenter is None else None,
         source_weights=None if job.weights is None else numbers[usable, -1],
     )
     return table, counts

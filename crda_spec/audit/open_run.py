@@ -207,7 +207,9 @@ def saved_run(run: OpenedRun) -> SavedRun:
     """Reads what new rows are made from; an OutputError says what is missing."""
     if run.record["counterfactuals"] is None:
         what = f"this run made no new rows: {run.record['verdict']['sentence'].rstrip('.')}"
-        raise _refused(run.folder, "nothing-made", what, "let features move, and run again")
+        nothing = run.record["verdict"]["reason"] == "no_new_rows"
+        hint = "use another augmenter, and run again" if nothing else "let features move, and run again"
+        raise _refused(run.folder, "nothing-made", what, hint)
     return taught_run(run)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import typer
 
+from crda_spec.cli.bench import bench
 from crda_spec.cli.diff import diff
 from crda_spec.cli.discover import discover
 from crda_spec.cli.effects import effects
@@ -44,7 +45,7 @@ run_app = typer.Typer(name="crda-run", add_completion=False, context_settings=_S
 # In the order in which `--help` lists them.
 _COMMANDS: tuple[Callable[..., None], ...] = (
     *(run, init, validate, graph, discover, plan, generate, report, lock),
-    *(verify, predict, export, whatif, effects, runs, diff, render, schema),
+    *(verify, predict, export, whatif, effects, runs, diff, bench, render, schema),
 )
 for _command in _COMMANDS:
     app.command(_command.__name__)(_command)

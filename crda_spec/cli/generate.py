@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _BASES = {
     ("certificate", True): "Each row carries noise, and only features that the certificate frees moved.",
     ("certificate", False): "Only features that the certificate frees moved, and the teacher alone labels each row.",
+    ("augmenter", True): "Another method made each row, which carries the noise of a real one; nothing is claimed.",
+    ("augmenter", False): "Another method made each row and its label; nothing is claimed.",
     ("support", False): "The teacher alone labels each row; no row's noise is reused.",
 }
 _COUNTS = {

@@ -66,6 +66,7 @@ def _report(finished: Run, folder: Path, result: RunResult, *, as_json: bool, qu
 
     from crda_spec.report.terminal import print_summary
     from crda_spec.report.words.gate import verdict_sentence
+    from crda_spec.report.words.run import recipe_words
 
     class Telling(Console):
         def on_broken_pipe(self) -> None:
@@ -82,7 +83,7 @@ def _report(finished: Run, folder: Path, result: RunResult, *, as_json: bool, qu
         print_summary(
             result,
             name=spec.name,
-            recipe=spec.recipe,
+            recipe=recipe_words(spec.recipe, None if spec.augmenter is None else spec.augmenter.label),
             seed=spec.seed,
             files=str(folder),
             console=console,

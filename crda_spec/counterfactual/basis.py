@@ -5,6 +5,7 @@
 - `certificate`: only features in X_P moved. Such a row may carry its source's noise.
 - `support`: any feature moved, the row carries no noise, and the teacher alone labels it, which is as good as the
   data's support there. The certificate stays in the record as evidence.
+- `augmenter`: another method (`augmenters/`) made the row and its label, and claims nothing. So does the certificate.
 """
 
 from __future__ import annotations
@@ -102,7 +103,7 @@ def restated(certificate: Certificate, movable: MovableFeatures) -> Certificate:
 
     That one ranks all features, not the certified ones alone, so it may move what the certificate's own left out.
     """
-    if movable.basis == "certificate":
+    if movable.basis != "support":
         return certificate
 
     def held(verdict: FeatureVerdict) -> Reason | None:
@@ -127,6 +128,10 @@ def movements(certificate: Certificate, movable: MovableFeatures, action: Action
             return Movement(name=name, certified=certified, moves="moves", basis=basis)
         if name in followed:
             return Movement(name=name, certified=certified, moves="follows", basis=movable.basis)
+        if movable.basis == "augmenter" and action is not None:
+            return Movement(
+                name=name, certified=certified, moves="stays", basis=None, why=Stated(code="augmenter_keeps")
+            )
         why = stays.get(name, (verdict.held or verdict.reason) if certified else Stated(code="not_certified"))
         if name in movable.names and action is None:
             why = Stated(code="no_rows")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from crda_spec.counterfactual.act import Block, Streams, act_on, guarded_columns
+from crda_spec.counterfactual.augmenters import BaseAugmenter, Given, augmented_rows
 from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.predict import LabelRule, labelled, matched_rows
 from crda_spec.counterfactual.support import Region
@@ -54,12 +55,13 @@ class Generation:
     perturbation: Perturbation
     rule: LabelRule
     seed: int
+    augmenter: BaseAugmenter | None = None  # makes the rows in place of policies and label rule
     region: Region | None = None  # where the training rows say that the data are, if a guard was declared
 
     @property
     def needs_outcomes(self) -> bool:
         """Whether the rows' own y is needed: only to abduct the noise that they lend to their copies."""
-        return self.rule.draw == "own"
+        return self.rule.draw == "own" or self.augmenter is not None
 
     @property
     def free(self) -> tuple[str, ...]:
@@ -95,6 +97,8 @@ def generate_block(generation: Generation, x: Array, y: Array | None, *, number:
     x: (b, d) the block's rows.  y: (b,) their outcomes; None when they are not needed.
     """
     train, region, seed = generation.train, generation.region, generation.seed
+    if generation.augmenter is not None and y is not None:
+        return _by_augmenter(generation.augmenter, generation, x, y, number=number, quota=quota)
     guarded = guarded_columns(train, generation.free)
     looked_at = (x, train) if guarded is None else (x[:, list(guarded)], train.select(guarded))
     block = Block(
@@ -111,6 +115,26 @@ def generate_block(generation: Generation, x: Array, y: Array | None, *, number:
     noise, carriers = _noise(generation, x, y, action.source, number=number)
     teacher, scale, rule = generation.teacher, generation.scale, generation.rule
     return labelled(teacher, action, noise, carriers, scale, rule, x=x, y=y, names=train.names)
+
+
+def _by_augmenter(
+    augmenter: BaseAugmenter, generation: Generation, x: Array, y: Array, *, number: int, quota: int
+) -> Counterfactuals:
+    """Rows that an augmenter makes of the block's own: partners and lenders of noise are of the block, too."""
+    train = generation.train
+    block = replace(train, row_ids=np.arange(len(x)), x=x, y=y, groups=None, weights=None, times=None)
+    given = Given(
+        train=block,
+        teacher=generation.teacher,
+        noise=y - generation.teacher.predict(x),
+        movable=train.positions(generation.moved),
+        known=train,
+    )
+    rng = stream(generation.seed, "generate-augmenter", number)
+    made = augmented_rows(augmenter, given, quota, weight=generation.rule.weight, rng=rng)
+    if made is None:
+        raise ValueError("an augmenter that makes no row has none to generate")
+    return made
 
 
 def _sources(rows: int, quota: int, *, rng: np.random.Generator) -> IntArray:

@@ -13,6 +13,7 @@ from crda_spec import records
 from crda_spec.counterfactual import basis
 from crda_spec.counterfactual.abduct import Additive, NoiseModel, abduct
 from crda_spec.counterfactual.act import Propagation, act, count_new_rows
+from crda_spec.counterfactual.augmenters import BaseAugmenter, Given, augmented_rows
 from crda_spec.counterfactual.partition import Partition, Partitioner
 from crda_spec.counterfactual.perturbation import Perturbation, row_labels
 from crda_spec.counterfactual.predict import LabelRule, predict_outcome
@@ -24,6 +25,7 @@ from crda_spec.regressors.teachers import CrossfitTeacher, FoldContext, Learner,
 from crda_spec.regressors.teachers.fold_models import laid_out
 from crda_spec.regressors.tune import RandomSearch
 from crda_spec.regressors.tune import tune as random_search
+from crda_spec.scm.graph import CausalGraph
 from crda_spec.seeds import integer_seed, stream
 
 _SCREENING_FOLDS = 5  # of the screen's own cross-fitting, when there is no gate whose folds it could follow
@@ -68,11 +70,13 @@ class Procedure:
     tuner: Tuner | None = None  # of the knobs; None: they are used as they stand
     signs: records.Signs = ()  # as declared, held or not
     identifiers: tuple[str, ...] = ()  # labels that tell rows apart; known once the rows are
+    augmenter: BaseAugmenter | None = None  # makes the rows in place of act and predict; None: these do
+    graph: CausalGraph | None = None  # as declared, for an augmenter that asks for it
 
     @property
     def carried(self) -> float:
-        """How much noise a new row carries."""
-        return 0.0 if self.draw == "none" else self.retention
+        """How much noise a new row carries on the certificate's word."""
+        return 0.0 if self.draw == "none" or self.augmenter is not None else self.retention
 
     def new_rows(self, rows: int) -> int:
         """How many are made from so many training rows."""
@@ -156,6 +160,10 @@ class Procedure:
 
     def movable(self, certificate: Certificate, trust: records.Trust | None = None) -> MovableFeatures:
         """What moves, and on which basis; features that move together all do, or none does."""
+        if self.augmenter is not None:
+            every = tuple(one.name for one in certificate.features)
+            names = certificate.perturbed if self.augmenter.asks_partition else every
+            return MovableFeatures(basis="augmenter", names=names)
         irrelevant = basis.trusted_irrelevant(certificate, trust, self.invariance)
         # A cause that a suggested edge blocks frees no other feature: what the expert's graph holds fixed stays.
         lost = () if certificate.repair is None else certificate.repair.lost
@@ -284,6 +292,21 @@ def act_and_predict(
     if not movable.names:
         return None
     seed, index, following = context.seed, context.index, procedure.propagation
+    if procedure.augmenter is not None:
+        return augmented_rows(
+            procedure.augmenter,
+            Given(
+                train=train,
+                teacher=teacher,
+                noise=abduction.noise,
+                movable=train.positions(movable.names),
+                graph=procedure.graph,
+            ),
+            procedure.new_rows(len(train)),
+            weight=procedure.weight,
+            rng=stream(seed, "augmenter", *index),
+            watched=watched_rows(train, procedure.regressor.stopping, seed=student_seed(seed, index)),
+        )
     perturbation = procedure.perturbation.on(movable.basis)
     mechanisms = None if following is None else following.mechanisms(train, movable.names)
     action = act(

@@ -36,7 +36,13 @@ from crda_spec.seeds import stream
 
 def control_fits(procedure: Procedure, train: Table, without_graph: Procedure | None) -> int:
     """How many controls a run of this procedure has, where it makes rows."""
-    return 1 + (procedure.boundary_columns(train) is not None) + (without_graph is not None)
+    relabelled = _has_label_rule(procedure)
+    return relabelled + (procedure.boundary_columns(train) is not None) + (without_graph is not None)
+
+
+def _has_label_rule(procedure: Procedure) -> bool:
+    """Whether rows that did not move would be labelled by a teacher: not by every augmenter."""
+    return procedure.augmenter is None or procedure.augmenter.asks_teacher
 
 
 def score_controls(
@@ -105,7 +111,8 @@ def _models(
     seed, columns = student_seed(augmentation.context.seed, (0,)), augmentation.procedure.boundary_columns(train)
     if columns is not None:
         yield "boundary", fitter.fit(train, seed=seed, columns=columns)
-    yield "relabelled", fitter.fit(_relabelled(train, augmentation), seed=seed)
+    if _has_label_rule(augmentation.procedure):
+        yield "relabelled", fitter.fit(_relabelled(train, augmentation), seed=seed)
     made = None if without_graph is None else _rows_without_graph(train, augmentation, without_graph)
     if made is not None and without_graph is not None:
         yield "without_graph", fitter.fit(train, made, seed=seed, watch=without_graph.watch)

@@ -43,7 +43,7 @@ def describe_sensitivity(
     train: records.Table, made: Counterfactuals | None, certificate: Certificate, verdict: records.Verdict
 ) -> records.Sensitivity | None:
     """How strong a hidden cause must be to use up the gain that the gate measured; None without such a gain."""
-    if made is None or verdict.metric != "mse" or not verdict.folds:
+    if made is None or made.basis == "augmenter" or verdict.metric != "mse" or not verdict.folds:
         return None
     gain = float(np.mean([fold.plain - fold.augmented for fold in verdict.folds]))
     return sensitivity(train, made, certificate, gain=gain) if gain > 0 else None

@@ -221,7 +221,7 @@ def passes(gate: Gate, paired: Paired, results: Sequence[FoldResult], found: flo
 
 def _stable(results: Sequence[FoldResult]) -> bool:
     """Folds in which nothing could move leave the test without a word; a minority of folds may not speak for all."""
-    return 2 * sum(not result.perturbed for result in results) < len(results)
+    return 2 * sum(not result.synthetic_rows for result in results) < len(results)
 
 
 def tested_p_value(gate: Gate, paired: Paired, *, seed: int) -> float:
@@ -241,6 +241,8 @@ def why_no_test(augmented: Augmentation, falsification: records.Falsification | 
         return "gate_disabled"
     if augmented.certificate.stops or (falsification is not None and falsification.forbids):
         return "graph_falsified"
+    if augmented.movable.basis == "augmenter":
+        return "no_new_rows"
     return "off_support" if augmented.movable.names else "no_perturbable_features"
 
 

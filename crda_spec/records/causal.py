@@ -105,6 +105,7 @@ class Stated:
         "not_named",
         "moves_together",
         "identifies_rows",
+        "augmenter_keeps",
     ]
     names: tuple[str, ...] = ()
 

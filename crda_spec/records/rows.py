@@ -336,12 +336,14 @@ class NoiseScale(Protocol):
 
 # certificate: only features that are separated from the noise may have moved; the row may carry noise of a real one.
 # support: it carries none; any feature may have moved, within the support of the data.
-Basis = Literal["certificate", "support"]
+# augmenter: another method made the row and its label; nothing is claimed of either.
+Basis = Literal["certificate", "support", "augmenter"]
 # Of one row. invariance: only features changed that the graph separates from the target; its outcome is its source's.
-RowBasis = Literal["invariance", "certificate", "support"]
+RowBasis = Literal["invariance", "certificate", "support", "augmenter"]
 
-# Whose noise a new row carries: its own source row's, nobody's, or that of a training row with similar X_R.
-ResidualDraw = Literal["own", "none", "matched"]
+# Whose noise a new row carries: its own source row's, nobody's, or that of a training row with similar X_R; any: of any
+# training row, as an augmenter draws it.
+ResidualDraw = Literal["own", "none", "matched", "any"]
 
 NOBODY = -1  # stands for a row where a synthetic row has none: no noise carried, no partner
 

@@ -153,6 +153,7 @@ VerdictReason = Literal[
     "no_perturbable_features",
     "graph_falsified",
     "off_support",
+    "no_new_rows",
 ]
 
 

@@ -157,7 +157,9 @@ def _facts(result: RunResult, record_json: str) -> Iterator[tuple[str, str]]:
     yield "Target", in_unit(target.name, target.unit)
     yield "Model", f"{result.settings.get('kind', '')}{models}"
     if "spec" in record:
-        yield "Recipe", f"{record['spec']['resolved'].get('recipe') or 'none'}, seed {record['seed']}"
+        resolved = record["spec"]["resolved"]
+        maker = (resolved.get("augmenter") or {}).get("kind")
+        yield "Recipe", f"{run.recipe_words(resolved.get('recipe') or 'none', maker)}, seed {record['seed']}"
         yield "Version", f"crda-spec {record['versions']['crda-spec']}"
     test = "no" if result.score is None else f"{result.score.rows:,}"
     yield "Rows", f"{len(result.split.train):,} training, {test} test"

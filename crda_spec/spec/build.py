@@ -184,7 +184,7 @@ def build_plan(spec: RunSpec, draft: Draft) -> Plan:
     dataset, folder = spec.dataset, draft.file.parent
     header = header_of(dataset.source, folder, target=dataset.target, frame=draft.frame)
     graph = declared_graph(spec.causal, dataset, header, folder)
-    jobs = spec.execution.jobs
+    jobs, asks_graph = spec.execution.jobs, spec.augmenter is None or spec.augmenter.asks_graph
     return Plan(
         load=partial(load_rows, spec, folder, draft.frame),
         procedure=build_candidates(spec, draft, graph),
@@ -192,7 +192,7 @@ def build_plan(spec: RunSpec, draft: Draft) -> Plan:
         seed=spec.seed,
         # With a stream of its own at every call.
         falsify=None
-        if graph is None
+        if graph is None or not asks_graph
         else lambda train: spec.falsify.test(graph, train, rng=stream(spec.seed, "falsify")),
         jobs=None if jobs == "auto" else jobs,
         inspect=spec.output.diagnostics,
@@ -229,7 +229,7 @@ def build_without_graph(spec: RunSpec, draft: Draft, graph: CausalGraph | None) 
         getattr(teacher, "hedge", False) or counterfactual.invariance != "off" or spec.partition.basis == "certificate"
     )
     carries = counterfactual.retention > 0 and counterfactual.residual_draw != "none"
-    if graph is None or not knows or carries or spec.tune.augmentation is not None:
+    if graph is None or spec.augmenter is not None or not knows or carries or spec.tune.augmentation is not None:
         return None
     perturbation = spec.perturbation
     if spec.recipe == "certified":
@@ -290,6 +290,8 @@ def build_procedure(spec: RunSpec, draft: Draft, graph: CausalGraph | None) -> P
         draw=spec.counterfactual.residual_draw,
         tuner=build_knob_search(spec, draft),
         signs=spec.causal.signs,
+        augmenter=spec.augmenter,
+        graph=graph,
     )
 
 

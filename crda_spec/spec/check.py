@@ -32,6 +32,7 @@ from crda_spec.scm.implied import implications
 from crda_spec.scm.propagation import followers as known_followers
 from crda_spec.scm.propagation import propagable
 from crda_spec.spec import check_models
+from crda_spec.spec.check_augmenter import augmenter_complaints, undrawn_complaints
 from crda_spec.spec.check_goal import goal_complaints
 from crda_spec.spec.load import Draft, read_draft
 from crda_spec.spec.run import Causal, EdgesGraph, RunSpec
@@ -83,6 +84,7 @@ def _complaints(draft: Draft, parts: Mapping[str, Any]) -> Iterator[Complaint]:
     yield from check_models.ensemble_complaints(parts)
     yield from check_models.tuning_complaints(draft)
     yield from goal_complaints(parts)
+    yield from augmenter_complaints(parts)
     # A source that contradicts itself has no header to check against.
     if "dataset" in parts and not any(complaint.path == "dataset.source" for complaint in draft.complaints):
         yield from _data_complaints(draft, parts["dataset"], parts)
@@ -389,6 +391,7 @@ def _graph_complaints(
     features, signs = dataset.feature_names(header), parts["causal"].monotone
     if graph is None or any(name not in header for name in features):
         return
+    yield from undrawn_complaints(parts.get("augmenter"), graph, features)
     verdicts = {verdict.name: verdict for verdict in certify_named(graph, features)}
     yield from _nothing_informs(dataset.target, verdicts)
     yield from _signs_against_graph(signs, verdicts, dataset.target)

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from crda_spec.counterfactual.policies import POLICIES, PluginPolicy, Scale
 from crda_spec.errors import Complaint, show
 from crda_spec.regressors import BaseRegressor, GivenEstimator, SklearnEstimator
+from crda_spec.spec.check_augmenter import augmenter_complaints
 from crda_spec.spec.check_goal import goal_complaints, quantile_teacher_complaints
 from crda_spec.spec.load import Draft, check_parts
 from crda_spec.spec.recipes import whole_preset_of
@@ -21,7 +22,7 @@ from crda_spec.spec.tune import PINNED_KNOBS, Candidate, CandidateTuning, Knobs,
 
 _ENSEMBLE = "output.ensemble"
 _CANDIDATES = "tune.augmentation.candidates"
-_SECTIONS = ("partition", "counterfactual", "perturbation")  # what a candidate may change
+_SECTIONS = ("partition", "counterfactual", "perturbation", "augmenter")  # what a candidate may change
 
 
 def ensemble_complaints(parts: Mapping[str, Any]) -> Iterator[Complaint]:
@@ -272,7 +273,8 @@ def _pinned(name: str, draft: Draft, parts: Mapping[str, Any]) -> Iterator[Compl
     why = PINNED_KNOBS.get(recipe, {}).get(name)
     if why is not None:
         what = f"recipe {recipe} pins {name}: {why}"
-        yield Complaint(code="pinned-knob", path=f"{_KNOBS}.{name}", what=what, hint="use recipe: distilled")
+        hint = "remove it from the knobs" if recipe == "augmenter" else "use recipe: distilled"
+        yield Complaint(code="pinned-knob", path=f"{_KNOBS}.{name}", what=what, hint=hint)
         return
     path = _WRITTEN.get(name)
     if name == "reach" and "perturbation" in parts:
@@ -385,7 +387,9 @@ def candidate_complaints(spec: RunSpec) -> Iterator[Complaint]:
             yield from found
             continue
         of_both = ({key: getattr(one, key) for key in RunSpec.model_fields} for one in (found, spec))
-        its_own, known = ([*teacher_complaints(parts), *goal_complaints(parts)] for parts in of_both)
+        its_own, known = (
+            [*teacher_complaints(parts), *goal_complaints(parts), *augmenter_complaints(parts)] for parts in of_both
+        )
         yield from (replace(one, path=f"{_CANDIDATES}.{name}.{one.path}") for one in its_own if one not in known)
 
 

@@ -118,7 +118,7 @@ class Draft:
             complaint = replace(complaint, place=None, what=f"{complaint.place}: {complaint.what}")
         key = complaint.code == "unknown-column" and complaint.path.startswith(("dataset.columns.", "perturbation."))
         key = key or complaint.path.startswith("causal.monotone.")
-        path = _path_in(self.tree, complaint.path)
+        path = path_in(self.tree, complaint.path)
         return self.without_secrets(complaint.at(self.tree.place(path, key=key) or Place(self.file.name)))
 
     def place_of(self, where: str) -> str:
@@ -143,7 +143,7 @@ class Draft:
 
         A value of a few letters is a part of many words, so it is hidden only where it was filled in.
         """
-        near = _path_in(self.tree, complaint.path) in self.tree.environment
+        near = path_in(self.tree, complaint.path) in self.tree.environment
         hidden = [one for one in self.tree.secrets.items() if near or len(one[0]) >= _SHORT]
         for value, name in sorted(hidden, key=lambda one: -len(one[0])):
             place = complaint.place
@@ -185,7 +185,7 @@ def read_draft(
         file, trouble, tree = Path.cwd() / "spec", None, tree_of(spec, "spec")
     else:
         file = spec
-        text, trouble = _read_text(file)
+        text, trouble = read_text(file)
         tree = read_tree(text, file.name, environ) if trouble is None else Tree()
     draft = Draft(
         file=file,
@@ -232,13 +232,14 @@ def read_draft(
 _TABLES = (".csv", ".tsv", ".parquet", ".xlsx")  # what one may hand over in place of a spec
 
 
-def _read_text(file: Path) -> tuple[str, Complaint | None]:
-    place = Place(file.name)
+def read_text(file: Path, *, holds: str = "spec") -> tuple[str, Complaint | None]:
+    """The text of a YAML file, or why it cannot be read. holds: what the file is for, in messages."""
+    place = Place(file.name or str(file))
     try:
         size = file.stat().st_size
         if not file.is_file() and not file.is_dir():  # a device or a pipe may never end
-            return "", _unreadable(file, OSError(0, "it is no file of text")).at(place)
-        if file.suffix.casefold() in _TABLES:
+            return "", _unreadable(file, OSError(0, "it is no file of text"), holds).at(place)
+        if holds == "spec" and file.suffix.casefold() in _TABLES:
             what, hint = (
                 f"{show(file.name)} is a table",
                 f"write a first spec for it: crda-spec init {file} --target COLUMN",
@@ -246,9 +247,9 @@ def _read_text(file: Path) -> tuple[str, Complaint | None]:
             return "", Complaint(code="no-spec", what=what, hint=hint, place=place)
         raw = file.read_bytes() if size <= MAX_BYTES else b""
     except (OSError, ValueError) as error:
-        return "", _unreadable(file, error).at(place)
+        return "", _unreadable(file, error, holds).at(place)
     if size > MAX_BYTES:
-        what = f"the file has {size} bytes, a spec may have {MAX_BYTES}"
+        what = f"the file has {size} bytes, {'a spec' if holds == 'spec' else holds} may have {MAX_BYTES}"
         return "", Complaint(code="spec-too-large", what=what, hint="put data into a data file", place=place)
     try:
         return raw.decode("utf-8-sig"), None
@@ -259,17 +260,21 @@ def _read_text(file: Path) -> tuple[str, Complaint | None]:
         col = len(before[start:].decode("utf-8", errors="replace")) + 1
         where = Place(file.name, before.count(b"\n") + 1, col, shown.rstrip("\r"))
         what = f"not UTF-8 text: byte {error.start} is 0x{raw[error.start]:02x}"
-        return "", Complaint(code="not-utf8", what=what, hint="save the spec as UTF-8", place=where)
+        return "", Complaint(code="not-utf8", what=what, hint=f"save the {holds} as UTF-8", place=where)
 
 
-def _unreadable(file: Path, error: OSError | ValueError) -> Complaint:
+def _unreadable(file: Path, error: OSError | ValueError, holds: str) -> Complaint:
     is_folder = isinstance(error, IsADirectoryError)
     folder = file if is_folder else file.parent
     near = sorted(path.name for path in folder.glob("*.y*ml") if path.is_file()) if folder.is_dir() else []
+    many = "specs" if holds == "spec" else "YAML files"
     if is_folder:
-        what, hint = f"'{file}' is a folder", did_you_mean("", near, otherwise="specs in it")
+        what, hint = f"'{file}' is a folder", did_you_mean("", near, otherwise=f"{many} in it")
     elif isinstance(error, FileNotFoundError):
-        what, hint = f"there is no such file: '{file}'", did_you_mean(file.name, near, otherwise="specs in that folder")
+        what, hint = (
+            f"there is no such file: '{file}'",
+            did_you_mean(file.name, near, otherwise=f"{many} in that folder"),
+        )
     else:
         why = (getattr(error, "strerror", None) or str(error)).lower()
         what, hint = f"{show(str(file))} cannot be read: {why}", "name a file that can be read"
@@ -295,12 +300,14 @@ _USUAL_REGRESSOR: str = RunSpec.model_fields["regressor"].default.kind
 def _fill_recipe(draft: Draft) -> None:
     """A recipe fills what is absent, and a goal before it. What the user writes wins."""
     value = draft.tree.value
-    value.setdefault("recipe", default_recipe(value.get("causal")))
+    augmenter = value.get("augmenter")
+    value.setdefault("recipe", default_recipe(value.get("causal"), augmenter))
     value.setdefault("goal", default_goal(value.get("regressor")))
     regressor = value.get("regressor")
     kind = regressor.get("kind") if isinstance(regressor, dict) else None
     trees = is_of_trees(regressor if kind else {"kind": _USUAL_REGRESSOR})
-    preset = preset_of(str(value["recipe"]), str(kind or _USUAL_REGRESSOR), trees=trees)
+    maker = str(augmenter.get("kind")) if isinstance(augmenter, dict) else None
+    preset = preset_of(str(value["recipe"]), str(kind or _USUAL_REGRESSOR), trees=trees, augmenter=maker)
     if preset is None:
         return  # the models will complain about the name
     goal = _goal_preset(value, str(kind or _USUAL_REGRESSOR))
@@ -321,6 +328,8 @@ def _goal_preset(value: Mapping[str, Any], regressor: str) -> dict[str, Any]:
     if value["recipe"] == "paper":
         return {}  # which is complained about
     preset = goal_preset(str(value["goal"]), regressor, student.get("quantile"))
+    if value["recipe"] == "augmenter":  # which labels its rows itself
+        return {name: section for name, section in preset.items() if name in ("regressor", "gate")}
     if gate.get("metric", "pinball") != "pinball":
         preset.get("gate", {}).pop("quantile", None)
     for name in ("noise", "residual_draw") if labels.get("retention") == 0 else ():
@@ -373,7 +382,7 @@ def _validate(draft: Draft) -> None:
         known = {complaint.place for complaint in draft.complaints}
         explained = explain(found, RunSpec, draft.tree)
         draft.complaints.extend(complaint for complaint in explained if complaint.place not in known)
-        sound = _without(value, [_path_in(draft.tree, complaint.path) for complaint in explained])
+        sound = without(value, [path_in(draft.tree, complaint.path) for complaint in explained])
         broken = {one["loc"][0] for one in found if one["loc"]}
         for name, info in RunSpec.model_fields.items():
             if name in sound and (name not in broken or name in _CHECKED_IN_PARTS):
@@ -387,7 +396,7 @@ def _validate(draft: Draft) -> None:
         draft.parts = {name: getattr(draft.spec, name) for name in RunSpec.model_fields}
 
 
-def _without(value: Any, paths: Sequence[SpecPath]) -> Any:  # noqa: ANN401
+def without(value: Any, paths: Sequence[SpecPath]) -> Any:  # noqa: ANN401
     """A copy without the values that were complained about, so that the rest of their sections can be checked too."""
     copy = json.loads(json.dumps(value))
     for path in filter(None, paths):  # an empty key has no path to it
@@ -397,7 +406,7 @@ def _without(value: Any, paths: Sequence[SpecPath]) -> Any:  # noqa: ANN401
         if isinstance(inside, dict):
             inside.pop(path[-1], None)
         elif path[:-1] and len(path) > 1:  # an item of a list: the whole list is in doubt
-            copy = _without(copy, [path[:-1]])
+            copy = without(copy, [path[:-1]])
     return copy
 
 
@@ -411,7 +420,7 @@ def _drop_unreadable(draft: Draft) -> None:
         del draft.parts[name]
 
 
-def _path_in(tree: Tree, name: str) -> SpecPath:
+def path_in(tree: Tree, name: str) -> SpecPath:
     """The path that a dotted name stands for; column names may themselves contain dots."""
     path: SpecPath = ()
     value, rest = tree.value, name

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import Any, Literal, get_args
 
+from crda_spec.counterfactual.augmenters import AUGMENTERS
 from crda_spec.regressors import REGRESSORS
 from crda_spec.regressors.boosting import STUDENTS_STEP
 from crda_spec.regressors.estimator import grows_trees
 
-RecipeName = Literal["paper", "distilled", "certified"]
+RecipeName = Literal["paper", "distilled", "certified", "augmenter"]
 GoalName = Literal["mean", "quantiles", "simulate"]
 
 Preset = dict[str, Any]
@@ -32,6 +33,19 @@ _PAPER: Preset = {
         "weight": 1.0,
     },
     "perturbation": {"default": {"kind": "scale", "reach": 0.7, "around": "mean", "share": "row"}},
+    "gate": {"kind": "wilcoxon"},
+}
+
+# Another method makes the rows. Its plain model, gate and stopping are those of our own recipes.
+_AUGMENTER: Preset = {
+    "partition": {"residuals": "in_sample", "joint": None},  # the screens are evidence beside the run, no more
+    "counterfactual": {
+        "teacher": {"kind": "single"},
+        "residuals": "in_sample",
+        "retention": 0.0,
+        "weight": 1.0,
+        "watch": "real",
+    },
     "gate": {"kind": "wilcoxon"},
 }
 
@@ -122,8 +136,10 @@ QUANTILES = tuple(kind for kind, member in REGRESSORS.items() if member.learns_q
 STOPS = frozenset(kind for kind, member in REGRESSORS.items() if "early_stopping" in member.model_fields)
 
 
-def default_recipe(causal: object) -> RecipeName:
-    """The recipe of a spec that names none. causal: that section as it was written."""
+def default_recipe(causal: object, augmenter: object = None) -> RecipeName:
+    """The recipe of a spec that names none. causal, augmenter: these sections as they were written."""
+    if augmenter is not None:
+        return "augmenter"
     return "certified" if isinstance(causal, dict) and causal.get("graph") is not None else "distilled"
 
 
@@ -153,10 +169,10 @@ def is_of_trees(regressor: object) -> bool:
     return kind in TREES or grows_trees(regressor)
 
 
-def preset_of(recipe: str, regressor: str, *, trees: bool | None = None) -> Preset | None:
+def preset_of(recipe: str, regressor: str, *, trees: bool | None = None, augmenter: str | None = None) -> Preset | None:
     """What the recipe fills in for a regressor of this kind; None when there is no such recipe.
 
-    trees: whether its predictions are steps; None: as those of the kind are.
+    trees: whether its predictions are steps; None: as those of the kind are.  augmenter: its kind, where there is one.
     """
     if recipe not in get_args(RecipeName):
         return None
@@ -168,6 +184,12 @@ def preset_of(recipe: str, regressor: str, *, trees: bool | None = None) -> Pres
         return _joined(_PAPER, stopping)
     trees, networks = regressor in TREES if trees is None else trees, regressor == "mlp"
     students_own = _FOR_TREES if trees else _FOR_NETWORKS if networks else _FOR_OTHERS
+    if recipe == "augmenter":
+        member = AUGMENTERS.get(augmenter or "")
+        own: Preset = {"gate": students_own.get("gate", {}), "counterfactual": {} if member is None else member.preset}
+        if member is not None and member.asks_partition:
+            own["partition"] = _PAPER["partition"]
+        return _joined(_joined(_AUGMENTER, own), stopping)
     if recipe == "distilled":
         return _joined(_joined(_DISTILLED, students_own), stopping)
     more = _CERTIFIED_TREES if trees else _CERTIFIED_NETWORKS if networks else _CERTIFIED_OTHERS

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, StringConstraints, Tag, WithJsonSchema
 
 from crda_spec.counterfactual.abduct import Additive, LocationScale, NoiseModel
+from crda_spec.counterfactual.augmenters import AnyAugmenter
 from crda_spec.counterfactual.basis import Invariance
 from crda_spec.counterfactual.partition import Partition
 from crda_spec.counterfactual.perturbation import Perturbation
@@ -314,7 +315,7 @@ class RunSpec(Strict):
             "Presets for what is left out. certified (the default with a declared graph): a committee labels, half of "
             "it knows the graph; causes move, irrelevant features move freely, blocked ones stay. distilled (the "
             "default without a graph): the same, but any feature moves on the data's support. paper: Algorithm 1 (one "
-            "model labels, noise kept)."
+            "model labels, noise kept). augmenter (the default with the key `augmenter`): that method makes the rows."
         ),
     )
     goal: GoalName = Field(
@@ -335,6 +336,13 @@ class RunSpec(Strict):
         Counterfactual(), description="Who labels the new rows, which noise they carry, how many there are."
     )
     perturbation: Perturbation = Field(Perturbation(), description="What is done to a feature that may move.")
+    augmenter: AnyAugmenter | None = Field(
+        None,
+        description=(
+            "Another method that makes the new rows, for comparison: it faces the same gate, and nothing is claimed of "
+            "its rows. null: our own, as partition, counterfactual and perturbation say."
+        ),
+    )
     gate: AnyGate = Field(Wilcoxon(), description="The test that the augmentation has to pass.")
     tune: Tune = Field(NoTuning(kind="none"), description="How the regressor's settings are found.")
     execution: Execution = Field(Execution(), description="How the work is spread; changes no number.")

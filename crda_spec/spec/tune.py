@@ -107,6 +107,9 @@ class Candidate(Strict):
     partition: dict[str, Any] = Field(default_factory=dict, description="What it changes in `partition`.")
     counterfactual: dict[str, Any] = Field(default_factory=dict, description="What it changes in `counterfactual`.")
     perturbation: dict[str, Any] = Field(default_factory=dict, description="What it changes in `perturbation`.")
+    augmenter: dict[str, Any] = Field(
+        default_factory=dict, description="What it changes in `augmenter`, in a spec that has one."
+    )
 
 
 class CandidateTuning(Strict):
@@ -191,11 +194,14 @@ _FOR_OTHERS = Knobs(
 
 # What makes a recipe what it is: searching it would be another recipe under the same name.
 PINNED_KNOBS: dict[str, dict[str, str]] = {
+    "augmenter": dict.fromkeys(
+        ("max_features", "reach", "retention", "teacher", "policy"), "the augmenter makes the rows in its own way"
+    ),
     "paper": {
         "retention": "Algorithm 1 keeps all of a row's noise",
         "teacher": "in Algorithm 1 the fitted regressor itself labels the new rows",
         "policy": "Algorithm 1 scales features",
-    }
+    },
 }
 
 
@@ -204,6 +210,8 @@ def usual_knobs(recipe: str, regressor: str, *, trees: bool | None = None) -> Kn
     trees = regressor in TREES if trees is None else trees
     if recipe == "paper":
         return _PAPER
+    if recipe == "augmenter":
+        return Knobs(factor=(0.5, 1.0, 2.0, 5.0), weight=(0.25, 0.5, 0.75, 1.0))
     own = _FOR_TREES if trees else _FOR_OTHERS
     knobs = _DISTILLED.model_copy(update={"factor": own.factor, "weight": own.weight, "policy": own.policy})
     if recipe == "distilled":

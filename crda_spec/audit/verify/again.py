@@ -17,6 +17,7 @@ from crda_spec.audit.record import make_record, tuning_files
 from crda_spec.audit.tables import rows_csv
 from crda_spec.audit.verify.checks import Tolerance, compared, differing
 from crda_spec.audit.verify.verdict import read_scored
+from crda_spec.counterfactual.augmenters import AUGMENTERS
 from crda_spec.counterfactual.basis import movements, restated
 from crda_spec.counterfactual.diagnostics import diagnose
 from crda_spec.counterfactual.procedure import Procedure, act_and_predict
@@ -61,10 +62,13 @@ def uncovered(depth: str, record: Mapping[str, Any]) -> tuple[str, ...]:
     if depth == "full":
         return _CLOCK
     residuals = record["abduction"]["residuals"] == "out_of_fold"
+    augmenter = record["spec"]["resolved"].get("augmenter")  # older records know none
+    trained = augmenter is not None and AUGMENTERS[augmenter["kind"]].trains
     tested = record["test"] is not None
     more = (
         *(_TESTED if tested else _UNTESTED),
         *(("augmented.parquet: _crda_prediction of the real rows",) if residuals else ()),
+        *(("augmented.parquet: the synthetic rows, which a generator made that would be fitted again",) * trained),
         *(("noise.json",) if record["abduction"]["model"] == "location_scale" else ()),
         *(("ensemble.scores of the arm that was not chosen",) if record["ensemble"] is not None and tested else ()),
         *(("intervals.csv: the model that was not chosen",) if _cv_plus(record) and tested else ()),
@@ -132,6 +136,7 @@ def _drawn(ledger: Ledger, made: records.Counterfactuals, tolerance: Tolerance) 
     wrong = {name: found != drawn for name, (found, drawn) in numbers.items()}
     for column, name in enumerate(ledger.train.names):
         wrong[name] = tolerance.differ(ledger.x[:, column] + 0.0, made.action.x[:, column] + 0.0)  # no -0.0
+    wrong[ledger.train.target.name] = tolerance.differ(ledger.y, made.y)
     for name, rows in wrong.items():
         for at in np.flatnonzero(rows).tolist()[:1]:
             yield Finding(ledger.place(at, name), "is not what the seed draws")
@@ -210,6 +215,8 @@ def _without_fits(
     certificate = restated(partition, movable)
     falsified = partition.stops or (result.falsification is not None and result.falsification.forbids)
     made = None
+    if procedure.augmenter is not None and procedure.augmenter.trains:
+        return replace(result, certificate=certificate)  # its rows are a fit's, and no fit is made here
     if teacher is not None and not falsified:
         made = act_and_predict(procedure, train, teacher, abduction, movable, FoldContext(seed=seed))
     elif not falsified:

@@ -26,6 +26,7 @@ from crda_spec.audit.tables import CSV_FILE, TIME, csv_files, ledger_table, mome
 from crda_spec.audit.verify.checks import EXACT, Tolerance, compared, differing, named
 from crda_spec.audit.verify.verdict import read_scored
 from crda_spec.counterfactual.act import values_that_occur
+from crda_spec.counterfactual.augmenters import AUGMENTERS
 from crda_spec.counterfactual.perturbation import Perturbation
 from crda_spec.counterfactual.predict import asked_at, label_of
 from crda_spec.errors import show
@@ -148,7 +149,9 @@ def check_labels(
     yield from computed("_crda_noise", made["noise"], lent)
     if recorded["residual_draw"] == "own":
         yield from computed("_crda_noise_row", made["noise_row"], made["source_row"])
-    yield from computed("_crda_prediction", made["prediction"], teacher.predict(asked), tolerance)
+    # Other augmenters label their rows themselves: these are drawn again.
+    if recorded["basis"] != "augmenter" or AUGMENTERS[record["spec"]["resolved"]["augmenter"]["kind"]].asks_teacher:
+        yield from computed("_crda_prediction", made["prediction"], teacher.predict(asked), tolerance)
     carries = scale is not None and recorded["retention"] > 0
     size = scale.at(asked)[0] if scale is not None and carries else np.ones(len(ledger.y))
     yield from computed("_crda_scale", made["scale"], size, tolerance)

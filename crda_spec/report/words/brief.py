@@ -51,6 +51,7 @@ _ABSTAINED: Mapping[records.VerdictReason, tuple[str, str]] = {
         "GRAPH CONTRADICTED",
         f"The data contradict the graph, so nothing was augmented. {_PLAIN} Correct the graph, then run again.",
     ),
+    "no_new_rows": ("NOTHING ADDED", f"The augmenter made no row. {_PLAIN}"),
     "off_support": (
         "NOTHING ADDED",
         f"Every new row lay off the data and was dropped. {_PLAIN} Or move features less far.",
@@ -227,6 +228,9 @@ def feature_groups(result: RunResult) -> tuple[FeatureGroup, ...]:
 
 def _reason(result: RunResult, verdict: FeatureVerdict, movement: Movement, hidden: set[str], it: str = "it") -> str:
     """Why a feature has its class, or why it stays although its class lets it move. it: or `them`."""
+    if result.counterfactuals is not None and result.counterfactuals.basis == "augmenter":
+        moves = movement.moves == "moves"
+        return f"the augmenter moves {it}, and claims nothing" if moves else f"the augmenter does not change {it}"
     says, follows = ("says", "follows") if it == "it" else ("say", "follow")
     target, declared = result.split.train.target.name, result.certificate.basis == "declared"
     blocked = verdict.status == "blocked"

@@ -40,6 +40,7 @@ _STATED = {
     "no_rows": "no row was made",
     "kept": "partition.keep holds it fixed",
     "derived": "it is a date's part, or marks missing cells: draw it in the graph, or name it in partition.perturb",
+    "augmenter_keeps": "the augmenter does not change it",
     "not_named": "partition.perturb does not name it",
     "identifies_rows": (
         "it has more labels than half the rows: such a column tells rows apart, or is free text, and moves only by a "
@@ -296,6 +297,7 @@ _MOVES = {
     "invariance": "moves freely: no label depends on it",
     "certificate": "moves: the certificate allows it",
     "support": "moves: carries no noise, so only the data's support is claimed",
+    "augmenter": "moves: the augmenter makes the rows, and nothing is claimed of them",
 }
 
 
@@ -316,6 +318,8 @@ def movement_word(movement: records.Movement, retention: float) -> str:
         return movement.moves
     if movement.basis == "invariance":
         return "moves freely"
+    if movement.basis == "augmenter":
+        return "moves, unclaimed"
     return "moves, with noise" if retention > 0 else "moves, no noise"
 
 

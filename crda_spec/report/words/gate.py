@@ -28,6 +28,7 @@ _ABSTENTIONS: Mapping[records.VerdictReason, str] = {
         "Every new row lay off the data or broke a rule, so none was left and nothing was augmented: "
         "use the plain model, or move features less far."
     ),
+    "no_new_rows": "The augmenter made no row, so nothing was augmented: use the plain model.",
     "gate_disabled": (
         "UNGATED: the spec switches the gate off, so nobody tested whether augmentation helps or hurts. "
         "The augmented model is handed over all the same; set gate.enabled to true before you rely on it."
@@ -69,7 +70,7 @@ def lead(verdict: Verdict) -> str:
 
 def asides(verdict: Verdict) -> Iterator[str]:
     """Folds in which nothing moved, what a wide interval rules out, and how many rows would decide."""
-    idle = sum(not fold.perturbed for fold in verdict.folds)
+    idle = sum(not fold.synthetic_rows for fold in verdict.folds)
     if idle:
         yield f"In {count(idle, 'fold')} no feature could be perturbed."
     if verdict.reason == "no_gain_worth_having" and verdict.interval_percent is not None:

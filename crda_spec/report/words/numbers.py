@@ -38,6 +38,7 @@ REASON_WORDS: Mapping[str, str] = {
     "unstable_partition": "the features that may move changed from fold to fold",
     "no_perturbable_features": "no feature may move",
     "graph_falsified": "the data contradict the declared graph",
+    "no_new_rows": "the augmenter made no row",
     "off_support": "all of them lay off the data or broke a rule, and were left out",
 }
 

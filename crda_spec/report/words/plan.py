@@ -14,12 +14,13 @@ _BASES = {
     "support": (
         "the new rows carry no noise (retention 0), so any feature may move, and only the data's support is claimed"
     ),
+    "augmenter": "an augmenter makes the new rows in its own way, and nothing is claimed of them",
     "searched": (
         "how much noise the new rows carry (retention) is searched inside the folds: with noise only certified "
         "features move, without it any may"
     ),
 }
-_NOISE = {"certificate": "", "support": " with noise", "searched": " with noise"}
+_NOISE = {"certificate": "", "support": " with noise", "augmenter": " with noise", "searched": " with noise"}
 _IF_REFUTED = {
     "recertify": "add the suggested arrows; noise is carried if no cause is lost",
     "abstain": "nothing is augmented",
@@ -75,6 +76,8 @@ def _without_graph(content: dict[str, Any]) -> Iterator[str]:
     target, basis = content["target"], content["basis"]
     if basis in _BASES:
         yield from _wrapped(_BASES[basis], first=4)
+    if basis == "augmenter":
+        return
     if basis != "support":
         counts = "what the search and the screen let through counts as a cause, and no feature as irrelevant"
         yield from _wrapped(f"no graph: {counts}", first=4)
@@ -86,7 +89,7 @@ def _first_remedy(content: dict[str, Any]) -> Iterator[str]:
     """The basis; and where no cause may move because of features that could be left out, what to do."""
     basis = content["basis"]
     if basis in _BASES:
-        beside = "; what the graph says of it stands beside" if basis == "support" else ""
+        beside = "; what the graph says of it stands beside" if basis in ("support", "augmenter") else ""
         yield from _wrapped(_BASES[basis] + beside, first=4)
     left_out = [one for one in content["certificate"]["remedies"] if one["kind"] == "leave_out"]
     if left_out and not any(one["certified"] and one["status"] != "irrelevant" for one in content["features"]):

@@ -70,6 +70,11 @@ SIGNED = " with signs"  # how the names of families end that hold them
 _MOST_MISSING = 3  # columns that a sentence names; the page lists all
 
 
+def recipe_words(recipe: str, augmenter: str | None) -> str:
+    """`distilled`, or `augmenter mixup`: who made the rows. augmenter: its kind, where there is one."""
+    return recipe if augmenter is None else f"{recipe} {augmenter}"
+
+
 def data_sentence(result: RunResult) -> str:
     """How many rows there were, how they were split, and what was left out."""
     train, test = result.split.train, result.split.test
@@ -124,6 +129,11 @@ def partition_sentence(result: RunResult) -> str:
 
 def basis_sentence(result: RunResult) -> str:
     """What moves on the data's support alone; empty when rows carry noise, or there are none."""
+    if result.counterfactuals is not None and result.counterfactuals.basis == "augmenter":
+        return (
+            "An augmenter made the new rows in its own way. The classes describe data and plain model: they claim "
+            "nothing of its rows, and only the gate speaks for them."
+        )
     if not moved_without_noise(result):
         return ""
     moved = [movement for movement in result.movements if movement.moves == "moves"]
@@ -144,6 +154,10 @@ def rows_sentence(made: Counterfactuals, train_rows: int, *, weighted: bool = Fa
     noise = {0.0: "none of its source's noise", 1.0: "all of its source's noise"}.get(
         made.retention, f"{setting(made.retention)} of its source's noise"
     )
+    noise = f"carries {noise}"
+    if made.basis == "augmenter":
+        labels = {"none": "is labelled by the augmenter", "any": "carries the noise of a training row drawn at random"}
+        noise = labels.get(made.draw, noise)
     if made.basis == "support":
         noise += ", makes no claim about it, and is labelled by the teacher alone,"
     action = made.action
@@ -158,7 +172,7 @@ def rows_sentence(made: Counterfactuals, train_rows: int, *, weighted: bool = Fa
     asides = [sentence.format(amount) for sentence, amount in amounts.items() if amount]
     rows = f"{count(len(made), 'synthetic row')} from {count(train_rows, 'training row')}"
     weight = f"{setting(made.weight)} times as much as its source" if weighted else setting(made.weight)
-    return " ".join([f"{rows}; each carries {noise} and weighs {weight}.", *asides])
+    return " ".join([f"{rows}; each {noise} and weighs {weight}.", *asides])
 
 
 def trust_sentences(result: RunResult) -> tuple[str, ...]:
