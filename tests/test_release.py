@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -68,7 +69,8 @@ def built(tmp_path_factory):
     if tried.returncode != 0:
         pytest.skip(f"no package registry can be reached: {tried.stderr.strip().splitlines()[-1][:200]}")
     run(tools / "python", "-m", "build", "--outdir", place / "dist", ROOT, cwd=place)
-    return place / "dist"
+    yield place / "dist"
+    shutil.rmtree(place)
 
 
 @pytest.mark.slow
@@ -101,7 +103,8 @@ def test_the_wheel_alone_runs_in_a_fresh_environment(built, tmp_path):
     assert run(commands / "crda-spec", "--version", cwd=tmp_path) == f"crda-spec {crda_spec.__version__}\n"
     (tmp_path / "spec.yaml").write_text(SPEC)
     told = run(commands / "crda-run", "spec.yaml", "-q", "--jobs", "1", "--out", "run", cwd=tmp_path)
-    assert f"crda-spec {crda_spec.__version__}" in told
+    assert told.splitlines()[-1] == "run"
     assert (tmp_path / "run" / "report.html").stat().st_size > 100_000
     assert "Verified" in run(commands / "crda-spec", "verify", "run", cwd=tmp_path)
     run(commands / "crda-spec", "init", "run/augmented.csv", "--target", "grain_yield", "--out", "s.yaml", cwd=tmp_path)
+    shutil.rmtree(tmp_path / "user")  # more than a gigabyte

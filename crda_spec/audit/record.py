@@ -14,7 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from crda_spec import records
+from crda_spec import __version__, records
 from crda_spec.audit.canonical import canonical_json, plain, read_as, sha256_of
 from crda_spec.audit.tables import trials_csv
 from crda_spec.regressors.classes import distribution, roots_of
@@ -72,7 +72,8 @@ _PACKAGES = ("crda-spec", "numpy", "pandas", "scikit-learn", "scipy", "xgboost",
 
 def versions(*others: str) -> dict[str, str]:
     """What the numbers depend on, beside spec and data; `others` are packages that only this run used."""
-    known = {name: version(name) for name in _PACKAGES}
+    # Our own is the code's: in a checkout, what is installed may be older than what runs.
+    known = {name: __version__ if name == "crda-spec" else version(name) for name in _PACKAGES}
     return {"python": platform.python_version(), **known, **{name: _version(name) for name in others}}
 
 

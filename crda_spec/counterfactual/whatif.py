@@ -24,6 +24,7 @@ from crda_spec.scm.mechanisms import Mechanisms, refit_mechanisms
 from crda_spec.seeds import integer_seed, stream
 
 _EXAMPLES = 200  # rows that are looked at for an example
+_FEW = 20  # values of a column, between which a reader would ask about nothing
 Mask = npt.NDArray[np.bool_]
 
 
@@ -164,18 +165,28 @@ def example_change(train: Table, classes: Mapping[str, FeatureClass], *, seed: i
     """
     irrelevant = tuple(at for at, name in enumerate(train.names) if classes[name] == "irrelevant")
     asked = [at for at, one in enumerate(train.features) if one.is_numeric and classes[one.name] != "blocked"]
-    for at in sorted(asked, key=irrelevant.__contains__):
-        whole, values = train.features[at].type == "integer", train.x[:, at]
-        spread = float(np.nanstd(values))
-        for share in (1.0, 0.5, 0.25) if spread > 0.0 else ():
-            step = float(max(1, round(share * spread))) if whole else float(f"{share * spread:.0e}")
-            rows = np.flatnonzero(values + step <= np.nanmax(values))[:_EXAMPLES]
+    known = {at: np.unique(train.x[~np.isnan(train.x[:, at]), at]) for at in asked}
+    for at in sorted(asked, key=lambda at: (at in irrelevant, len(known[at]) <= _FEW)):
+        values = train.x[:, at]
+        for step in _steps(known[at], values, whole=train.features[at].type == "integer"):
+            fits = np.isin(values + step, known[at]) if len(known[at]) <= _FEW else values + step <= known[at][-1]
+            rows = np.flatnonzero(fits)[:_EXAMPLES]
             changed = train.x[rows].copy()
             changed[:, at] += step
             near = rows[~off_data(train, train.x[rows], changed, irrelevant, rows, seed=seed)]
             if len(near):
                 return int(near[0]), at, step
     return None
+
+
+def _steps(known: Array, values: Array, *, whole: bool) -> Iterator[float]:
+    """A standard deviation, then parts of it; of few values the way from one to the next. known: the different ones."""
+    if len(known) <= _FEW:
+        yield from np.unique(np.diff(known)).tolist()[:3]
+        return
+    spread = float(np.nanstd(values))
+    for share in (1.0, 0.5, 0.25):
+        yield float(max(1, round(share * spread))) if whole else float(f"{share * spread:.0e}")
 
 
 def off_data(

@@ -32,6 +32,7 @@ MOST_CURVES = 8  # of a sweep; the answers have all
 MOST_FEATURES = 24  # moved ones that are drawn; the others keep their sentence
 _HALF, _WHOLE = 460.0, 736.0  # widths: half of the page, and as wide as its text
 _SIZE = 12.0  # of letters
+_NAMED = 42.0  # height of a line under its name
 _MOST_BINS = 28
 _MOST_BARS = 12
 _LARGEST = 1e150  # a table holds numbers up to 1e100; the span of anything near the largest floats is not finite
@@ -122,6 +123,15 @@ def _beside(ax: Axes, x: float, y: float, text: str, *, left: bool = False, colo
     side, aside = ("right", -9.0) if left else ("left", 9.0)
     look: dict[str, Any] = {"ha": side, "va": "center_baseline", "color": colour, "annotation_clip": False}
     ax.annotate(text, (x, y), (aside, 0.0), textcoords="offset points", **look)
+
+
+def _name_lines(ax: Axes, names: Sequence[str]) -> None:
+    """Lines below each other, each under its name: beside it, a long name would leave the line no room."""
+    for at, name in enumerate(names):
+        ax.text(0.0, at - 0.42, name, transform=ax.get_yaxis_transform(), va="center_baseline", color=_INK)
+    ax.set_yticks([])
+    ax.set_ylim(len(names) - 0.65, -0.7)
+    ax.spines["left"].set_visible(False)
 
 
 def _room(values: Sequence[float], room: float = 0.05) -> tuple[float, float]:
@@ -344,20 +354,15 @@ def ensemble_figure(ensemble: records.Ensemble, metric: str) -> Picture:
 def interval_figure(found: records.IntervalReport) -> Picture:
     """Coverage of each model's intervals against their level, with their mean widths."""
     lines = [one for one in found.scores if math.isfinite(one.width)]
-    figure, ax = _panel(_WHOLE, 76.0 + 30.0 * len(lines))
+    figure, ax = _panel(_HALF, 76.0 + _NAMED * len(lines))
     low = 100.0 * min(min(one.coverage, one.level) for one in lines)
     for at, one in enumerate(lines):
-        ax.plot([100.0 * one.level] * 2, [at - 0.38, at + 0.38], color=_LINE, linewidth=2.0, label=_once("level", at))
+        ax.plot([100.0 * one.level] * 2, [at - 0.2, at + 0.2], color=_LINE, linewidth=2.0, label=_once("level", at))
         colour = _SKY if one.arm == "augmented" else _GREY
         ax.plot([100.0 * one.coverage], [at], **_DOT, color=colour, label=_once("test rows inside", at))
     _scale(ax, "x", max(0.0, low - 25.0), 104.0, 6)
     names = [f"{one.arm}, {setting(100 * one.level)} %" for one in lines]
-    ax.set_yticks(
-        range(len(lines)), [f"{name}, width {number(one.width)}" for name, one in zip(names, lines, strict=True)]
-    )
-    ax.tick_params(axis="y", length=0, labelcolor=_INK)
-    ax.set_ylim(len(lines) - 0.4, -0.6)
-    ax.spines["left"].set_visible(False)
+    _name_lines(ax, [f"{name}, width {number(one.width)}" for name, one in zip(names, lines, strict=True)])
     ax.set_xlabel("test rows inside, %")
     _fit(ax)
     _legend(figure, ax)
@@ -641,7 +646,7 @@ def average_effects_figure(
     effects: Sequence[records.AverageEffect], columns: Sequence[Column], target: Column
 ) -> Picture:
     """The mean effect of a standard deviation of each certified cause, or of a label, and where 8 of 10 rows lie."""
-    figure, ax = _panel(_WHOLE, 84.0 + 34.0 * len(effects))
+    figure, ax = _panel(_HALF, 66.0 + _NAMED * len(effects))
     ax.axvline(0.0, color=_LINE, linewidth=1.2)
     ends = [0.0]
     for at, one in enumerate(effects):
@@ -651,11 +656,8 @@ def average_effects_figure(
         ax.plot([middle], [at], color=_INK, marker="o", markersize=10, gid=f"{one.name}: {number(middle)}")
         ends += [start, middle, end]
     low, high = _room(ends, 0.08)
-    _scale(ax, "x", low, high, 8)
-    ax.set_yticks(range(len(effects)), [_name(_of_sd(one, columns), 44) for one in effects])
-    ax.tick_params(axis="y", length=0, labelcolor=_INK)
-    ax.set_ylim(len(effects) - 0.4, -0.6)
-    ax.spines["left"].set_visible(False)
+    _scale(ax, "x", low, high, 6)
+    _name_lines(ax, [_name(_of_sd(one, columns), 44) for one in effects])
     ax.set_xlabel(f"change of {shorten(in_unit(target.name, target.unit), 40)}")
     _fit(ax, top=14.0)
     words = "; ".join(f"{effect_name(one, columns)}: {number(one.mean)}" for one in effects)

@@ -15,7 +15,7 @@ from rich.cells import cell_len, chop_cells
 from crda_spec.counterfactual.whatif import example_change
 from crda_spec.records import RunResult
 from crda_spec.report.words import brief, causal, run
-from crda_spec.report.words.numbers import percent, shorten, shown, wrapped
+from crda_spec.report.words.numbers import count, percent, shorten, shown, wrapped
 
 WIDTH = 100
 MOST_LINES = 40
@@ -195,7 +195,8 @@ def _checks(result: RunResult) -> Iterator[Line]:
     for text in several[:_MOST_DOUBTS]:
         yield from (Line(line, "bad") for line in _wrapped(text, most=2, hang=4))
     if len(several) > _MOST_DOUBTS:
-        yield Line(f"  {len(several) - _MOST_DOUBTS} more warnings: see the report, or --verbose", "bad")
+        more = count(len(several) - _MOST_DOUBTS, "more warning")
+        yield Line(f"  {more}: see the report, or --verbose", "bad")
 
 
 # --- what the change is made of, and what the run cost

@@ -299,6 +299,17 @@ def test_the_example_of_a_question_lies_among_the_data(seed):
     assert not off_data(train, x, changed, (), np.array([row]), seed=seed).any()
 
 
+def test_a_column_of_few_values_is_asked_about_those_and_after_the_others():
+    rng = np.random.default_rng(1)
+    x = np.column_stack([rng.integers(0, 2, 80), rng.choice([2.0, 4.0, 6.0], 80), rng.normal(size=80)])
+    train = numbers(x, rng.normal(size=80))
+    first, second, third = train.names
+    assert example_change(train, dict.fromkeys(train.names, "cause"), seed=0)[1] == 2
+    row, feature, step = example_change(train, {first: "blocked", second: "cause", third: "blocked"}, seed=0)
+    assert (feature, step) == (1, 2.0)
+    assert train.x[row, 1] + step in (4.0, 6.0)
+
+
 def test_the_example_asks_a_cause_first_and_nothing_that_is_blocked():
     rng = np.random.default_rng(0)
     train = numbers(rng.normal(size=(60, 3)), rng.normal(size=60))

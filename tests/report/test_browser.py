@@ -70,6 +70,25 @@ BROKEN = """
   return found;
 })()
 """
+# Of each picture in an unfolded part: its name, the room that it and what stands beside it leave unused at the right,
+# whether it fills its own figure, and the size of its letters in pixels.
+PLOTS = """
+(function () {
+  return Array.from(document.querySelectorAll(".folded figure svg")).map(function (drawing) {
+    var part = drawing.closest(".folded"), figure = drawing.closest("figure");
+    var style = getComputedStyle(part), box = part.getBoundingClientRect();
+    var edge = box.right - parseFloat(style.paddingRight), used = drawing.getBoundingClientRect();
+    var row = Array.from(part.querySelectorAll("figure, figure > *, table")).map(function (one) {
+      return one.getBoundingClientRect();
+    }).filter(function (one) { return one.top < used.bottom && one.bottom > used.top; });
+    var right = Math.max.apply(null, row.map(function (one) { return one.right; }));
+    var room = drawing.parentElement.getBoundingClientRect();
+    var cell = getComputedStyle(figure).display === "grid" ? used.width : room.width;
+    return [drawing.querySelector("title").textContent, edge - right, used.width / cell,
+            12 * used.width / drawing.viewBox.baseVal.width];
+  });
+})()
+"""
 # Pixels from top to bottom while all is folded, by the window's width.
 TALLEST = {1400: 4900, 800: 6500, 400: 9200}
 
@@ -137,6 +156,23 @@ def test_folded_it_is_short_and_no_word_is_broken(browser, opened, kind, width, 
     browser.ask("document.querySelectorAll('details').forEach(function (part) { part.open = true; })")
     assert browser.ask("document.documentElement.scrollWidth") <= width
     assert browser.ask(BROKEN) == []
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("kind", ["accepted", "supported", "ensemble"])
+@pytest.mark.parametrize("width", TALLEST)
+def test_plots_in_unfolded_parts_use_the_width_and_can_be_read(browser, opened, kind, width, dark):
+    opened(kind, width=width, dark=dark)
+    browser.ask("document.querySelectorAll('details').forEach(function (part) { part.open = true; })")
+    plots = browser.ask(PLOTS)
+    assert len(plots) >= 3
+    for name, _, filled, letters in plots:
+        assert filled >= 0.99, name
+        assert 8.5 <= letters <= 20.0, name
+    # A last picture without a partner may leave the other half of its row free; the others fill theirs.
+    assert sum(unused > 4 for _, unused, _, _ in plots) <= 2
+    assert browser.ask("document.documentElement.scrollWidth") <= width
+    assert browser.ask(SPILLED) == []
 
 
 def test_the_page_says_where_it_lies_and_of_when_it_is(browser, build, tmp_path):
