@@ -16,6 +16,7 @@ from crda_spec.bench import run as running
 from crda_spec.bench.bench import CSV, MARKDOWN, PAGE, PARQUET, TIMINGS
 from crda_spec.bench.cells import in_order
 from crda_spec.bench.suite import read_suites
+from crda_spec.errors import SpecError
 
 FIGURES = (CSV, PARQUET, MARKDOWN, PAGE)
 SLOW = """version: 1
@@ -212,3 +213,21 @@ def test_the_suites_of_the_repository_can_be_laid_out(monkeypatch):
         for quick in (False, True):
             count, cells = in_order(read_suites(file, quick=quick))
             assert 0 < len(list(cells)) <= count, file.name
+
+
+@pytest.mark.parametrize("section", ["gate: 3", "output: [1]", "gate: {folds: none}", "regressor: x, seed: 3", "tables: {}"])
+def test_a_section_for_all_cells_that_is_none(section, run, computed):
+    with pytest.raises(SpecError) as wrong:
+        run(ONE + f"  - none\nspec: {{{section}}}\n")
+    assert all(one.path.startswith("spec.") for one in wrong.value.complaints)
+    assert computed == []
+
+
+def test_the_gate_is_off_unless_it_is_turned_on(run):
+    assert run(ONE + "  - paper\nspec: {gate: {folds: 6}}\n").frame["accepted"].isna().all()
+    gated = run(ONE + "  - paper\n  - {name: more, recipe: paper, gate: {enabled: true, folds: 7}}\n").frame
+    assert [(row.augmenter, row.arm) for row in gated.itertuples()] == [
+        ("paper", "augmented"),
+        ("more", "augmented"),
+        ("more", "gated"),
+    ]
