@@ -144,7 +144,7 @@ class Suite(Strict):
             if not values:
                 what = "there is no value to try"
                 yield Complaint(code="empty-product", path=f"knobs.{name}", what=what, hint="list some, or remove it")
-        for name in _TAKEN.intersection(self.spec):
+        for name in sorted(_TAKEN.intersection(self.spec)):
             what, hint = "the suite's own lists write this section of a cell", "remove it here"
             yield inconsistent(f"spec.{name}", what, hint)
         yield from self._entries()

@@ -215,7 +215,9 @@ def test_the_suites_of_the_repository_can_be_laid_out(monkeypatch):
             assert 0 < len(list(cells)) <= count, file.name
 
 
-@pytest.mark.parametrize("section", ["gate: 3", "output: [1]", "gate: {folds: none}", "regressor: x, seed: 3", "tables: {}"])
+@pytest.mark.parametrize(
+    "section", ["gate: 3", "output: [1]", "gate: {folds: none}", "regressor: x, seed: 3", "tables: {}"]
+)
 def test_a_section_for_all_cells_that_is_none(section, run, computed):
     with pytest.raises(SpecError) as wrong:
         run(ONE + f"  - none\nspec: {{{section}}}\n")
