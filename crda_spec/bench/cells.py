@@ -48,6 +48,9 @@ def as_json(facts: Mapping[str, Any]) -> str:
     return json.dumps(plain(facts), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
+_versions = cache(versions)  # which asks the disk, and there are thousands of cells
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Cell:
     """One line of the results, before it is computed."""
@@ -96,7 +99,7 @@ class Cell:
             "protocol": self.protocol,
             "measure": self.measure,
             "data": self.data,
-            "versions": versions(*packages),
+            "versions": _versions(*packages),
         }
 
 
