@@ -1,6 +1,7 @@
 """Does the expert's graph pay? `certified` against `distilled` in worlds whose graph is known, right and wrong.
 
     python benchmarks/known_graph.py [--quick] [--study] [--seeds N] [--wrong-seeds N] [--workers N] [--rows N ...]
+        [--kinds mlp xgb] [--finished]
 
 Worlds of crda_spec/bench/known_worlds.yaml with 4 to 16 irrelevant features (effects of causes, causes of causes,
 chance), 100, 200 and 400 training rows, 2000 test rows, no gate. Figures: the change of the test MSE against one plain
@@ -269,6 +270,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--wrong-seeds", type=int, default=10, help="seeds with wrong graphs too, which cost most")
     parser.add_argument("--rows", type=int, nargs="+", default=list(SIZES))
+    parser.add_argument("--kinds", nargs="+", choices=list(KINDS), default=list(KINDS))
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--finished", action="store_true", help="nothing new: the figures of all cells that are kept")
     asked = parser.parse_args()
@@ -281,7 +283,7 @@ def main() -> None:
         for seed in seeds
         for rows in sizes
         for world in worlds
-        for kind in KINDS
+        for kind in asked.kinds
     ]
     keep = not asked.quick and not asked.study
     done = dict(kept()) if keep else {}

@@ -6,7 +6,7 @@ asked for, so that ``import crda_spec`` costs nothing.
 
 from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 if TYPE_CHECKING:
     from crda_spec.api import certify, discover, init, load_spec, open_run, plan, run, validate, verify

@@ -28,9 +28,10 @@ if TYPE_CHECKING:
     from crda_spec.graphs import Discovered, GraphLike
     from crda_spec.records import RunResult, WhatIf
     from crda_spec.runs import Run
+    from crda_spec.spec.document import Document, Model
     from crda_spec.spec.load import Draft
     from crda_spec.spec.run import RunSpec
-    from crda_spec.spec.scaffold import FirstSpec
+    from crda_spec.spec.scaffold import FirstSpec, Scaffold
 
     SpecLike = str | Path | Mapping[str, Any] | RunSpec
 
@@ -338,22 +339,56 @@ def init(data: Any, *, target: str, graph: str | Path | None = None) -> str:  # 
     return first_spec(data, target=target, graph=None if graph is None else Path(graph)).text
 
 
+def first_table(
+    data: Any,  # noqa: ANN401 - a path or a frame
+    *,
+    target: str | None,
+    out: Path | None = None,
+) -> Scaffold:
+    """A table as a first spec would use it: its features, and what is said of the rest. out: must be a new file."""
+    from crda_spec.audit.runfolder import check_new_file
+    from crda_spec.data.sources.frame import frame_table
+    from crda_spec.spec.scaffold import scaffold
+
+    if out is not None:
+        check_new_file(out, "choose another file with --out")
+    return scaffold(Path(data) if isinstance(data, str | Path) else frame_table(data), target, folder=Path())
+
+
+def read_document(file: Path, model: type[Model], *, holds: str) -> Document[Model]:
+    """A YAML file as a model of ours, every problem with its place as in a spec. holds: what it is for, in messages."""
+    from crda_spec.spec.document import read_document as read
+
+    return read(file, model, holds=holds)
+
+
 def first_spec(
     data: Any,  # noqa: ANN401 - a path or a frame
     *,
-    target: str,
-    graph: Path | None = None,
+    target: str | None,
+    graph: Path | Mapping[str, Any] | None = None,
     out: Path | None = None,
+    without: Mapping[str, str] | None = None,
+    comments: Sequence[str] = (),
+    notes: Mapping[str, str] | None = None,
 ) -> FirstSpec:
-    """The same with the table it is of; written to a new file, the JSON Schema beside it, where `out` is given."""
+    """The same with the table it is of; written to a new file, the JSON Schema beside it, where `out` is given.
+
+    graph: its file, or the section `causal.graph`, with comments above it and notes behind some of its edges.
+    without: columns that are to be no features, and why.
+    """
     from crda_spec.audit.runfolder import check_new_file, writing
     from crda_spec.data.sources.frame import frame_table
+    from crda_spec.spec.scaffold import GraphPart
     from crda_spec.spec.scaffold import first_spec as first
 
     if out is not None:
         check_new_file(out, "choose another file with --out")
     table = Path(data) if isinstance(data, str | Path) else frame_table(data)
-    made = first(table, target, graph=graph, out=out or Path("spec.yaml"), schema=SCHEMA)
+    part: Path | GraphPart | None = graph if isinstance(graph, Path) else None
+    if isinstance(graph, Mapping):
+        part = GraphPart(settings=dict(graph), before=tuple(comments), notes=notes or {})
+    made = first(table, target, graph=part, out=out or Path("spec.yaml"), schema=SCHEMA, without=without)
     if out is not None:
         beside = out.parent / SCHEMA
         with writing(out, "choose another file", "--out"):

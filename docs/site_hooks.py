@@ -1,4 +1,4 @@
-"""What mkdocs needs to know to make a site of these pages: the front page, the reference, and where links lead.
+"""What mkdocs needs to know to make a site of these pages: the front page, the notebooks, and where links lead.
 
 The pages are written to be read in the repository too, so some of their links leave `docs/`. Here the README becomes
 the front page, every other file that is linked is taken along, and a link to a folder becomes plain words.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mkdocs.structure.files import File, Files
 
@@ -21,29 +21,54 @@ DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
 sys.path.insert(0, str(DOCS))
 
-from reference_pages import commands_page, keys_page, notebook_pages, python_pages  # noqa: E402 - stands beside this file
+from reference_pages import notebook_pages  # noqa: E402 - stands beside this file
 
-LINK = re.compile(r"(!?\[[^\]\n]*\])\(([^)\s]+)\)")
+LINK = re.compile(r"(!?\[[^\]]*\])\(([^)\s]+)\)")
 FROM_ROOT = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md"}
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Pages that nobody has put into the contents yet come last: a new page is never lost."""
-    known = str(config.nav)
-    pages = sorted(page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md"))
-    new = [page for page in pages if f"'{page}'" not in known]
-    if new and config.nav is not None:
-        config.nav.append({"More": new})
+    """Entries without a page are left out; a page without an entry comes last in its part, so that none is lost."""
+    pages = {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")}
+    made = {*FROM_ROOT.values(), *(f"notebooks/{name}.md" for name in notebook_pages())}
+    config.nav = _present(config.nav or [], pages | made)
+    for page in sorted(pages - set(_named(config.nav))):
+        title = page.partition("/")[0].capitalize() if "/" in page else "More"
+        part = next((entry[title] for entry in config.nav if isinstance(entry.get(title), list)), None)
+        if part is None:
+            part = []
+            config.nav.append({title: part})
+        part.append(page)
     return config
+
+
+def _present(entries: list[Any], pages: set[str]) -> list[Any]:
+    """The entries whose pages are there."""
+    kept: list[Any] = []
+    for entry in entries:
+        if isinstance(entry, str):
+            kept += [entry] if entry in pages else []
+            continue
+        ((title, inside),) = entry.items()
+        inside = _present(inside, pages) if isinstance(inside, list) else inside
+        if inside and (isinstance(inside, list) or inside in pages):
+            kept.append({title: inside})
+    return kept
+
+
+def _named(entries: list[Any]) -> list[str]:
+    """Every page that the entries name."""
+    found: list[str] = []
+    for entry in entries:
+        inside = entry if isinstance(entry, str) else next(iter(entry.values()))
+        found += [inside] if isinstance(inside, str) else _named(inside)
+    return found
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Adds the pages that are not in docs/, and the files outside it that a page links to."""
     for source, page in FROM_ROOT.items():
         files.append(File.generated(config, page, content=(ROOT / source).read_text(encoding="utf-8")))
-    made = {"keys": keys_page(), "commands": commands_page(), **python_pages()}
-    for name, text in made.items():
-        files.append(File.generated(config, f"reference/{name}.md", content=text))
     for name, text in notebook_pages().items():
         files.append(File.generated(config, f"notebooks/{name}.md", content=text))
     for target in sorted(_linked_outside()):
@@ -55,11 +80,21 @@ def on_page_markdown(markdown: str, /, *, page: Page, config: MkDocsConfig, file
     """Bends every link that is written for the repository to where the site has its target."""
     del config, files
     here = page.file.src_uri
+    if here == "index.md":
+        page.meta["hide"] = ["navigation"]  # it has one entry
+    if here.startswith("notebooks/"):
+        return markdown
     source = {made: name for name, made in FROM_ROOT.items()}.get(here)
     folder = ROOT if source else (DOCS / here).parent
-    if here.startswith(("reference/", "notebooks/")):
-        return markdown
     return LINK.sub(lambda link: _bent(link, folder, here), markdown)
+
+
+def on_post_build(*, config: MkDocsConfig) -> None:
+    """The index of the search as a script too: from disk, a page may load no other kind of file."""
+    index = Path(config.site_dir) / "search" / "search_index.json"
+    if index.is_file():
+        text = index.read_text(encoding="utf-8")
+        index.with_suffix(".js").write_text(f"var __index = {text}", encoding="utf-8")
 
 
 def _bent(link: re.Match[str], folder: Path, here: str) -> str:

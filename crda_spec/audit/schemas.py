@@ -126,7 +126,7 @@ class CounterfactualsPart:
     """What was done to make the synthetic rows."""
 
     rows: Count  # how many there are
-    basis: records.Basis  # of the rows that are not invariant; see docs/labels.md
+    basis: records.Basis  # of the rows that are not invariant; see docs/explanation/basis.md
     irrelevant: tuple[str, ...]  # features on which no label depends
     invariant: Count  # rows in which only these changed
     retention: float  # the part of its noise that each carries

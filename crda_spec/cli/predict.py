@@ -75,7 +75,7 @@ def predict(
     The rows must obey the contracts of the run's columns; a cell that does not is named. A row with missing cells is
     treated by the run's own rule: an error, no prediction, or filled by the model. The columns of dataset.id stand
     beside the predictions, as they are written in DATA.
-    --interval needs a run whose gate held rows out; docs/intervals.md tells what such an interval promises.
+    --interval needs a run whose gate held rows out; docs/explanation/intervals.md tells what such an interval promises.
     """
     from crda_spec import api
 

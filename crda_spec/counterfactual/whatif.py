@@ -3,7 +3,7 @@
 The difference is g(x') - g(x): the row's noise cancels, so an interval of it is about g alone. Nobody ever observes a
 difference, so no interval can be calibrated on some; here the teacher is fitted again on rows with other luck, and what
 is reported is the spread of the answers. Of the ways to draw such rows the wild bootstrap covers best: x stays, and the
-residual of each row (or group), predicted unseen, keeps or changes its sign (docs/whatif.md).
+residual of each row (or group), predicted unseen, keeps or changes its sign (docs/explanation/what-ifs.md).
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from crda_spec.counterfactual.act import nearest_allowed
 from crda_spec.counterfactual.predict import label_of
 from crda_spec.counterfactual.support import NeighbourSupport
 from crda_spec.data.folds import group_numbers
-from crda_spec.records import Array, IntArray, NoiseScale, Predictor, Table
+from crda_spec.records import Array, FeatureClass, IntArray, NoiseScale, Predictor, Table
 from crda_spec.regressors.teachers.refits import Refits
 from crda_spec.scm.mechanisms import Mechanisms, refit_mechanisms
 from crda_spec.seeds import integer_seed, stream
 
+_EXAMPLES = 200  # rows that are looked at for an example
 Mask = npt.NDArray[np.bool_]
 
 
@@ -153,6 +154,28 @@ def beyond_column(train: Table, x: Array, x_new: Array) -> Iterator[tuple[int, M
         far = far & (new != x[:, position]) & ~np.isnan(new)
         if far.any():
             yield position, far
+
+
+def example_change(train: Table, classes: Mapping[str, FeatureClass], *, seed: int) -> tuple[int, int, float] | None:
+    """A question worth asking: the positions of a training row and of a number of it, and how much more of it.
+
+    classes: of each feature.  The new value is one that the column has room for, and the new row is where the data are;
+    a cause comes first, then the first rows. None where no such question is found.
+    """
+    irrelevant = tuple(at for at, name in enumerate(train.names) if classes[name] == "irrelevant")
+    asked = [at for at, one in enumerate(train.features) if one.is_numeric and classes[one.name] != "blocked"]
+    for at in sorted(asked, key=irrelevant.__contains__):
+        whole, values = train.features[at].type == "integer", train.x[:, at]
+        spread = float(np.nanstd(values))
+        for share in (1.0, 0.5, 0.25) if spread > 0.0 else ():
+            step = float(max(1, round(share * spread))) if whole else float(f"{share * spread:.0e}")
+            rows = np.flatnonzero(values + step <= np.nanmax(values))[:_EXAMPLES]
+            changed = train.x[rows].copy()
+            changed[:, at] += step
+            near = rows[~off_data(train, train.x[rows], changed, irrelevant, rows, seed=seed)]
+            if len(near):
+                return int(near[0]), at, step
+    return None
 
 
 def off_data(

@@ -20,7 +20,7 @@ from crda_spec.data.raw import RawTable, counted, listed
 from crda_spec.data.sources import Source, read_source
 from crda_spec.data.split import SourceSplit, split_by_tables, split_rows
 from crda_spec.data.timestamps import NO_TIME, Timestamps, read_timestamps
-from crda_spec.errors import Complaint, DataError, Place, did_you_mean
+from crda_spec.errors import Complaint, DataError, Place, did_you_mean, show
 from crda_spec.records import Array, Clock, Column, ColumnType, DataReport, HeldOut, IntArray, Split, Table
 from crda_spec.seeds import integer_seed, stream
 
@@ -216,7 +216,7 @@ class _Work:
         target = self.checked[dataset.target]
         if not target.complaints and not target.column.is_numeric:
             what = f"the target '{target.column.name}' is a {target.column.type}, but only numbers can be predicted"
-            self.complain("target-not-numeric", "dataset.target", what, "choose a numeric column")
+            self.complain("target-not-numeric", "dataset.target", what, self._hint_of_labels(target.column))
         self.marks = self._plain_cells(dataset.split_column, "dataset.split.column")
         self.groups = self._plain_cells(dataset.groups, "dataset.groups")
         if dataset.weights is not None:
@@ -224,6 +224,14 @@ class _Work:
             self.complaints.extend(wrong)
         if dataset.time is not None:
             self._read_times(dataset.time)
+
+    def _hint_of_labels(self, column: Column) -> str:
+        """What to do with a target of labels: most of them may be numbers with something around them."""
+        labels = column.labels or ()
+        numbers = [label for label in labels if any(sign.isdigit() for sign in label)]
+        if 2 * len(numbers) < max(1, len(labels)):
+            return "choose a numeric column"
+        return f"choose a numeric column, or write its cells as plain numbers (it has {show(numbers[0])})"
 
     def _read_times(self, name: str) -> None:
         """The moment of each row. As a feature the column has to be of numbers: a label of a moment is no quantity."""

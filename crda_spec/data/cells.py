@@ -39,7 +39,8 @@ _CODE = re.compile(rf"{_SPACE}[+-]?0\d+{_SPACE}")  # 007 is a code, not seven
 COMMA_NUMBER = re.compile(rf"{_SPACE}[+-]?\d+,\d+{_SPACE}")
 THOUSANDS = re.compile(rf"{_SPACE}[+-]?[1-9]\d{{0,2}}(?:,\d{{3}})+(?:\.\d*)?{_SPACE}")
 DATE = re.compile(r"\s*\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}.*)?\s*")  # or a date and a time, as ISO 8601 has them
-WITH_UNIT = re.compile(r"\s*[+-]?(?:\d[\d,' ]*\.?\d*|\.\d+)\s*(?P<unit>[^\W\d_%]+[\w/%²³.-]*|%|°\w?|[€$£])\s*")
+_WITH_UNIT = re.compile(r"\s*[+-]?(?:\d[\d,' ]*\.?\d*|\.\d+)\s*(?P<unit>[^\W\d_%]+[\w/%²³.-]*|%|°\w?|[€$£])\s*")
+_CURRENCY = re.compile(r"\s*(?P<unit>[€$£¥])\s*[+-]?(?:\d[\d,' ]*\.?\d*|\.\d+)\s*")
 _TYPES: dict[CellKind, tuple[type, ...]] = {  # the first that fits: a bool is an Integral, too
     "text": (str,),
     "boolean": (bool, np.bool_),
@@ -48,6 +49,14 @@ _TYPES: dict[CellKind, tuple[type, ...]] = {  # the first that fits: a bool is a
 }
 _TRUTH_PAIRS = ({"true", "false"}, {"yes", "no"})
 _TRUTH = {"true": 1.0, "yes": 1.0, "1": 1.0, "false": 0.0, "no": 0.0, "0": 0.0}
+
+
+def unit_of(text: object) -> str | None:
+    """The unit that a number is written with: m2 of `5 m2`, € of `€ 5`; None where there is none."""
+    if not isinstance(text, str):
+        return None
+    found = _WITH_UNIT.fullmatch(text) or _CURRENCY.fullmatch(text)
+    return None if found is None else found["unit"]
 
 
 class UnsupportedCellsError(Exception):

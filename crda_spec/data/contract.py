@@ -13,7 +13,6 @@ from crda_spec.data.cells import (
     COMMA_NUMBER,
     DATE,
     THOUSANDS,
-    WITH_UNIT,
     Cells,
     ObjectArray,
     UnsupportedCellsError,
@@ -22,6 +21,7 @@ from crda_spec.data.cells import (
     label_of,
     number_faults,
     read_cells,
+    unit_of,
 )
 from crda_spec.data.raw import RawTable
 from crda_spec.errors import Complaint, did_you_mean, inconsistent, repeated, show
@@ -133,6 +133,8 @@ class ColumnContract(Strict):
         bare = cell.strip()
         if self.unit and bare.endswith(self.unit) and bare.removesuffix(self.unit).rstrip()[-1:].isdigit():
             bare = bare.removesuffix(self.unit).rstrip()
+        elif self.unit and bare.startswith(self.unit) and unit_of(bare) == self.unit:  # € 5
+            bare = bare.removeprefix(self.unit).lstrip()
         if self.thousands and grouped(self.thousands).fullmatch(bare):
             bare = bare.replace(self.thousands, "")
         return cell if bare == cell.strip() else bare
@@ -290,10 +292,9 @@ class CheckedColumn:
         if 2 * len(cells.matching(DATE)) >= present:
             self._complain("unsupported-type", f"column '{self.name}' holds dates", _DATES)
             return None
-        united = cells.matching(WITH_UNIT)
+        united = np.flatnonzero([unit_of(cell) is not None for cell in cells.shown])
         if 2 * len(united) >= present and len(cells.not_numbers()) >= len(united):
-            unit = WITH_UNIT.fullmatch(str(cells.shown[united[0]]))
-            hint = f"declare what they carry, e.g. unit: '{'' if unit is None else unit['unit']}', or type: category"
+            hint = f"declare what they carry, e.g. unit: '{unit_of(cells.shown[united[0]])}', or type: category"
             self._complain_of("unit-in-cells", "written with a unit", united, cells.shown, hint)
             return None
         if len(bad) and 2 * len(bad) <= present:

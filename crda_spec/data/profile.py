@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from crda_spec.data.cells import WITH_UNIT, UnsupportedCellsError, grouped, label_of, number_of, quoted, read_cells
+from crda_spec.data.cells import UnsupportedCellsError, grouped, label_of, number_of, quoted, read_cells, unit_of
 from crda_spec.data.contract import MISSING_CELL, ColumnContract, DatePart
 from crda_spec.data.raw import RawTable, counted, listed
 from crda_spec.data.reading import FORMATS, moment_of, part_of
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _MOST_RULES = 20  # different texts of a column that get a rule each
 _ASKED = 200  # different cells that tell how a column is written
+THOUSANDS_MARKS = (",", " ", "'")
 _WORDS = 4  # on average, from which labels are free text
 _LIMIT = re.compile(r"\s*[<>≤≥]=?\s*(?P<number>[+-]?(?:\d+\.?\d*|\.\d+))\s*")
 _MISSING_WORDS = frozenset(
@@ -105,9 +106,22 @@ def _read_as(raw: RawTable, name: str, series: pd.Series[Any], present: IntArray
     if cells.kind == "boolean" or cells.is_truth_pair():
         return ColumnProfile()
     if cells.kind != "text":
-        return ColumnProfile(said=_outliers(raw, cells.numbers))
+        return _infinite(series, cells.numbers) or ColumnProfile(said=_outliers(raw, cells.numbers))
     texts = Counter(str(cell) for cell in cells.shown[present].tolist())
     return _dates(raw, texts, cells.shown, present) or _numbers(raw, texts, cells.shown) or _labels(texts, len(present))
+
+
+def _infinite(series: pd.Series[Any], numbers: Array) -> ColumnProfile | None:
+    """A column of numbers with some infinite ones, which no model can take; None where all are finite, or few are."""
+    texts = Counter(label_of(cell) for cell in series[np.isinf(numbers)])
+    if not texts or 10 * texts.total() > len(series):
+        return None
+    finite = numbers[np.isfinite(numbers)]
+    said = tuple(
+        f"{quoted(text)} in {counted(count, 'row')} is read as a missing value" for text, count in texts.items()
+    )
+    kind = "integer" if np.all(finite == np.round(finite)) else "continuous"
+    return ColumnProfile(rules={"cells": dict.fromkeys(texts, MISSING_CELL), "type": kind}, said=said)
 
 
 def _dates(raw: RawTable, texts: Counter[str], shown: Any, present: IntArray) -> ColumnProfile | None:  # noqa: ANN401
@@ -169,13 +183,15 @@ def _numbers(raw: RawTable, texts: Counter[str], shown: Any) -> ColumnProfile | 
         return ColumnProfile(left_out=f"its numbers carry different units, {two}: write all in one")
     unit = max(carried, key=lambda one: len(carried[one]), default=None)
     comma = [text for text in texts if "," in text]
-    thousands = bool(comma) and all(grouped(",").fullmatch(_bare(text, unit)) for text in comma)
-    if 2 * len(comma) > len(texts) and not any("." in text or text.count(",") > 1 for text in comma):
+    mark = next((one for one in THOUSANDS_MARKS if _are_grouped(texts, one, unit)), None)
+    thousands = [text for text in texts if mark is not None and mark in text]
+    unclear = 2 * len(comma) > len(texts) and not any("." in text or text.count(",") > 1 for text in comma)
+    if unclear and not (mark == "," and _has_points(raw)):
         if unit is None:  # 1,5 or 1,000 in every row: the contract's own check knows which
             return None
         why = f"its numbers may have a decimal comma ({quoted(comma[0])}): write them with a point, without {unit}"
         return ColumnProfile(left_out=why)
-    rules: dict[str, Any] = ({"unit": unit} if unit else {}) | ({"thousands": ","} if thousands else {})
+    rules: dict[str, Any] = ({"unit": unit} if unit else {}) | ({"thousands": mark} if thousands else {})
     read = ColumnContract(**rules)
     meant = {text: number_of(read.read(text)) for text in texts}
     rest = [text for text in texts if meant[text] is None]
@@ -193,8 +209,8 @@ def _numbers(raw: RawTable, texts: Counter[str], shown: Any) -> ColumnProfile | 
         count = sum(texts[text] for text in carried[unit])
         said.append(f"{counted(count, 'cell')} written with the unit {unit}, which is read off")
     if thousands:
-        example = comma[0].strip()
-        count = sum(texts[text] for text in comma)
+        example = thousands[0].strip()
+        count = sum(texts[text] for text in thousands)
         said.append(
             f"{counted(count, 'cell')} with a mark between thousands: {example} is read as {read.read(example)}"
         )
@@ -217,14 +233,22 @@ def _units(texts: Counter[str]) -> dict[str, list[str]]:
     """The texts in which a number is followed by a unit, by unit."""
     units: dict[str, list[str]] = {}
     for text in texts:
-        found = WITH_UNIT.fullmatch(text)
-        if found is not None and number_of(text) is None:
-            units.setdefault(found["unit"], []).append(text)
+        unit = unit_of(text)
+        if unit is not None and number_of(text) is None:
+            units.setdefault(unit, []).append(text)
     return units
 
 
-def _bare(text: str, unit: str | None) -> str:
-    return text.strip().removesuffix(unit or "").strip()
+def _are_grouped(texts: Collection[str], mark: str, unit: str | None) -> bool:
+    """Whether this mark stands between thousands wherever it stands. A unit stands behind the number or before it."""
+    marked = [text.strip().removesuffix(unit or "").removeprefix(unit or "").strip() for text in texts]
+    marked = [text for text in marked if mark in text]
+    return bool(marked) and all(grouped(mark).fullmatch(text) for text in marked)
+
+
+def _has_points(raw: RawTable) -> bool:
+    """Whether some column has decimal points: then a comma is none."""
+    return any("." in str(cell) for name in raw.numbers for cell in raw.frame[name].head(_ASKED))
 
 
 def _whole(value: float) -> int | float:
@@ -232,7 +256,14 @@ def _whole(value: float) -> int | float:
 
 
 def _labels(texts: Counter[str], present: int) -> ColumnProfile:
-    """Labels: near-equal ones are read as the most frequent of them; sentences are no labels."""
+    """Labels: near-equal ones are read as the most frequent of them; sentences and odd numbers are no labels."""
+    digits = [text for text in texts if text.strip()[:1].isdigit()]
+    if len(texts) > _MOST_RULES and 2 * len(texts) > present and 2 * len(digits) > len(texts):
+        examples = ", ".join(map(quoted, digits[:2]))
+        why = f"its cells look like numbers, and cannot be read as such ({examples})"
+        return ColumnProfile(left_out=f"{why}: write one plain number in each, such as 1234.5")
+    hidden = [text for text in texts if not text.isprintable()]
+    said = [f"{quoted(text)} in {counted(texts[text], 'row')} has a sign that nobody sees" for text in hidden]
     if len(texts) > _MOST_RULES and 10 * len(texts) > present:
         words = float(np.mean([len(text.split()) for text in texts]))
         if words >= _WORDS:
@@ -242,7 +273,7 @@ def _labels(texts: Counter[str], present: int) -> ColumnProfile:
     alike: dict[str, list[str]] = {}
     for text in texts:
         alike.setdefault(" ".join(text.split()).casefold(), []).append(text)
-    cells, said = {}, []
+    cells = {}
     for group in alike.values():
         usual = max(group, key=lambda text: (text == text.strip(), texts[text]))
         for text in group:
@@ -250,10 +281,10 @@ def _labels(texts: Counter[str], present: int) -> ColumnProfile:
                 cells[text] = usual
                 said.append(f"{quoted(text)} in {counted(texts[text], 'row')} is read as {quoted(usual)}")
     if not cells:
-        return ColumnProfile()
+        return ColumnProfile(said=tuple(said))
     if len(cells) > _MOST_RULES:
         why = f"{len(cells)} labels differ from others only in case or spaces: make them equal in the table"
-        return ColumnProfile(said=(why,))
+        return ColumnProfile(said=(*said[: len(hidden)], why))
     return ColumnProfile(rules={"type": "category", "cells": cells}, said=tuple(said))
 
 

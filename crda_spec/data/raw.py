@@ -182,6 +182,18 @@ def reason_of(error: Exception) -> str:
     return text.splitlines()[0].rstrip(".") if text else type(error).__name__
 
 
+def _blank_names(blank: list[int], names: tuple[str, ...], place: Place) -> Complaint:
+    """Columns without a name: an index that was written too, a title above the header, or merged cells."""
+    listed_ = f"{', '.join(map(str, blank[:-1]))} and {blank[-1]}" if len(blank) > 1 else str(blank[0])
+    what = f"columns {listed_} have no name" if len(blank) > 1 else f"column {blank[0]} has no name"
+    hint = "name every column in the header"
+    if blank == [1] and len(names) > 1:
+        hint += "; pandas writes its index so, and leaves it out with to_csv(index=False)"
+    elif len(names) > 1:
+        hint += "; if the first row is a title or has merged cells, remove it"
+    return Complaint(code="blank-column-name", place=place, what=what, hint=hint)
+
+
 def check_names(names: tuple[str, ...], description: str, *, line: int = 0) -> None:
     """Raises a DataError that lists every blank and every repeated column name, or says that there are too many."""
     place = Place(file=description, line=line, col=1 if line else 0)
@@ -193,9 +205,9 @@ def check_names(names: tuple[str, ...], description: str, *, line: int = 0) -> N
     complaints = []
     for number, name in enumerate(names, start=1):
         where.setdefault(name, []).append(number)
-        if not name.strip():
-            what, hint = f"column {number} has no name", "name every column in the header"
-            complaints.append(Complaint(code="blank-column-name", place=place, what=what, hint=hint))
+    blank = [number for name, numbers in where.items() for number in numbers if not name.strip()]
+    if blank:
+        complaints.append(_blank_names(sorted(blank), names, place))
     for name, numbers in where.items():
         if len(numbers) > 1 and name.strip():
             columns = ", ".join(map(str, numbers[:-1])) + f" and {numbers[-1]}"

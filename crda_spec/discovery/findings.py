@@ -1,9 +1,9 @@
 """What a search found: which links it shares with a declared graph, the graph as one that an expert can declare, and
 both with the rows they come from.
 
-A declared graph has `->` and `<->` only. docs/discovery.md tells how each link that a search leaves open is decided: by
-one graph of the same class (Dor and Tarsi 1992), of a PAG too, since such a graph is a member of its class (Zhang 2008,
-on tail augmentation). A conflict has no say in what the other links mean: its tests contradict each other.
+A declared graph has `->` and `<->` only. docs/design/discovery.md tells how each link that a search leaves open is
+decided: by one graph of the same class (Dor and Tarsi 1992), of a PAG too, since such a graph is a member of its class
+(Zhang 2008, on tail augmentation). A conflict has no say in what the other links mean: its tests contradict each other.
 """
 
 from __future__ import annotations

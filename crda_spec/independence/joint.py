@@ -1,7 +1,7 @@
 """The joint check: do the features that may move, together, help to predict the residual where they were not fitted?
 
-Screens ask about one feature at a time, and PC explains collinear features away by each other (docs/screens.md). So one
-question is asked of the whole partition, in the words of the assumption P(Z | X_P, X_R) = P(Z | X_R): once X_R has said
+Screens ask about one feature at a time, and PC explains collinear features away by each other
+(docs/design/discovery.md). So one question is asked of the whole partition, in the words of the assumption P(Z | X_P, X_R) = P(Z | X_R): once X_R has said
 what it can about the residual of a row, does X_P have anything to add? And about the residual's size?
 """
 

@@ -44,7 +44,7 @@ class Booster:
 
 _OURS = ("monotone", "objective", "quantile")  # settings that are no parameters of the libraries
 
-# Of a student that learns from many smooth rows: at the paper's step size it runs out of rounds (docs/recipes.md).
+# Of a student that learns from many smooth rows: at the paper's step size it runs out of rounds (docs/design/paper.md).
 STUDENTS_STEP = 0.05
 
 

@@ -105,7 +105,7 @@ class FittedModel:
         """x: (m, d) as in a Table. Returns (m,)."""
         if not len(x):
             return np.empty(0)  # most libraries refuse a table without rows
-        x = x if self.columns is None else x[:, list(self.columns)]
+        x = x if self.columns is None else x.take(self.columns, axis=1)
         predicted = self.estimator.predict(self.encoder.encode(x))
         return self.encoder.decode_target(np.asarray(predicted, dtype=np.float64).reshape(-1))
 

@@ -214,7 +214,8 @@ class Mlp(BaseRegressor):
     def refit(self, stopped: Network, design: Design, *, seed: int) -> Network:
         """As many epochs as `stopped` had; of the weights after each, those that err least on the rows trained on.
 
-        Not the last: weights wander from epoch to epoch, and early stopping had chosen among them (docs/teachers.md).
+        Not the last: weights wander from epoch to epoch, and early stopping had chosen among them
+        (docs/evidence/teachers.md).
         """
         watched = replace(
             design, validation_x=design.x, validation_y=design.y, validation_weight=design.weight, looks=1

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-import numpy as np
 from rich.cells import cell_len, chop_cells
 
+from crda_spec.counterfactual.whatif import example_change
 from crda_spec.records import RunResult
 from crda_spec.report.words import brief, causal, run
 from crda_spec.report.words.numbers import percent, shorten, shown, wrapped
@@ -51,7 +51,8 @@ def summary(result: RunResult, heading: Heading, files: str | None, *, with_teac
     """
     above = [_title(result, heading), Line(), *_verdict(result), Line()]
     gain = list(_gain(result))
-    below = [*([*gain, Line()] if gain else []), *_counts(result), *_commands(result, files, with_teacher=with_teacher)]
+    commands = _commands(result, files, heading.seed or 0, with_teacher=with_teacher)
+    below = [*([*gain, Line()] if gain else []), *_counts(result), *commands]
     return (*above, *_moved(result, MOST_LINES - len(above) - len(below) - 1), Line(), *below)
 
 
@@ -220,29 +221,22 @@ def _counts(result: RunResult) -> Iterator[Line]:
     yield from (Line(line) for text, most in texts if text for line in _wrapped(text, 0, most=most))
 
 
-def _commands(result: RunResult, files: str | None, *, with_teacher: bool) -> Iterator[Line]:
+def _commands(result: RunResult, files: str | None, seed: int, *, with_teacher: bool) -> Iterator[Line]:
     """Commands to copy: unbroken, however long the path is."""
     if files is None:
         return
     folder = shlex.quote(shown(files))
     yield Line(f"Report   {shown(files)}/report.html")
     yield Line(f"Check    crda-spec verify {folder}")
-    if with_teacher and (question := _question(result)):
+    if with_teacher and (question := _question(result, seed)):
         yield Line(f"Ask      crda-spec whatif {folder} {question}")
 
 
-def _question(result: RunResult) -> str:
-    """What `whatif` can be asked of the first training row: a number that may move, one standard deviation more."""
+def _question(result: RunResult, seed: int) -> str:
+    """What `whatif` can be asked of a training row, as it is typed; empty where no answer would lie among the data."""
     train = result.split.train
-    status = {one.name: one.status for one in result.certificate.features}
-    asked = [at for at, one in enumerate(train.features) if one.type in ("continuous", "integer")]
-    for at in sorted(asked, key=lambda at: status[train.names[at]] != "cause"):
-        column, values = train.features[at], train.x[:, at]
-        size = float(np.nanstd(values))
-        if status[column.name] == "blocked" or not size > 0.0:
-            continue
-        step = float(max(1, round(size))) if column.type == "integer" else float(f"{size:.0e}")
-        below = np.flatnonzero(values + step <= np.nanmax(values))  # an answer beyond the data is no example
-        if len(below):
-            return f"--row {int(train.row_ids[below[0]]) + 1} {shlex.quote(f'{shown(column.name)}=+{step:g}')}"
-    return ""
+    example = example_change(train, {one.name: one.status for one in result.certificate.features}, seed=seed)
+    if example is None:
+        return ""
+    row, feature, step = example
+    return f"--row {int(train.row_ids[row]) + 1} {shlex.quote(f'{shown(train.names[feature])}=+{step:g}')}"

@@ -12,7 +12,7 @@ calls violated counts only when a second opinion, which thresholds, waves and in
 - **not falsified**: nothing is violated, and shuffled graphs do worse. This never proves a graph.
 
 The comparison with permuted nodes is that of Eulig, Mastakouri, Blöbaum, Hardt and Janzing (2023), "Toward falsifying
-causal graphs using a permutation-based test". Where we differ, and why: docs/falsification.md.
+causal graphs using a permutation-based test". Where we differ, and why: docs/design/falsification.md.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ minimal: leaving out any of its members opens a path. A pair without a statement
 
 Where the later node of a pair, in one fixed causal order, has only measured parents, S consists of those parents of it
 that an open path from the earlier node meets. In a DAG without unmeasured nodes all other independencies then follow,
-and no smaller list will do (docs/falsification.md). With unmeasured nodes the list still covers every separable pair,
-but not constraints that are no independencies.
+and no smaller list will do (docs/design/falsification.md). With unmeasured nodes the list still covers every
+separable pair, but not constraints that are no independencies.
 
 Minimal separators by two sweeps: van der Zander, Liskiewicz and Textor (2014), "Constructing separators and adjustment
 sets in ancestral graphs". If any set of measured nodes separates two nodes, their measured ancestors do.

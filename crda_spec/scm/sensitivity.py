@@ -6,7 +6,7 @@ the target y and a moved feature x uses up the gain G when R2_y * R2_x / (1 - R2
     k^2 = G * sd(x | rest)^2 / (retention^2 * E[delta^2] * sd(y | x, rest)^2),
 
 where R2_y is the partial R^2 of U with y given all features and R2_x that of U with x given the other features; with
-both equal to r, at r^2 / (1 - r) = k^2. The derivation and its limits: docs/sensitivity.md.
+both equal to r, at r^2 / (1 - r) = k^2. The derivation and its limits: docs/design/sensitivity.md.
 """
 
 from __future__ import annotations

@@ -118,7 +118,7 @@ class Draft:
             complaint = replace(complaint, place=None, what=f"{complaint.place}: {complaint.what}")
         key = complaint.code == "unknown-column" and complaint.path.startswith(("dataset.columns.", "perturbation."))
         key = key or complaint.path.startswith("causal.monotone.")
-        path = _path_in(self.tree, complaint.path)
+        path = path_in(self.tree, complaint.path)
         return self.without_secrets(complaint.at(self.tree.place(path, key=key) or Place(self.file.name)))
 
     def place_of(self, where: str) -> str:
@@ -143,7 +143,7 @@ class Draft:
 
         A value of a few letters is a part of many words, so it is hidden only where it was filled in.
         """
-        near = _path_in(self.tree, complaint.path) in self.tree.environment
+        near = path_in(self.tree, complaint.path) in self.tree.environment
         hidden = [one for one in self.tree.secrets.items() if near or len(one[0]) >= _SHORT]
         for value, name in sorted(hidden, key=lambda one: -len(one[0])):
             place = complaint.place
@@ -232,14 +232,14 @@ def read_draft(
 _TABLES = (".csv", ".tsv", ".parquet", ".xlsx")  # what one may hand over in place of a spec
 
 
-def read_text(file: Path) -> tuple[str, Complaint | None]:
-    """The text of a file of YAML, or why there is none."""
-    place = Place(file.name)
+def read_text(file: Path, *, holds: str = "spec") -> tuple[str, Complaint | None]:
+    """The text of a YAML file, or why it cannot be read. holds: what the file is for, in messages."""
+    place = Place(file.name or str(file))
     try:
         size = file.stat().st_size
         if not file.is_file() and not file.is_dir():  # a device or a pipe may never end
-            return "", _unreadable(file, OSError(0, "it is no file of text")).at(place)
-        if file.suffix.casefold() in _TABLES:
+            return "", _unreadable(file, OSError(0, "it is no file of text"), holds).at(place)
+        if holds == "spec" and file.suffix.casefold() in _TABLES:
             what, hint = (
                 f"{show(file.name)} is a table",
                 f"write a first spec for it: crda-spec init {file} --target COLUMN",
@@ -247,9 +247,9 @@ def read_text(file: Path) -> tuple[str, Complaint | None]:
             return "", Complaint(code="no-spec", what=what, hint=hint, place=place)
         raw = file.read_bytes() if size <= MAX_BYTES else b""
     except (OSError, ValueError) as error:
-        return "", _unreadable(file, error).at(place)
+        return "", _unreadable(file, error, holds).at(place)
     if size > MAX_BYTES:
-        what = f"the file has {size} bytes, a spec may have {MAX_BYTES}"
+        what = f"the file has {size} bytes, {'a spec' if holds == 'spec' else holds} may have {MAX_BYTES}"
         return "", Complaint(code="spec-too-large", what=what, hint="put data into a data file", place=place)
     try:
         return raw.decode("utf-8-sig"), None
@@ -260,17 +260,21 @@ def read_text(file: Path) -> tuple[str, Complaint | None]:
         col = len(before[start:].decode("utf-8", errors="replace")) + 1
         where = Place(file.name, before.count(b"\n") + 1, col, shown.rstrip("\r"))
         what = f"not UTF-8 text: byte {error.start} is 0x{raw[error.start]:02x}"
-        return "", Complaint(code="not-utf8", what=what, hint="save the spec as UTF-8", place=where)
+        return "", Complaint(code="not-utf8", what=what, hint=f"save the {holds} as UTF-8", place=where)
 
 
-def _unreadable(file: Path, error: OSError | ValueError) -> Complaint:
+def _unreadable(file: Path, error: OSError | ValueError, holds: str) -> Complaint:
     is_folder = isinstance(error, IsADirectoryError)
     folder = file if is_folder else file.parent
     near = sorted(path.name for path in folder.glob("*.y*ml") if path.is_file()) if folder.is_dir() else []
+    many = "specs" if holds == "spec" else "YAML files"
     if is_folder:
-        what, hint = f"'{file}' is a folder", did_you_mean("", near, otherwise="specs in it")
+        what, hint = f"'{file}' is a folder", did_you_mean("", near, otherwise=f"{many} in it")
     elif isinstance(error, FileNotFoundError):
-        what, hint = f"there is no such file: '{file}'", did_you_mean(file.name, near, otherwise="specs in that folder")
+        what, hint = (
+            f"there is no such file: '{file}'",
+            did_you_mean(file.name, near, otherwise=f"{many} in that folder"),
+        )
     else:
         why = (getattr(error, "strerror", None) or str(error)).lower()
         what, hint = f"{show(str(file))} cannot be read: {why}", "name a file that can be read"
@@ -378,7 +382,7 @@ def _validate(draft: Draft) -> None:
         known = {complaint.place for complaint in draft.complaints}
         explained = explain(found, RunSpec, draft.tree)
         draft.complaints.extend(complaint for complaint in explained if complaint.place not in known)
-        sound = without(value, [_path_in(draft.tree, complaint.path) for complaint in explained])
+        sound = without(value, [path_in(draft.tree, complaint.path) for complaint in explained])
         broken = {one["loc"][0] for one in found if one["loc"]}
         for name, info in RunSpec.model_fields.items():
             if name in sound and (name not in broken or name in _CHECKED_IN_PARTS):
@@ -416,7 +420,7 @@ def _drop_unreadable(draft: Draft) -> None:
         del draft.parts[name]
 
 
-def _path_in(tree: Tree, name: str) -> SpecPath:
+def path_in(tree: Tree, name: str) -> SpecPath:
     """The path that a dotted name stands for; column names may themselves contain dots."""
     path: SpecPath = ()
     value, rest = tree.value, name

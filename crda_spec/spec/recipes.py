@@ -1,6 +1,7 @@
 """The recipes and goals: what is filled in where the user leaves something out, and nothing else.
 
-All run through the same code and face the same gate. `docs/recipes.md` says how `distilled` and `certified` were found.
+All run through the same code and face the same gate. `docs/evidence/recipe-choices.md` says how `distilled` and
+`certified` were found.
 """
 
 from __future__ import annotations
@@ -103,10 +104,14 @@ _CERTIFIED: Preset = {
     },
     "gate": _DISTILLED["gate"],
 }
-# What is certified may take any value that its column has, whatever the others do: trees then see each cause by itself.
+# In half of the rows each cause takes any value that its column has, whatever the others do: trees then see it by
+# itself. Where causes hang together such rows are no data, so the other half stays among them.
 _CERTIFIED_TREES: Preset = {
     "counterfactual": {"factor": 20.0, "weight": 0.3},
-    "perturbation": {"default": {"kind": "resample", "weights": "empirical"}, "features_per_row": "all"},
+    "perturbation": {
+        "default": {"kind": "interpolate", "partner": "any", "reach": 0.5, "apart": 0.5},
+        "features_per_row": "all",
+    },
 }
 _CERTIFIED_NETWORKS: Preset = {"counterfactual": {"factor": 25.0}}
 _CERTIFIED_OTHERS: Preset = {"counterfactual": {"factor": 20.0}}
@@ -147,8 +152,8 @@ def goal_preset(goal: str, regressor: str, quantile: object = None) -> Preset:
     """What the goal fills in before the recipe does. quantile: as the regressor's section writes it, if it does."""
     if goal == "quantiles":
         objective: Preset = {"regressor": {"objective": "quantile"}} if regressor in QUANTILES else {}
-        # Rows that repeat their source's noise would let trees learn it by heart (docs/recipes.md). Synthetic rows are
-        # watched without noise, and then have no quantiles.
+        # Rows that repeat their source's noise would let trees learn it by heart (docs/evidence/labels.md). Synthetic rows
+        # are watched without noise, and then have no quantiles.
         labels: Preset = {"counterfactual": {"residual_draw": "matched", "watch": "real"}}
         known = isinstance(quantile, float) and 0 < quantile < 1
         gate: Preset = {"gate": {"metric": "pinball", "quantile": quantile}} if known else {}

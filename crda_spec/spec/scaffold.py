@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import codecs
+import csv
 import os
 import re
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from textwrap import TextWrapper
 from typing import Any
@@ -14,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from crda_spec.data.assemble import Assembled, assemble
+from crda_spec.data.cells import number_of
 from crda_spec.data.contract import ColumnContract
 from crda_spec.data.dataset import PREDICTED, Dataset, DuplicatesKeep, Missing
 from crda_spec.data.profile import profile
@@ -88,12 +92,32 @@ class Scaffold:
         counts = {self.dataset.reading.source(name): count for name, count in self.report.missing.items()}
         return sorted(counts.items(), key=lambda one: -one[1])
 
+    @property
+    def filled(self) -> dict[str, int]:
+        """Missing cells of the rows that are used, by column of the data."""
+        empty = np.isnan(self.table.x).sum(axis=0).tolist()
+        counts = {self.dataset.reading.source(name): int(n) for name, n in zip(self.table.names, empty, strict=True)}
+        return {name: count for name, count in counts.items() if count}
+
+    @property
+    def source_note(self) -> str:
+        """How a text file is read that is not written as most are; empty where it is."""
+        source = self.dataset.source
+        if not isinstance(source, Csv):
+            return ""
+        ways = [f"cells between {show(source.delimiter)}"] if source.delimiter not in ",\t" else []
+        ways += ["decimal commas"] if source.decimal == "," else []
+        ways += [f"text as {source.encoding}, for it is not UTF-8"] if source.encoding != "utf-8" else []
+        return f"the file is read with {', '.join(ways)}" if ways else ""
+
     def notes(self) -> Iterator[str]:
         """What becomes of every row and column that is not used as it is written, a sentence each."""
         target, ids = self.table.target.name, self.dataset.ids
         if self.report.dropped_missing:
             yield f"{self.report.dropped_missing} of {self.report.rows_read} rows are left out: no {target}"
-        gaps = [count for name, count in self.gaps if name != target]
+        if self.source_note:
+            yield self.source_note
+        gaps = list(self.filled.values())
         if gaps:
             cells, columns = counted(sum(gaps), "missing cell"), counted(len(gaps), "column")
             cost = counted(self.incomplete, "row")
@@ -109,8 +133,10 @@ class Scaffold:
                 yield f"{name}: a date, used as {', '.join(contract.parts)}"
 
 
-def scaffold(data: Path | RawTable, target: str, *, folder: Path) -> Scaffold:
-    """Reads the whole table once. folder: where the spec will lie."""
+def scaffold(
+    data: Path | RawTable, target: str | None, *, folder: Path, without: Mapping[str, str] | None = None
+) -> Scaffold:
+    """Reads the whole table once. folder: where the spec will lie.  without: columns that are no features, and why."""
     if isinstance(data, RawTable):
         source: Csv | Parquet | Excel | Frame = Frame()
         raw, changed = data, dict[str, str]()
@@ -118,11 +144,22 @@ def scaffold(data: Path | RawTable, target: str, *, folder: Path) -> Scaffold:
         source = _source(data)
         raw, changed = source.read(data.parent), {"path": _relative(data, folder)}
     names = [str(name) for name in raw.frame.columns]
-    left_out = {name: "a column of our own ledger" for name in names if name.startswith(LEDGER_PREFIX)}
+    if target is None:
+        raise _no_target(raw)
+    _check_target(raw, names, target)
+    left_out = {name: why for name, why in (without or {}).items() if name in names} | {
+        name: "a column of our own ledger" for name in names if name.startswith(LEDGER_PREFIX)
+    }
+    if len(raw.frame) < _FEWEST_ROWS:
+        raise _too_few(raw.description, f"{counted(len(raw.frame), 'row')} cannot tell what its columns hold", _NEEDED)
     profiles = {name: profile(raw, name) for name in names if name not in left_out}
     left_out |= {name: one.left_out for name, one in profiles.items() if one.left_out and name != target}
     features = tuple(name for name in names if name != target and name not in left_out) if left_out else None
-    if features == () and target in names:
+    if target in profiles and profiles[target].is_date:
+        what = f"the target '{target}' holds dates, but only numbers can be predicted"
+        hint = "choose a numeric column, or write the dates as the days since some day"
+        raise DataError(raw.complaint("target-not-numeric", "dataset.target", what, hint))
+    if (features == () or names == [target]) and target in names:
         raise _no_features(target, left_out)
     columns = {
         name: ColumnContract(**one.rules)
@@ -141,7 +178,44 @@ def scaffold(data: Path | RawTable, target: str, *, folder: Path) -> Scaffold:
     )
 
 
+_FEWEST_ROWS = 3  # that can show what a column holds
+_NEEDED = folds_needed(0.05, "less")
+_MOST_TARGETS = 12  # columns that are named to whoever names no target
+
+
+def _no_target(raw: RawTable) -> SpecError:
+    names = [str(name) for name in raw.frame.columns]
+    of_numbers = [name for name in names if name in raw.numbers or raw.frame[name].dtype.kind in "iuf"] or names
+    shown = ", ".join(of_numbers[:_MOST_TARGETS])
+    shown += f" and {len(of_numbers) - _MOST_TARGETS} more" if len(of_numbers) > _MOST_TARGETS else ""
+    what, hint = "no column to predict was named", f"choose one that holds numbers: {shown}"
+    place = Place(file=raw.description)
+    return SpecError(Complaint(code="no-target", path="--target", place=place, what=what, hint=hint))
+
+
+def _check_target(raw: RawTable, names: Sequence[str], target: str) -> None:
+    """What a target that is no column tells of the file, or of what was asked."""
+    if target in names:
+        return
+    parts = [part.strip() for part in target.split(",")]
+    what = hint = ""
+    if len(parts) > 1 and all(part in names for part in parts):
+        what, hint = f"one column is predicted, got {len(parts)}", f"choose one: {' or '.join(parts)}"
+    elif len(names) == 1 and target in names[0]:
+        what = f"the header is one column, {show(names[0])}"
+        hint = "separate the cells of each line by commas, semicolons or tabs"
+    elif 3 * sum(number_of(name) is not None for name in names) >= len(names):
+        what = f"there is no column {show(target)}, and the first line looks like data: {', '.join(names[:5])}"
+        hint = "write the names of the columns above it"
+    if what:
+        place = Place(file=raw.description)
+        raise SpecError(Complaint(code="no-target", path="dataset.target", place=place, what=what, hint=hint))
+
+
 def _no_features(target: str, left_out: Mapping[str, str]) -> DataError:
+    if not left_out:
+        what, hint = f"the table has no column but '{target}', so there is nothing to predict it from", "add columns"
+        return DataError(Complaint(code="no-features", what=what, hint=hint))
     what = f"no column is left to predict '{target}' from: "
     what += "; ".join(why if name in why else f"{name}: {why}" for name, why in left_out.items())
     return DataError(Complaint(code="no-features", what=what, hint="repair the columns, or add others"))
@@ -166,22 +240,29 @@ def _text_source(data: Path) -> Csv:
     with data.open("rb") as file:
         head = file.read(1 << 16)
     encoding = "utf-8"
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        encoding = "utf-16"
     try:
-        text = head[: head.rfind(b"\n") + 1 or None].decode("utf-8-sig")
+        whole = head if encoding == "utf-16" else head[: head.rfind(b"\n") + 1 or None]
+        text = whole[: len(whole) // 2 * 2 if encoding == "utf-16" else None].decode(encoding).removeprefix("\ufeff")
     except UnicodeDecodeError:
         encoding, text = "cp1252", head.decode("cp1252", errors="replace")
     first, _, rest = text.partition("\n")
     delimiter = max((",", ";", "\t", "|"), key=lambda mark: (first.count(mark), mark == ","))
-    comma = delimiter != "," and _decimal_commas(rest, delimiter)
+    comma = _decimal_commas(rest, delimiter)
     return Csv(path=data.name, delimiter=delimiter, encoding=encoding, decimal="," if comma else ".")
 
 
 def _decimal_commas(text: str, delimiter: str) -> bool:
-    """Whether cells look like 3,14 more often than like 3.14."""
-    cells = [cell.strip().lstrip("+-") for row in text.splitlines()[:50] for cell in row.split(delimiter)]
-    parts = ((mark, *cell.partition(mark)[::2]) for cell in cells for mark in ",.")
-    marks = [mark for mark, whole, fraction in parts if whole.isdigit() and fraction.isdigit()]
-    return marks.count(",") > marks.count(".")
+    """Whether cells look like 3,14 more often than like 3.14; between commas, 1,234 may be a thousand and more."""
+    rows = csv.reader(text.splitlines()[:50], delimiter=delimiter)
+    with suppress(csv.Error):
+        cells = [cell.strip().lstrip("+-") for row in rows for cell in row]
+        parts = ((mark, *cell.partition(mark)[::2]) for cell in cells for mark in ",.")
+        marks = [(mark, len(fraction)) for mark, whole, fraction in parts if whole.isdigit() and fraction.isdigit()]
+        commas, points = (sum(one == mark for one, _ in marks) for mark in ",.")
+        return commas > points and (delimiter != "," or any(mark == "," and size != 3 for mark, size in marks))
+    return False
 
 
 def _usable(
@@ -280,7 +361,9 @@ class GraphPart:
     """The `causal.graph` of a first spec, as lines, and what stands before it."""
 
     settings: dict[str, Any]
-    latent: tuple[str, ...] = ()
+    latent: tuple[str, ...] = ()  # names that may be misspelt columns
+    notes: Mapping[str, str] = field(default_factory=dict)  # of an edge: a comment behind it
+    before: tuple[str, ...] = ()  # comments above the graph
     said: tuple[str, ...] = ()  # the certificate's result, a comment each
 
 
@@ -290,24 +373,41 @@ class FirstSpec:
 
     text: str
     table: Scaffold
+    said: tuple[str, ...] = ()  # what its graph lets move, and why the rest stays
 
 
-def first_spec(data: Path | RawTable, target: str, *, graph: Path | None, out: Path, schema: str) -> FirstSpec:
-    """A spec that runs as it is. out: where it will lie.  schema: where the JSON Schema lies, for editors."""
-    table = scaffold(data, target, folder=out.parent)
+def first_spec(
+    data: Path | RawTable,
+    target: str | None,
+    *,
+    graph: Path | GraphPart | None,
+    out: Path,
+    schema: str,
+    without: Mapping[str, str] | None = None,
+) -> FirstSpec:
+    """A spec that runs as it is. out: where it will lie.  schema: where the JSON Schema lies, for editors.
+
+    without: columns that are to be no features, and why.
+    """
+    table = scaffold(data, target, folder=out.parent, without=without)
     file = None if isinstance(data, RawTable) else data
     if table.training < (needed := folds_for(table)):
-        what = f"{table.units} rows that differ are too few: the gate needs {needed} to train on, beside those to test"
-        place = Place(file=DESCRIPTION if file is None else file.name)
-        raise SpecError(Complaint(code="too-few-rows", place=place, what=what, hint="gather more rows"))
-    part = None if graph is None else _graph_part(graph, out.parent, table)
-    stem = target if file is None else file.stem
+        dropped = f" that have a {table.table.target.name}" if table.report.dropped_missing else ""
+        rows = f"{table.units} rows that differ{dropped.replace(' that', ' and', 1)} are too few"
+        raise _too_few(DESCRIPTION if file is None else file.name, rows, needed)
+    part = _graph_part(graph, out.parent, table) if isinstance(graph, Path) else graph
+    stem = table.table.target.name if file is None else file.stem
     name = re.sub(r"[^A-Za-z0-9._-]+", "_", stem).lstrip("._-")[:64] or "run"
     text = spec_text(table, name=name, schema=schema, graph=part)
     certified = _certified(text, out, data if isinstance(data, RawTable) else None)
     if part is not None:
         text = spec_text(table, name=name, schema=schema, graph=replace(part, said=certified))
-    return FirstSpec(text=text, table=table)
+    return FirstSpec(text=text, table=table, said=certified)
+
+
+def _too_few(file: str, what: str, needed: int) -> SpecError:
+    what += f": the gate needs {needed} to train on, beside those to test"
+    return SpecError(Complaint(code="too-few-rows", place=Place(file=file), what=what, hint="gather more rows"))
 
 
 def _relative(file: Path, folder: Path) -> str:
@@ -351,10 +451,11 @@ def _certified(text: str, out: Path, frame: RawTable | None) -> tuple[str, ...]:
     verdicts = known_graph(spec, draft).verdicts
     free = movable(verdicts)
     head = f"The certificate: {movable_words(verdicts)}{': ' if free else ''}{', '.join(free)}."
-    return (
-        head,
-        *(f"fixed: {one.name}: {reason_sentence(one.held or one.reason)}" for one in verdicts if not one.perturbable),
-    )
+    fixed: dict[str, list[str]] = {}
+    for one in verdicts:
+        if not one.perturbable:
+            fixed.setdefault(reason_sentence(one.held or one.reason), []).append(one.name)
+    return head, *(f"fixed: {', '.join(names)}: {why}" for why, names in fixed.items())
 
 
 def spec_text(table: Scaffold, *, name: str, schema: str, graph: GraphPart | None) -> str:
@@ -448,8 +549,8 @@ def _causal(graph: GraphPart | None) -> Iterator[str]:
     yield "causal:"
     if graph is None:
         yield "  # <- No graph was given, so one is searched for, and the features that look safe are moved."
-        yield "  # What you know is worth more: crda-spec discover writes a draft to correct, then use"
-        yield "  # graph: {kind: dagitty, path: graph.dag}"
+        yield "  # What you know is worth more: crda-spec init --ask draws a graph from five answers, and"
+        yield "  # crda-spec discover writes a draft to correct; then use graph: {kind: dagitty, path: graph.dag}"
         yield "  discovery: {kind: pc}"
         return
     if graph.latent:
@@ -457,11 +558,16 @@ def _causal(graph: GraphPart | None) -> Iterator[str]:
             "these nodes of the graph are no columns, so nobody measured them; <- a misspelt column would be here too: "
             + ", ".join(graph.latent)
         )
+    for sentence in graph.before:
+        yield from _comment(sentence)
     yield "  graph:"
     for key, value in graph.settings.items():
         if isinstance(value, list):
             yield f"    {key}:"
-            yield from (f"      - {scalar_text(one)}" for one in value)
+            notes = graph.notes if key == "edges" else {}
+            for one in value:
+                note = f"  # {printable(notes[one])}" if one in notes else ""
+                yield f"      - {scalar_text(one)}{note}"
         else:
             yield f"    {key}: {scalar_text(value)}"
     for sentence in graph.said:
@@ -470,7 +576,7 @@ def _causal(graph: GraphPart | None) -> Iterator[str]:
 
 def folds_for(table: Scaffold) -> int:
     """Ten folds, or as many as the training rows allow; too few to ever accept is for `init` to say."""
-    return max(min(_FOLDS, table.training), folds_needed(0.05, "less"))
+    return max(min(_FOLDS, table.training), _NEEDED)
 
 
 def _comment(text: str, *, indent: int = 2) -> list[str]:

@@ -217,5 +217,6 @@ def usual_knobs(recipe: str, regressor: str, *, trees: bool | None = None) -> Kn
     if recipe == "distilled":
         return knobs
     # The teacher stays: only a hedged committee tells whether the rows bear the graph out.
-    more = {"policy": (Resample(), *(own.policy or ()))} if trees else {"factor": (5.0, 10.0, 20.0, 25.0)}
+    trees_own = (Interpolate(apart=0.5), Resample(), *(own.policy or ()))
+    more = {"policy": trees_own} if trees else {"factor": (5.0, 10.0, 20.0, 25.0)}
     return knobs.model_copy(update={"teacher": None, **more})

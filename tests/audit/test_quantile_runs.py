@@ -30,6 +30,7 @@ regressor: REGRESSOR
 counterfactual:
   teacher: {kind: committee, folds: blocks, hedge: true, members: [{kind: ridge, alpha: 2}, {kind: linear}]}
   factor: 4
+perturbation: {default: {kind: resample}}
 gate: {kind: wilcoxon, folds: 6}
 output: {plots: false}
 execution: {jobs: 1}

@@ -107,7 +107,7 @@ def test_rows_without_an_outcome_are_dropped_and_features_filled(command):
     assert outcome.out == (
         "spec.yaml: 5 features, 1 left out, 58 rows\n"
         "  2 of 60 rows are left out: no price\n"
-        "  3 missing cells of 1 column will be filled in the model; to drop instead costs 2 rows\n"
+        "  2 missing cells of 1 column will be filled in the model; to drop instead costs 2 rows\n"
         "  remark: left out: it is empty in 59 of 60 rows: to drop them costs 59 rows, to fill them invents most "
         "cells\n"
         "read it, then: crda-spec plan spec.yaml, crda-run spec.yaml\n"

@@ -59,7 +59,7 @@ TABLES = {
         """
 spec.yaml: 15 features, Individual ID as id, 3 left out, 342 rows
   2 of 344 rows are left out: no Body Mass (g)
-  44 missing cells of 6 columns will be filled in the model; to drop instead costs 18 rows
+  32 missing cells of 3 columns will be filled in the model; to drop instead costs 18 rows
   Region: left out: it is constant: 'Anvers' in every row
   Stage: left out: it is constant: 'Adult, 1 Egg Stage' in every row
   Individual ID: no feature, but beside every prediction: column 'Individual ID' looks like an identifier: 190 labels \

@@ -37,6 +37,7 @@ POLICIES = (
     Resample(weights="neighbour", neighbours=3),
     Interpolate(),
     Interpolate(partner="near", neighbours=4, reach=1.0),
+    Interpolate(apart=0.5),
     Conditional(),
     Conditional(share="cell"),
 )
@@ -194,6 +195,22 @@ def test_interpolation_keeps_every_linear_tie(partner):
     np.testing.assert_allclose(mix, mix[:, [0]] * np.ones(3), atol=1e-6)
     assert mix.min() >= 0
     assert mix.max() <= 0.5 + 1e-9
+
+
+def test_rows_apart_take_each_value_from_a_row_of_its_own_and_have_no_partner():
+    train = plane(200)
+    action = act(train, ["a", "b", "c"], Perturbation(default=Interpolate(apart=0.4)), factor=20.0, seed=0, index=())
+    a, b, c, d = action.x.T
+    apart = action.partner == NOBODY
+    assert apart.mean() == pytest.approx(0.4, abs=0.03)
+    np.testing.assert_allclose(c[~apart], (a - 2 * b)[~apart], atol=1e-12)
+    assert np.abs(c - a + 2 * b)[apart].mean() > 5.0
+    assert d.tobytes() == train.x[action.source, 3].tobytes()
+    for position in range(3):  # values that occur, each as often as it does, and not tied to those of other features
+        values, counts = np.unique(action.x[apart, position], return_counts=True)
+        assert set(values) <= set(train.x[:, position])
+        assert counts.max() < 5 * counts.mean()
+    assert np.abs(np.corrcoef(action.x[apart, :3].T)[0, 1]) < 0.1
 
 
 def test_conditional_draws_of_a_row_share_their_donor_so_ties_among_them_stay():

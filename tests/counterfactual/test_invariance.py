@@ -212,7 +212,7 @@ def test_opposite_graphs_give_different_rows():
 
 def test_where_nothing_of_the_boundary_may_move_the_irrelevant_features_still_do():
     """An effect of y among the features blocks every cause."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(1)  # not the sample's own, which would make e - a equal y
     base = sample(100)
     train = numbers(np.column_stack([base.x, base.y + rng.normal(size=100)]), base.y)
     made = hedged(train, [*EDGES, "y -> e"])
@@ -229,7 +229,7 @@ def test_a_model_of_some_columns_is_fitted_on_these_alone():
 
 
 def test_where_no_cause_may_move_the_policy_for_blocked_features_moves_all_on_support():
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(1)
     base = sample(100)
     train = numbers(np.column_stack([base.x, base.y + rng.normal(size=100)]), base.y)
     fallback = Perturbation(default=Jitter(), blocked=Resample())

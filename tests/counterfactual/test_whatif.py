@@ -8,7 +8,15 @@ from counterfactual_parts import numbers, table
 
 from crda_spec.counterfactual.abduct import EvenScale
 from crda_spec.counterfactual.effects import average_effects
-from crda_spec.counterfactual.whatif import AskedRows, OutcomeModel, Spread, beyond_column, interval, off_data
+from crda_spec.counterfactual.whatif import (
+    AskedRows,
+    OutcomeModel,
+    Spread,
+    beyond_column,
+    example_change,
+    interval,
+    off_data,
+)
 from crda_spec.data.worlds import declare
 from crda_spec.records import Column, Teacher
 from crda_spec.regressors import GaussianProcess, Linear
@@ -272,3 +280,30 @@ def test_a_teacher_of_several_is_one_model():
     _, train = drawn(10, 1)
     found = OutcomeModel(teacher=teacher).what_if(asked(train, np.arange(10), "a", train.x[:, 0] + 1))
     np.testing.assert_allclose(found.difference, 1.5)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_example_of_a_question_lies_among_the_data(seed):
+    rng = np.random.default_rng(seed)
+    length, width = rng.normal(size=(2, 150))
+    area = length + width + rng.normal(0, 0.2, 150)  # tied to both: one standard deviation more is often off the data
+    train = numbers(np.column_stack([area, length, width]), area + rng.normal(size=150))
+    classes = dict.fromkeys(train.names, "cause")
+    row, feature, step = example_change(train, classes, seed=seed)
+    x = train.x[[row]]
+    changed = x.copy()
+    changed[0, feature] += step
+    assert step > 0
+    assert changed[0, feature] <= train.x[:, feature].max()
+    assert not list(beyond_column(train, x, changed))
+    assert not off_data(train, x, changed, (), np.array([row]), seed=seed).any()
+
+
+def test_the_example_asks_a_cause_first_and_nothing_that_is_blocked():
+    rng = np.random.default_rng(0)
+    train = numbers(rng.normal(size=(60, 3)), rng.normal(size=60))
+    first, second, third = train.names
+    asked = example_change(train, {first: "blocked", second: "irrelevant", third: "cause"}, seed=0)
+    assert asked is not None
+    assert asked[1] == 2
+    assert example_change(train, dict.fromkeys(train.names, "blocked"), seed=0) is None

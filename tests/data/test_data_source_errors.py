@@ -38,9 +38,8 @@ def message(source, base: Path = Path()) -> str:
         ),
         pytest.param(
             b"x,,y, \n1,2,3,4\n",
-            "a.csv:1:1: column 2 has no name; name every column in the header\n"
-            "a.csv:1:1: column 4 has no name; name every column in the header\n"
-            "2 problems",
+            "a.csv:1:1: columns 2 and 4 have no name; name every column in the header; "
+            "if the first row is a title or has merged cells, remove it",
             id="blank-names",
         ),
         pytest.param(
@@ -78,7 +77,10 @@ def message(source, base: Path = Path()) -> str:
         ),
         pytest.param(
             "x,y\n1,2\n".encode("utf-16-le"),
-            "a.csv:1:1: the header contains NUL characters; if it is text, set the source's encoding, e.g. 'utf-16-le'",
+            (
+                "a.csv:1:1: the header contains NUL characters; save it as UTF-8; if it is text, set the "
+                "source's encoding, e.g. 'utf-16-le'"
+            ),
             id="nul",
         ),
         pytest.param(
@@ -220,7 +222,8 @@ def test_corrupt_excel(tmp_path):
         ),
         pytest.param(
             "houses",
-            "a.xlsx:1:1: column 2 has no name; name every column in the header\n"
+            "a.xlsx:1:1: column 2 has no name; name every column in the header; if the first row is a title or has "
+            "merged cells, remove it\n"
             "a.xlsx:1:1: the name 'x' heads 2 columns (1 and 3); give each column its own name\n"
             "2 problems",
             id="names",

@@ -1,16 +1,24 @@
-"""The script that makes the generated parts of the documentation, loaded from its file: docs is no package."""
+"""The scripts that make the generated parts of the documentation, loaded from their folder: docs is no package."""
 
-import importlib.util
 import sys
 from pathlib import Path
 
-_FILE = Path(__file__).parents[2] / "docs" / "build_traps.py"
-_spec = importlib.util.spec_from_file_location("build_traps", _FILE)
-assert _spec is not None
-assert _spec.loader is not None
-builder = importlib.util.module_from_spec(_spec)
-sys.modules["build_traps"] = builder
-_spec.loader.exec_module(builder)
+sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
 
-PAGE = builder.PAGE.read_text()
+import build as builder
+import tables
+
+__all__ = ["AGAIN", "DOCS", "PAGES", "ROOT", "USER_PAGES", "WITHOUT_DATA", "builder", "page_id", "tables"]
+
+ROOT = builder.ROOT
+DOCS = builder.DOCS
+PAGES = builder.pages()
+# What people read to use the program: not what is generated whole, not measurements, not what developers read.
+USER_PAGES = [page for page in PAGES if page.parent.name not in ("design", "evidence")]
+AGAIN = "the page is stale; run: python docs/build.py"
 WITHOUT_DATA = "the package causaldata, which holds the tables of the worked examples, is not installed"
+
+
+def page_id(page):
+    """How a test names a page."""
+    return str(page.relative_to(ROOT))

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 import yaml
-from docs_builder import PAGE, WITHOUT_DATA, builder
+from docs_builder import DOCS, WITHOUT_DATA, builder
 
 from crda_spec.scm.falsify import Falsify
 from crda_spec.seeds import stream
 from crda_spec.spec.build import build_plan
 from crda_spec.spec.check import known_graph, load_spec
 
+PAGE = (DOCS / "evidence" / "two-studies.md").read_text()
 pytestmark = pytest.mark.skipif(not builder.HAVE_EXAMPLE_DATA, reason=WITHOUT_DATA)
 
 NINE = [
@@ -130,15 +131,6 @@ def test_the_data_refute_cards_graph_as_the_docs_tell(example):
     worst = found.statements[0]
     assert ({worst.first, worst.second}, worst.given) == ({"experience", "near_college"}, ("schooling",))
     assert [one.violated for one in found.statements] == [True, False, False, False]
-    assert f"(adjusted p = {worst.adjusted:.3f}, alpha 0.05)" in PAGE
-    assert f"suggests the arrow `{found.suggested[0]}`" in PAGE
-
-
-@pytest.mark.parametrize("name", ["nhefs", "card"])
-def test_the_run_ends_as_the_docs_tell(name):
-    """Numbers may move with the versions of the libraries; which way it went may not, unless the docs say so too."""
-    builder.get_example_data()
-    command = f"crda-run examples/{name}/spec.yaml --quiet"
-    (told,) = [block for block in builder.blocks(PAGE) if block.command == command]
-    fresh = told.fresh()
-    assert fresh.partition(":")[0] == told.body.partition(":")[0]
+    told = " ".join(PAGE.split())
+    assert f"(adjusted p = {worst.adjusted:.3f}, alpha 0.05)" in told
+    assert f"suggests the arrow `{found.suggested[0]}`" in told

@@ -8,7 +8,7 @@ import pytest
 
 from crda_spec.audit.files import finish_run
 from crda_spec.audit.open_run import open_run, reopen
-from crda_spec.counterfactual.policies import Jitter
+from crda_spec.counterfactual.policies import Interpolate, Jitter
 from crda_spec.gate.controls import compare_controls
 from crda_spec.pipeline import estimate, run
 from crda_spec.records import Column, Control, HeldOut, Table
@@ -202,8 +202,8 @@ class TestWhoseKnobs:
     def test_the_recipes_own_become_distilleds(self, tmp_path):
         plan = planned(tmp_path, WORLD.replace("kernel_ridge, alpha: 0.1", "xgboost") + GRAPH)
         free, whole = plan.without_graph, plan.procedure
-        assert (whole.factor, whole.weight, whole.perturbation.default.kind) == (20.0, 0.3, "resample")
-        assert (free.factor, free.weight, free.perturbation.default.kind) == (10.0, 0.5, "interpolate")
+        assert (whole.factor, whole.weight, whole.perturbation.default) == (20.0, 0.3, Interpolate(apart=0.5))
+        assert (free.factor, free.weight, free.perturbation.default) == (10.0, 0.5, Interpolate())
         assert (free.choice.basis, free.invariance, free.perturbation.blocked) == ("support", "off", None)
 
     def test_the_users_stay(self, tmp_path):

@@ -75,10 +75,15 @@ class Resample(BasePolicy):
             drawn = feature.values[partner]
             return Proposal(np.where(np.isnan(x) | np.isnan(drawn), x, drawn))
         pool = feature.pool if self.weights == "empirical" else _one_of_each(feature)
-        if not len(pool):
-            return Proposal(x)
-        drawn = feature.values[pool[rng.integers(0, len(pool), size=len(x))]]
-        return Proposal(np.where(np.isnan(x), x, drawn))
+        return Proposal(_redrawn(x, feature, pool, rng=rng))
+
+
+def _redrawn(x: Array, feature: Feature, pool: IntArray, *, rng: np.random.Generator) -> Array:
+    """A value of the feature's own column for each row, taken from these training rows."""
+    if not len(pool):
+        return x
+    drawn = feature.values[pool[rng.integers(0, len(pool), size=len(x))]]
+    return np.where(np.isnan(x), x, drawn)
 
 
 def _one_of_each(feature: Feature) -> IntArray:
@@ -98,6 +103,9 @@ class Interpolate(BasePolicy):
     integer aside): x' lies on the segment between two training rows. A label is the partner's with probability `mix`,
     each cell by its own coin. Where the partner's cell is missing, the value stays. A near partner is one of the
     nearest rows in all features, so that the segment follows a curved cloud too. Together: the same coin.
+
+    Apart: in this share of the rows every feature is redrawn from its own column instead, whatever the others do. Such
+    rows fill the space between features that are independent; the others keep to the data where they are not.
     """
 
     moves: ClassVar[frozenset[ColumnType]] = ANYTHING
@@ -115,6 +123,9 @@ class Interpolate(BasePolicy):
         description=f"{AMONG} in all features; only with partner: near, where null means 10.",
     )
     reach: Positive = Field(0.5, le=1, description="The largest share of the way; a label changes as often as that.")
+    apart: float = Field(
+        0.0, ge=0, le=1, description="Share of the rows in which each feature is redrawn from its own column instead."
+    )
 
     @property
     def needs_neighbours(self) -> bool:
@@ -129,9 +140,10 @@ class Interpolate(BasePolicy):
         """What it does, in words for the report."""
         near = f"one of the {self.neighbours or NEIGHBOURS} rows most alike"
         other = "any other row" if self.partner == "any" else near
+        apart = f"; in {100 * self.apart:g} % of the rows redrawn from its own column" if self.apart else ""
         if column.is_numeric:
-            return f"moved up to {100 * self.reach:g} % of the way to {other}"
-        return f"taken from {other} with a probability of up to {100 * self.reach:g} %"
+            return f"moved up to {100 * self.reach:g} % of the way to {other}{apart}"
+        return f"taken from {other} with a probability of up to {100 * self.reach:g} %{apart}"
 
     def propose(self, x: Array, feature: Feature, rows: Rows, *, rng: np.random.Generator) -> Proposal:
         """See `BasePolicy.propose`."""
@@ -145,8 +157,14 @@ class Interpolate(BasePolicy):
         end = feature.values[partner]
         end = np.where(np.isnan(end), x, end)
         if feature.column.is_numeric:
-            return Proposal(x + mix * (end - x), partner)
-        return Proposal(np.where((rng.random(len(x)) < mix) & ~np.isnan(x), end, x), partner)
+            values = x + mix * (end - x)
+        else:
+            values = np.where((rng.random(len(x)) < mix) & ~np.isnan(x), end, x)
+        if not self.apart:
+            return Proposal(values, partner)
+        apart = rows.shared.random(len(x)) < self.apart
+        values = np.where(apart, _redrawn(x, feature, feature.pool, rng=rng), values)
+        return Proposal(values, np.where(apart, rows.source, partner))
 
 
 def _unread_neighbours(

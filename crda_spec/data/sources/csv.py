@@ -25,6 +25,20 @@ _LIKELY_DELIMITERS = {";": "';'", "\t": r"'\t'", "|": "'|'", ",": "','"}
 _POINT_NUMBER = re.compile(r"\s*[+-]?\d*\.\d+(?:[eE][+-]?\d+)?\s*|\s*[+-]?\d+\.\s*")
 _COMMA_NUMBER = re.compile(r"\s*[+-]?(?:\d+,\d*|,\d+)(?:[eE][+-]?\d+)?\s*")
 
+_OTHER_KINDS = {  # by their first bytes, in small letters: what the file is, and what to do
+    b"pk\x03\x04": ("an Excel workbook or a zip archive", "name a workbook .xlsx; unpack an archive"),
+    b"\xd0\xcf\x11\xe0": ("an old Excel workbook (.xls)", "save it as .xlsx or as CSV"),
+    b"\x1f\x8b": ("compressed with gzip", "unpack it"),
+    b"par1": ("a Parquet file", "name it .parquet"),
+    b"%pdf": ("a PDF", "write its table to a CSV file"),
+    b"sqlite format 3": ("an SQLite database", "read it with kind: sql, or write the table to a CSV file"),
+    b"<!doctype": ("a web page", "download the table itself: a login or an error page was saved in its place"),
+    b"<html": ("a web page", "download the table itself: a login or an error page was saved in its place"),
+    b"<?xml": ("XML", "write its table to a CSV file"),
+    b"[{": ("JSON", "write it as a table first: pandas.read_json(file).to_csv(new_file, index=False)"),
+    b'{"': ("JSON", "write it as a table first: pandas.read_json(file).to_csv(new_file, index=False)"),
+}
+
 Records = Iterator[tuple[int, list[str]]]  # the cells of each row, after the line on which it begins (from 1)
 
 
@@ -41,6 +55,8 @@ class Csv(FileSource):
         file = base / self.path
         require_file(file, self.path)
         try:
+            with file.open("rb") as raw:
+                self._check_is_text(raw.read(64))
             with file.open(encoding=self.encoding, newline="") as text:
                 if text.read(1) != "\ufeff":
                     text.seek(0)
@@ -79,6 +95,7 @@ class Csv(FileSource):
 
     def _decode(self, data: bytes) -> str:
         """The text of a file without its byte-order mark; a byte that does not fit is named with its offset."""
+        self._check_is_text(data)
         try:
             codecs.lookup(self.encoding)
             text = data.decode(self.encoding)
@@ -92,6 +109,14 @@ class Csv(FileSource):
             hint = did_you_mean(self.encoding, _ENCODINGS, otherwise="for example")
             raise self._error("unknown-encoding", what, hint) from error
         return text.removeprefix("\ufeff")
+
+    def _check_is_text(self, data: bytes) -> None:
+        """Files of other kinds that were named .csv are told by how they begin."""
+        start = data[:64].removeprefix(codecs.BOM_UTF8).lstrip()
+        found = next((kind for sign, kind in _OTHER_KINDS.items() if start.lower().startswith(sign)), None)
+        if found is not None:
+            what, hint = found
+            raise self._error("not-text", f"the file is {what}, not text with cells in lines", hint)
 
     def _parse(self, text: str) -> tuple[tuple[str, ...], list[list[str]], list[int]]:
         """The header, the rows as they are written, and the line on which each begins; blank lines are skipped."""
@@ -139,11 +164,11 @@ class Csv(FileSource):
 
     def _header(self, records: Records) -> tuple[int, tuple[str, ...]]:
         line, cells = next(records, (0, []))
-        if not cells:
+        if not any(map(str.strip, cells)):
             raise self._error("empty-file", "the file is empty", "it needs a header line and rows below it")
         header = tuple(cells)
         if any("\0" in name for name in header):
-            hint = "if it is text, set the source's encoding, e.g. 'utf-16-le'"
+            hint = "save it as UTF-8; if it is text, set the source's encoding, e.g. 'utf-16-le'"
             raise self._error("not-text", "the header contains NUL characters", hint, line=line)
         marks = [name for mark, name in _LIKELY_DELIMITERS.items() if mark in header[0] and mark != self.delimiter]
         if len(header) == 1 and marks:

@@ -5,7 +5,7 @@ its standard error is compared with the same ratio in resamples of the centred d
 heavy-tailed losses get the reference distribution they have, not the normal one. Rows of a group are drawn together.
 
 What it does not see: rows of one fold share their models, and folds share training rows. How far that moves its level
-is measured in benchmarks/gate_calibration.py. Weighted rows: docs/gate.md.
+is measured in benchmarks/gate_calibration.py. Weighted rows: docs/design/gate.md.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ And each fold's pair of models is one draw of what fitting can lead to: that err
 beyond what their rows explain, estimated by the method of moments within each repeat, so that a row that is scored
 twice cannot pass for two. Few folds and two repeats make the most of a number of fits: every row is scored twice, and
 both errors shrink. Folds of one repeat share training rows, which no test of one table can see; how far that matters is
-measured in benchmarks/gate_calibration.py. Weighted rows: docs/gate.md.
+measured in benchmarks/gate_calibration.py. Weighted rows: docs/design/gate.md.
 """
 
 from __future__ import annotations

@@ -32,8 +32,8 @@ class Student(Strict):
 
 CommitteeMember = Annotated[Student | AnyRegressor, Field(discriminator="kind")]
 
-# Cheap, different from each other, and at home with many rows as well as few (docs/teachers.md). A student with the
-# settings of one of them takes its learner.
+# Cheap, different from each other, and at home with many rows as well as few (docs/evidence/teachers.md). A student
+# with the settings of one of them takes its learner.
 DEFAULT_COMMITTEE: tuple[CommitteeMember, ...] = (
     Xgboost(learning_rate=STUDENTS_STEP),
     # Two wide layers: where a table has hardly any noise they follow it better than three narrow ones.
@@ -47,7 +47,7 @@ class CommitteeTeacher(FoldTeacher):
     """Stacked regression with weights that are not negative (Breiman 1996), normalised to sum 1."""
 
     # Where blocks leave their members two thirds of the rows, these only tell how the kinds are to be weighed: a
-    # quarter of the say for them cost the gate a quarter of its gain on Energy Efficiency (docs/teachers.md).
+    # quarter of the say for them cost the gate a quarter of its gain on Energy Efficiency (docs/design/fold-models.md).
     whole_share: ClassVar[float] = 1.0
 
     kind: Literal["committee"] = Field(
@@ -163,8 +163,9 @@ def _free_twins(crossfits: Sequence[CrossFit]) -> list[CrossFit]:
     return [one for one in crossfits if one.learner in signed]
 
 
-_MARGIN = 0.0  # standard errors: any margin trusts too many graphs that are only nearly right (docs/recipes.md)
-_SIGNS_MARGIN = 1.0  # standard errors (docs/teachers.md)
+# In standard errors. Any margin trusts too many graphs that are only nearly right (docs/evidence/recipe-choices.md).
+_MARGIN = 0.0
+_SIGNS_MARGIN = 1.0  # standard errors (docs/how-to/declare-known-signs.md)
 
 
 def _trust(train: Table, everything: Array, boundary: Array, *, weight: float) -> Trust:

@@ -225,11 +225,11 @@ def from_edges(texts: Sequence[str], **declared: Unpack[Declared]) -> CausalGrap
 
 def to_edges(graph: CausalGraph | ReadGraph) -> tuple[str, ...]:
     """One entry per edge, in the order of the names; columns, latent nodes and the noise's parents are not repeated."""
-    return tuple(f"{_written(edge.tail)} {edge.mark} {_written(edge.head)}" for edge in graph.edges)
+    return tuple(f"{written(edge.tail)} {edge.mark} {written(edge.head)}" for edge in graph.edges)
 
 
-def _written(name: str) -> str:
-    """The name bare where that is unambiguous, else in double quotes."""
+def written(name: str) -> str:
+    """The name as an edge takes it: bare where that is unambiguous, else in double quotes."""
     return name if name == name.strip() and _BARE.fullmatch(name) else quoted(name)
 
 
