@@ -232,3 +232,20 @@ def test_what_needs_all_rows_at_once_makes_none_block_by_block(tmp_path, kind):
     assert (one.code, one.path) == ("cannot-stream", "augmenter")
     assert one.what == f"the augmenter '{kind}' made the run's rows from all its training rows at once"
     assert not (tmp_path / "one.parquet").exists()
+
+
+# Torch is larger than what the pool takes for a leak in workers that it keeps: it starts new ones and warns of that.
+@pytest.mark.filterwarnings("ignore:A worker stopped while some jobs:UserWarning")
+@pytest.mark.slow
+@every_kind
+def test_the_number_of_workers_changes_no_byte(tmp_path, kind):
+    """Torch's too, which each worker holds to one thread."""
+    found = []
+    for jobs in ("1", "2"):
+        folder = tmp_path / jobs
+        folder.mkdir()
+        (folder / "clinic.csv").write_text(table())
+        finished = ran(folder, text(kind, regressor=TREES).replace("jobs: 1", f"jobs: {jobs}"))
+        record = record_of(finished)
+        found.append((record["verdict"], (finished.folder / "augmented.parquet").read_bytes()))
+    assert found[0] == found[1]
