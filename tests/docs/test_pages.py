@@ -9,6 +9,7 @@ import typer
 import yaml
 from docs_builder import AGAIN, DOCS, PAGES, ROOT, USER_PAGES, WITHOUT_DATA, builder, page_id, tables
 
+from crda_spec.bench.suite import Suite
 from crda_spec.cli.app import app, run_app
 from crda_spec.spec.run import RunSpec
 
@@ -190,6 +191,9 @@ def test_every_snippet_is_understood(text):
     found = yaml.safe_load(text)
     if found.get("regressor", {}).get("class", "").startswith("lightgbm"):
         pytest.importorskip("lightgbm")
+    if "augmenters" in found:  # a benchmark suite
+        assert list(Suite.model_validate_json(json.dumps(found)).complaints()) == []
+        return
     RunSpec.model_validate_json(json.dumps({**SPEC, **found}))
 
 
