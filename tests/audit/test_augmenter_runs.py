@@ -111,6 +111,8 @@ def test_a_run_is_what_it_says_and_can_be_made_again(tmp_path, kind):
         assert record["verdict"]["reason"] == "no_new_rows"
         return
     assert made["basis"] == "augmenter"
+    used = {AUGMENTERS[kind].package, "torch"} if AUGMENTERS[kind].trains else set()
+    assert {"ctgan", "torch"} & set(record["versions"]) == used
     rows = ledger_of(finished)
     new = rows[rows["_crda_synthetic"]]
     assert set(new["_crda_basis"]) == {"augmenter"}
