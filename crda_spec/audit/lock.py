@@ -90,7 +90,8 @@ def lock_now(spec: RunSpec, draft: Draft, plan: Plan) -> tuple[dict[str, Any], P
     drawn = None if spec.causal.graph is None else known_graph(spec, draft).drawn
     data = plan.load()
     searched = spec.tune.augmentation is not None and spec.tune.augmentation.kind == "tpe"
-    packages = special_packages(spec.regressor.model_dump(), searched=searched)
+    augmenter = None if spec.augmenter is None else spec.augmenter.label
+    packages = special_packages(spec.regressor.model_dump(), searched=searched, augmenter=augmenter)
     lock = make_lock(resolved(spec, draft, shared=True), data, graph_of(spec, draft, drawn), packages)
     return lock, replace(plan, load=lambda: data)
 

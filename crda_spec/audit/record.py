@@ -17,6 +17,7 @@ from typing import Any
 from crda_spec import __version__, records
 from crda_spec.audit.canonical import canonical_json, plain, read_as, sha256_of
 from crda_spec.audit.tables import trials_csv
+from crda_spec.counterfactual.augmenters import AUGMENTERS
 from crda_spec.regressors.classes import distribution, roots_of
 from crda_spec.report.words.causal import followed_words
 from crda_spec.scm.certificate import graph_certificate
@@ -85,10 +86,15 @@ def _version(name: str) -> str:
         return "unknown"
 
 
-def special_packages(regressor: Mapping[str, Any], *, searched: bool) -> list[str]:
-    """The packages that only some runs use. regressor: its settings. searched: whether the augmentation's knobs are."""
+def special_packages(regressor: Mapping[str, Any], *, searched: bool, augmenter: str | None = None) -> list[str]:
+    """The packages that only some runs use. regressor: its settings. searched: whether the augmentation's knobs are.
+
+    augmenter: its kind, where there is one.
+    """
     catboost = regressor["kind"] == "catboost"
     used = [name for name, used in (("catboost", catboost), ("optuna", searched)) if used]
+    if augmenter is not None and AUGMENTERS[augmenter].trains:
+        used += [AUGMENTERS[augmenter].package, "torch"]
     return sorted({*used, *map(distribution, roots_of(regressor))} - set(_PACKAGES))
 
 
@@ -113,12 +119,13 @@ def make_record(
 ) -> dict[str, Any]:
     """The record of a run, without its volatile part and its file hashes. graph: see `graph_of`."""
     searched = (spec.get("tune", {}).get("augmentation") or {}).get("kind") == "tpe"
+    augmenter = (spec.get("augmenter") or {}).get("kind")
     return {
         "record_version": RECORD_VERSION,
         "name": spec["name"],
         "seed": seed,
         "spec": {"sha256": sha256_of(spec_yaml), "resolved": plain(spec), "origins": dict(origins)},
-        "versions": versions(*special_packages(result.settings, searched=searched)),
+        "versions": versions(*special_packages(result.settings, searched=searched, augmenter=augmenter)),
         "platform": platform_record(),
         "streams": {"rule": STREAM_RULE, "names": dict(STREAMS)},
         "graph": dict(graph),

@@ -27,7 +27,7 @@ from crda_spec.bench.suite import (
     TableEntry,
 )
 from crda_spec.bench.tables import NAMES, NINE, BenchTable, GraphKind, named_tables, readable
-from crda_spec.errors import Complaint, CrdaError, SpecError, did_you_mean, show
+from crda_spec.errors import Complaint, CrdaError, SpecError, did_you_mean, repeated, show
 from crda_spec.regressors import REGRESSORS
 from crda_spec.spec.build import load_rows
 from crda_spec.spec.check import load_spec
@@ -46,6 +46,9 @@ _MEASURED_ALONE: dict[str, Any] = {"diagnostics": False, "intervals": None, "plo
 def as_json(facts: Mapping[str, Any]) -> str:
     """In the order in which they are: that of a world's equations has a meaning."""
     return json.dumps(plain(facts), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+_versions = cache(versions)  # which asks the disk, and there are thousands of cells
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -96,7 +99,7 @@ class Cell:
             "protocol": self.protocol,
             "measure": self.measure,
             "data": self.data,
-            "versions": versions(*packages),
+            "versions": _versions(*packages),
         }
 
 
@@ -152,21 +155,19 @@ class _Part:
     ) -> Cell:
         """One of them, no knob turned."""
         suite, rows = self.suite, table.rows_of(size)
-        common = {name: value for name, value in suite.spec.items() if name != "output"}
         spec = {
             "version": 1,
-            "name": f"{table.name}-{regressor[0]}-{augmenter[0]}"[:64],
+            "name": table.name,
             "seed": seed,
             **table.sections(rows, graph, seed),
-            "gate": {"enabled": False},
-            **common,
+            **suite.spec,
+            "gate": _with(suite.spec.get("gate"), {"enabled": False}),
             "regressor": _matched(regressor[1]) if protocol == "matched" else dict(regressor[1]),
             "execution": {"jobs": 1},
-            "output": {**_MEASURED_ALONE, **suite.spec.get("output", {})},
+            "output": _with(suite.spec.get("output"), _MEASURED_ALONE),
         }
         for name, value in augmenter[1].items():
-            both = isinstance(value, Mapping) and isinstance(spec.get(name), Mapping)
-            spec[name] = {**spec[name], **value} if both else value
+            spec[name] = _with(value, spec.get(name))
         return Cell(
             suite=suite.name,
             table=table.name,
@@ -183,6 +184,13 @@ class _Part:
             base=table.base,
             data=table.facts[1],
         )
+
+
+def _with(written: Any, default: Any) -> Any:  # noqa: ANN401 - a section, if the user wrote one
+    """The section with what it leaves out; what is no section stays, to be complained about."""
+    if isinstance(written, Mapping) and isinstance(default, Mapping):
+        return {**default, **written}
+    return default if written is None else written
 
 
 def _matched(section: Mapping[str, Any]) -> dict[str, Any]:
@@ -269,11 +277,15 @@ def rivals() -> tuple[str, ...]:
 
 
 def _laid_out(read: ReadSuite) -> _Part:
-    """The suite's names looked up, and one cell of each kind checked as a spec."""
+    """The suite's names looked up."""
     suite, draft = read.suite, read.draft
     tables = [found for position, one in enumerate(suite.tables) for found in _tables(one, f"tables.{position}", draft)]
     regressors = [_regressor(one, f"regressors.{position}", draft) for position, one in enumerate(suite.regressors)]
     augmenters = [_augmenter(one, f"augmenters.{position}", draft) for position, one in enumerate(suite.augmenters)]
+    for one in repeated("tables", [table.name for table in tables]):
+        draft.complain(one)
+    for one in repeated("regressors", [name for name, _ in regressors]):
+        draft.complain(replace(one, hint="give each a name: {name: shallow, kind: xgboost, max_depth: 3}"))
     if draft.complaints:
         raise SpecError(draft.complaints)
     knobs = tuple((name, value) for name, values in suite.knobs.items() for value in values)

@@ -88,7 +88,8 @@ def published(spec: RunSpec, draft: Draft) -> Mapping[str, float | int | bool | 
     if split.test is None:
         raise ValueError("a cell needs test rows")
     count, rows = len(split.train), np.concatenate([split.train.row_ids, split.test.row_ids])
-    order = np.searchsorted(whole.train.row_ids, rows)
+    place = {row: at for at, row in enumerate(whole.train.row_ids.tolist())}
+    order = [place[row] for row in rows.tolist()]
     x, y = _scaled(whole.train.x[order], whole.train.y[order])
     train, held = _Rows(x=x[:count], y=y[:count]), _Rows(x=x[count:], y=y[count:])
     seed = integer_seed(spec.seed, "published")

@@ -28,6 +28,7 @@ MOST_CELLS = 20_000  # that a suite may have without a budget
 MOST_CELLS_EVER = 200_000
 _SMALLEST = 20  # rows
 _BUDGET = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?\Z")
+_TAKEN = frozenset({"version", "name", "seed", "dataset", "causal", "regressor", "recipe", "augmenter", "execution"})
 _QUICK = {"seeds": 1, "sizes": [120]}  # what --quick changes where the suite does not say
 
 
@@ -143,14 +144,16 @@ class Suite(Strict):
             if not values:
                 what = "there is no value to try"
                 yield Complaint(code="empty-product", path=f"knobs.{name}", what=what, hint="list some, or remove it")
+        for name in sorted(_TAKEN.intersection(self.spec)):
+            what, hint = "the suite's own lists write this section of a cell", "remove it here"
+            yield inconsistent(f"spec.{name}", what, hint)
         yield from self._entries()
         if self.budget is not None and seconds_of(self.budget) is None:
             yield bad_budget(self.budget, "budget")
 
     def _entries(self) -> Iterator[Complaint]:
         """Tables and augmenters that say too much or too little."""
-        for path, names in (("tables", self.tables), ("augmenters", self.augmenters)):
-            yield from repeated(path, [one if isinstance(one, str) else one.name for one in names])
+        yield from repeated("augmenters", [one if isinstance(one, str) else one.name for one in self.augmenters])
         for position, table in enumerate(self.tables):
             if isinstance(table, TableEntry) and (table.spec is None) == (table.dataset is None):
                 what = "both spec and dataset are given" if table.spec else "neither spec nor dataset is given"

@@ -68,7 +68,8 @@ def _students_gate(level: float, parts: Mapping[str, Any]) -> Iterator[Complaint
 def quantile_teacher_complaints(parts: Mapping[str, Any]) -> Iterator[Complaint]:
     """Noise is what the mean leaves over, so nobody who teaches may predict a quantile."""
     labels, student, path = parts.get("counterfactual"), parts.get("regressor"), "counterfactual.teacher"
-    if labels is None:
+    augmenter = parts.get("augmenter")
+    if labels is None or (augmenter is not None and not augmenter.asks_teacher):
         return
     of_quantile = student is not None and student.quantile_level is not None
     teacher = labels.teacher

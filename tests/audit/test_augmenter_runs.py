@@ -111,6 +111,8 @@ def test_a_run_is_what_it_says_and_can_be_made_again(tmp_path, kind):
         assert record["verdict"]["reason"] == "no_new_rows"
         return
     assert made["basis"] == "augmenter"
+    used = {AUGMENTERS[kind].package, "torch"} if AUGMENTERS[kind].trains else set()
+    assert {"ctgan", "torch"} & set(record["versions"]) == used
     rows = ledger_of(finished)
     new = rows[rows["_crda_synthetic"]]
     assert set(new["_crda_basis"]) == {"augmenter"}
@@ -232,3 +234,36 @@ def test_what_needs_all_rows_at_once_makes_none_block_by_block(tmp_path, kind):
     assert (one.code, one.path) == ("cannot-stream", "augmenter")
     assert one.what == f"the augmenter '{kind}' made the run's rows from all its training rows at once"
     assert not (tmp_path / "one.parquet").exists()
+
+
+# Torch is larger than what the pool takes for a leak in workers that it keeps: it starts new ones and warns of that.
+@pytest.mark.filterwarnings("ignore:A worker stopped while some jobs:UserWarning")
+@pytest.mark.slow
+@every_kind
+def test_the_number_of_workers_changes_no_byte(tmp_path, kind):
+    """Torch's too, which each worker holds to one thread."""
+    found = []
+    for jobs in ("1", "2"):
+        folder = tmp_path / jobs
+        folder.mkdir()
+        (folder / "clinic.csv").write_text(table())
+        finished = ran(folder, text(kind, regressor=TREES).replace("jobs: 1", f"jobs: {jobs}"))
+        record = record_of(finished)
+        found.append((record["verdict"], (finished.folder / "augmented.parquet").read_bytes()))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(("kind", "reason"), [("causal_bootstrap", "graph_falsified"), ("mixup", None)])
+def test_a_contradicted_graph_stops_those_who_use_it(tmp_path, kind, reason):
+    spec = text(kind, more="").replace(
+        'edges: [age -> dose, "{age dose ward visits} -> y"]', 'edges: [dose -> y, "{age visits ward} <-> dose"]'
+    )
+    rng = np.random.default_rng(0)
+    lines = ["part,age,dose,visits,ward,y"]
+    for row in range(160):
+        age, dose, noise = rng.normal(size=3).round(4).tolist()
+        lines.append(f"{'test' if row % 4 == 1 else 'train'},{age},{dose},{row % 7},{'nsw'[row % 3]},{3 * age + noise}")
+    _, result = result_of(tmp_path / "run", spec + "falsify: {on_falsified: abstain}\n", "\n".join(lines) + "\n")
+    assert (result.falsification is None) == (reason is None)
+    assert (result.counterfactuals is None) == (reason is not None)
+    assert reason is None or result.verdict.reason == reason

@@ -1,8 +1,11 @@
 """The published code's way: what it does otherwise, on small rows."""
 
+import json
+
 import numpy as np
 import pytest
 
+import crda_spec
 from crda_spec.bench.published import STEPS, _augmented, _Knobs, _Rows, _scaled, _screened
 
 SUITE = """version: 1
@@ -74,3 +77,21 @@ def test_the_screen_leaves_features_without_ties_and_always_one():
     y = 3 * x[:, 2] + x[:, 1] + noise
     assert _screened(x, y, noise) == (2, 1)
     assert _screened(x[:, :1], y, noise) == (0,)
+
+
+def test_it_sees_the_rows_that_matched_sees(run):
+    """A plain model without settings is the same in both protocols, but for the units of its columns."""
+    suite = SUITE.replace("REGRESSOR", "linear").replace("rows: 80}", "rows: 200}").replace("[80]", "[120]")
+    done = run(suite)
+    frame = done.frame.set_index(["protocol", "augmenter", "arm"])["plain"]
+    assert (done.frame["train_rows"] == 96).all()
+    spans = frame["matched", "paper", "augmented"] / frame["published", "paper", "published"]
+    assert spans == pytest.approx(np.ptp(targets(done)) ** 2)
+
+
+def targets(done):
+    """The targets of all rows of the cell, training and test rows alike."""
+    (file, *_) = (done.folder / "cells").glob("*.json")
+    spec = json.loads(file.read_text())["spec"]
+    spec["dataset"]["split"] = {"kind": "none"}
+    return crda_spec.run(spec).result.split.train.y

@@ -16,13 +16,14 @@ from crda_spec.bench import run as running
 from crda_spec.bench.bench import CSV, MARKDOWN, PAGE, PARQUET, TIMINGS
 from crda_spec.bench.cells import in_order
 from crda_spec.bench.suite import read_suites
+from crda_spec.errors import SpecError
 
 FIGURES = (CSV, PARQUET, MARKDOWN, PAGE)
 SLOW = """version: 1
 name: slow
 tables: [crop_yield]
 sizes: [60]
-seeds: 4
+seeds: 8
 regressors: [xgboost]
 augmenters: [none, mixup, gaussian_noise]
 """
@@ -188,7 +189,7 @@ def test_a_killed_suite_goes_on_without_computing_a_finished_cell(jobs, how, tmp
     os.kill(process.pid, how)
     out, err = process.communicate(timeout=60)
     finished = {file.stem for file in cells.glob("[!.]*.json")}
-    assert 3 <= len(finished) < 12, (out, err)
+    assert 3 <= len(finished) < 24, (out, err)
     if how == signal.SIGINT:
         assert process.returncode == 130
         assert "interrupted" in err
@@ -198,7 +199,7 @@ def test_a_killed_suite_goes_on_without_computing_a_finished_cell(jobs, how, tmp
         time.sleep(0.05)
     assert not any(Path(f"/proc/{worker}").exists() for worker in workers)
     done = run(SLOW)
-    assert len(computed) == done.outcome.computed == 12 - len(finished)
+    assert len(computed) == done.outcome.computed == 24 - len(finished)
     assert {one.key for one in done.outcome.cells if one.kept} == finished
     assert list((tmp_path / "out").glob(".*")) == []
 
@@ -212,3 +213,23 @@ def test_the_suites_of_the_repository_can_be_laid_out(monkeypatch):
         for quick in (False, True):
             count, cells = in_order(read_suites(file, quick=quick))
             assert 0 < len(list(cells)) <= count, file.name
+
+
+@pytest.mark.parametrize(
+    "section", ["gate: 3", "output: [1]", "gate: {folds: none}", "regressor: x, seed: 3", "tables: {}"]
+)
+def test_a_section_for_all_cells_that_is_none(section, run, computed):
+    with pytest.raises(SpecError) as wrong:
+        run(ONE + f"  - none\nspec: {{{section}}}\n")
+    assert all(one.path.startswith("spec.") for one in wrong.value.complaints)
+    assert computed == []
+
+
+def test_the_gate_is_off_unless_it_is_turned_on(run):
+    assert run(ONE + "  - paper\nspec: {gate: {folds: 6}}\n").frame["accepted"].isna().all()
+    gated = run(ONE + "  - paper\n  - {name: more, recipe: paper, gate: {enabled: true, folds: 7}}\n").frame
+    assert [(row.augmenter, row.arm) for row in gated.itertuples()] == [
+        ("paper", "augmented"),
+        ("more", "augmented"),
+        ("more", "gated"),
+    ]

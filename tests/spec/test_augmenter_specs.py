@@ -51,6 +51,18 @@ def test_distillation_has_a_committee_as_its_teacher(tmp_path):
     assert spec.counterfactual.residuals == "out_of_fold"
 
 
+def test_a_student_of_a_quantile_needs_no_committee_where_nobody_teaches(tmp_path):
+    quantile = "regressor: {kind: xgboost, objective: quantile, quantile: 0.9}\n"
+    text = BASE.replace("regressor: {kind: ridge}\n", quantile)
+    (tmp_path / "rows.csv").write_text("a,b,y\n1,2,3\n2,3,4\n4,5,6\n")
+    (tmp_path / "spec.yaml").write_text(text + "augmenter: {kind: mixup}\n")
+    spec, _ = load_spec(tmp_path / "spec.yaml")
+    assert (spec.goal, spec.gate.metric, spec.counterfactual.retention) == ("quantiles", "pinball", 0.0)
+    (tmp_path / "spec.yaml").write_text(text + "augmenter: {kind: residual_bootstrap}\n")
+    with pytest.raises(SpecError, match="a single teacher is of the regressor's own kind"):
+        load_spec(tmp_path / "spec.yaml")
+
+
 MAKES = "the augmenter 'mixup' makes the rows"
 OUT = "leave it out, or leave out augmenter"
 MIXUP, GRAPH = "augmenter: {kind: mixup}\n", "causal: {graph: {kind: edges, edges: [a -> y]}}\n"

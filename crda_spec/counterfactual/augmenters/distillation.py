@@ -29,6 +29,7 @@ class AugmentedDistillation(BaseAugmenter):
 
     preset: ClassVar[Mapping[str, object]] = {
         "factor": 10.0,
+        "max_rows": 8000,  # as many as our own students get
         "teacher": {"kind": "committee", "folds": "blocks"},
         "residuals": "out_of_fold",
     }
