@@ -1,8 +1,9 @@
 """The joint check: do the features that may move, together, help to predict the residual where they were not fitted?
 
 Screens ask about one feature at a time, and PC explains collinear features away by each other
-(docs/design/discovery.md). So one question is asked of the whole partition, in the words of the assumption P(Z | X_P, X_R) = P(Z | X_R): once X_R has said
-what it can about the residual of a row, does X_P have anything to add? And about the residual's size?
+(docs/design/discovery.md). So one question is asked of the whole partition, in the words of the assumption
+P(Z | X_P, X_R) = P(Z | X_R): once X_R has said what it can about the residual of a row, does X_P have anything to add?
+And about the residual's size?
 """
 
 from __future__ import annotations

@@ -20,9 +20,9 @@ where A are its parents in C(M), S features that stay, and m_f is fitted. Four t
 
 If any S will do, then the unchanged features among f's ancestors will, so one query decides; and whether f is fit to
 follow can be asked of one moved feature at a time (docs/design/propagation.md proves both). So M may move if and only
-if it lies in X_P*, without what the user keeps, and each x in M has all followers that fail for {x} in M as well. Such sets
-are closed under union: there is a largest one among the features that are wanted, and striking out what fails, until
-nothing fails, finds it. A part of it need not be such a set: ask again after choosing.
+if it lies in X_P*, without what the user keeps, and each x in M has all followers that fail for {x} in M as well. Such
+sets are closed under union: there is a largest one among the features that are wanted, and striking out what fails,
+until nothing fails, finds it. A part of it need not be such a set: ask again after choosing.
 """
 
 from __future__ import annotations

@@ -152,8 +152,8 @@ def goal_preset(goal: str, regressor: str, quantile: object = None) -> Preset:
     """What the goal fills in before the recipe does. quantile: as the regressor's section writes it, if it does."""
     if goal == "quantiles":
         objective: Preset = {"regressor": {"objective": "quantile"}} if regressor in QUANTILES else {}
-        # Rows that repeat their source's noise would let trees learn it by heart (docs/evidence/labels.md). Synthetic rows
-        # are watched without noise, and then have no quantiles.
+        # Rows that repeat their source's noise would let trees learn it by heart (docs/evidence/labels.md). Synthetic
+        # rows are watched without noise, and then have no quantiles.
         labels: Preset = {"counterfactual": {"residual_draw": "matched", "watch": "real"}}
         known = isinstance(quantile, float) and 0 < quantile < 1
         gate: Preset = {"gate": {"metric": "pinball", "quantile": quantile}} if known else {}
