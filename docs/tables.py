@@ -271,6 +271,27 @@ def real_graph() -> str:
     return table("real_graph", ["", *(f"{KINDS[kind]}, {rows} rows" for kind, rows in columns)], body)
 
 
+def added_columns() -> str:
+    """The nine tables with columns added that are known to be irrelevant."""
+    figures = read("added_columns")
+    columns = [(kind, rows) for kind in KINDS for rows in (100, 200)]
+    keys = {
+        "{kind}_plain_boundary_{rows}": "plain model without the added columns",
+        "{kind}_distilled_{rows}": "`distilled`",
+        "{kind}_certified_{rows}": "**`certified`**",
+        "graph_points_{kind}_{rows}": "`certified` minus `distilled`, points",
+        "{kind}_worst_{rows}": "the same on the worst table, points",
+        "{kind}_wrong_lost_{rows}": "wrong graph, a cause lost, minus `distilled`, points",
+    }
+
+    def cell(key: str, kind: str, rows: int) -> str:
+        compared = any(part in key for part in ("points", "worst", "wrong"))
+        return (points if compared else change)(figures, key.format(kind=kind, rows=rows))
+
+    body = ([label, *(cell(key, *one) for one in columns)] for key, label in keys.items())
+    return table("added_columns", ["", *(f"{KINDS[kind]}, {rows} rows" for kind, rows in columns)], body)
+
+
 def quantiles() -> str:
     """The 0.9-quantile: pinball loss, and the share of rows below the prediction."""
     places = {
@@ -823,7 +844,17 @@ TABLES: dict[str, Callable[[], str]] = {
     **{
         made.__name__: made
         for made in (
-            *(recipes_by_table, acceptance, known_graph, known_graph_shift, trusted, real_graph, quantiles, peers),
+            *(
+                recipes_by_table,
+                acceptance,
+                known_graph,
+                known_graph_shift,
+                trusted,
+                real_graph,
+                added_columns,
+                quantiles,
+                peers,
+            ),
             *(overhead, committees, signs, labels, generation, gate_tests, gate_truth, gate_trade_off),
             *(gate_best_of_ten, linear_study, falsify_graphs, falsify_shapes, falsify_worlds, falsify_cost),
             *(screens, joint_check, mixed_test, table8, pc_speed, certificate),
