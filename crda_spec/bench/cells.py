@@ -90,9 +90,12 @@ class Cell:
 
     def facts(self, spec: RunSpec) -> dict[str, Any]:
         """All that says what is computed."""
-        search, augmenter = spec.tune.augmentation, spec.augmenter
-        packages = special_packages(spec.regressor.model_dump(), searched=search is not None and search.kind == "tpe")
-        packages += [augmenter.package] if augmenter is not None and augmenter.package else []
+        search, rival = spec.tune.augmentation, spec.augmenter
+        packages = special_packages(
+            spec.regressor.model_dump(),
+            searched=search is not None and search.kind == "tpe",
+            augmenter=None if rival is None else rival.kind,
+        )
         return {
             "format": FORMAT,
             "spec": resolved(spec),
