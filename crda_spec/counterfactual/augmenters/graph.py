@@ -159,7 +159,7 @@ def _combined(
 def _drawn_rows(
     wanted: Array, known: Array, numeric: npt.NDArray[np.bool_], *, rng: np.random.Generator
 ) -> tuple[IntArray, npt.NDArray[np.bool_]]:
-    """(m,) a row of `known` (n, k) for each of `wanted` (m, k), by the product of kernels; and whether one is above 0."""
+    """(m,) a row of `known` (n, k) for each of `wanted` (m, k), by the product of kernels; whether one is above 0."""
     found, alive = np.zeros(len(wanted), dtype=np.int64), np.zeros(len(wanted), dtype=np.bool_)
     level, step = rng.random(len(wanted)), max(1, _BLOCK // max(1, len(known)))
     for at in range(0, len(wanted), step):
