@@ -22,6 +22,7 @@ from crda_spec.spec.build import build_plan
 from crda_spec.spec.check import load_spec
 
 FAST = {
+    "teshima_sugiyama": ", bandwidth: 1.0",
     "regmix": ", rounds: 5",
     "tvae": ", epochs: 2",
     "ctgan": ", epochs: 2",

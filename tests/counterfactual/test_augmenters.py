@@ -11,7 +11,8 @@ from crda_spec.counterfactual.augmenters import AUGMENTERS, Given, augmented_row
 from crda_spec.records import Column
 from crda_spec.scm.formats.edges import from_edges
 
-FAST = {  # of those that learn: enough to see that they run
+SETTINGS = {  # enough of those that learn to see that they run, and a kernel that is wide enough for these tables
+    "teshima_sugiyama": {"bandwidth": 1.0},
     "tvae": {"epochs": 3},
     "ctgan": {"epochs": 2},
     "tab_ddpm": {"iterations": 20, "timesteps": 10},
@@ -22,7 +23,7 @@ def every():
     for kind, member in AUGMENTERS.items():
         absent = member.package and importlib.util.find_spec(member.package) is None
         why = pytest.mark.skipif(bool(absent), reason=f"the package {member.package} is not installed")
-        yield pytest.param(member(**FAST.get(kind, {})), id=kind, marks=why)
+        yield pytest.param(member(**SETTINGS.get(kind, {})), id=kind, marks=why)
 
 
 every_member = pytest.mark.parametrize("member", list(every()))

@@ -238,6 +238,27 @@ def test_a_graph_that_says_nothing_makes_copies():
         assert {tuple(row) for row in np.column_stack([rows.action.x, rows.y]).tolist()} <= real
 
 
+def test_a_narrow_kernel_recombines_only_what_is_nearly_equal():
+    """Teshima and Sugiyama 2021, their bandwidth: c is free of all, and b repeats, so a goes with rows of equal b."""
+    rng = np.random.default_rng(0)
+    x = np.column_stack([rng.normal(size=60), np.arange(60) % 3, rng.normal(size=60)])
+    train = numbers(x, rng.normal(size=60))
+    rows = made("teshima_sugiyama", train, 500, edges=["b -> a", "b -> y", "c <-> y"])
+    group = dict(x[:, :2].tolist())
+    assert all(group[a] == b for a, b in rows.action.x[:, :2].tolist())
+    pairs = {tuple(pair) for pair in x[:, [0, 2]].tolist()}
+    assert not {tuple(pair) for pair in rows.action.x[:, [0, 2]].tolist()} <= pairs  # new combinations
+    place = dict(zip(train.y.tolist(), x[:, 2].tolist(), strict=True))
+    apart = [abs(place[y] - c) for c, y in zip(rows.action.x[:, 2].tolist(), rows.y.tolist(), strict=True)]
+    assert max(apart) < 0.03  # of a standard deviation: the reach of a kernel of this width
+    assert made("teshima_sugiyama", line(30), 100, edges=["{a b c d e} -> y"]) is None
+
+
+def line(n):
+    x = np.random.default_rng(1).normal(size=(n, 5))
+    return numbers(x, x.sum(axis=1))
+
+
 @pytest.mark.parametrize(
     ("edges", "latent", "parents", "siblings"),
     [

@@ -93,15 +93,18 @@ class _Diffusion:
         curve = torch.cos((steps + 0.008) / 1.008 * math.pi / 2.0) ** 2  # Nichol and Dhariwal 2021
         self.stays = 1.0 - torch.clamp(1.0 - curve[1:] / curve[:-1], max=0.999).to(torch.float32)  # in each step
         self.kept = torch.cumprod(self.stays, dim=0)  # of the clean signal, after each step
-        inner = [normal.shape[1] + sum(sizes) + _EMBEDDED, *[spec.width] * spec.layers]
+        cells, inner = normal.shape[1] + sum(sizes), [_EMBEDDED, *[spec.width] * spec.layers]
         layers = [
             nn.Sequential(nn.Linear(into, out), nn.ReLU(), nn.Dropout(spec.dropout))
             for into, out in itertools.pairwise(inner)
         ]
-        self.network = nn.Sequential(*layers, nn.Linear(inner[-1], normal.shape[1] + sum(sizes)))
+        self.enter = nn.Linear(cells, _EMBEDDED)
+        self.clock = nn.Sequential(nn.Linear(_EMBEDDED, _EMBEDDED), nn.SiLU(), nn.Linear(_EMBEDDED, _EMBEDDED))
+        self.body = nn.Sequential(*layers, nn.Linear(inner[-1], cells))
+        self.network = nn.ModuleList([self.enter, self.clock, self.body])
 
     def train(self) -> None:
-        """Squared error of the clean numbers, cross-entropy of the clean labels."""
+        """Squared error of the noise in numbers, cross-entropy of the clean labels."""
         import torch
         from torch.nn import functional
 
@@ -118,11 +121,8 @@ class _Diffusion:
                 torch.where(torch.rand(len(rows)) < signal[:, 0], one, torch.randint(0, size, (len(rows),)))
                 for one, size in zip(codes, self.sizes, strict=True)
             ]
-            guess, odds = self._clean(torch.sqrt(signal) * clean + torch.sqrt(1.0 - signal) * noise, states, time)
-            # The noise's loss is that of the clean numbers times signal over noise, which is bounded here: the first
-            # steps would drown the others (Hang et al. 2023).
-            weight = torch.clamp(signal / (1.0 - signal), max=5.0)
-            loss = (weight * (guess - clean) ** 2).mean()
+            guess, odds = self._guess(torch.sqrt(signal) * clean + torch.sqrt(1.0 - signal) * noise, states, time)
+            loss = ((guess - noise) ** 2).mean()
             for one, code in zip(odds, codes, strict=True):
                 loss = loss + functional.cross_entropy(one, code) / len(codes)
             descent.zero_grad()
@@ -130,8 +130,8 @@ class _Diffusion:
             descent.step()
         self.network.eval()
 
-    def _clean(self, x: Tensor, states: list[Tensor], time: Tensor) -> tuple[Tensor, list[Tensor]]:
-        """What the clean numbers (m, k) are likely to be, and the log-odds (m, size) of the clean labels."""
+    def _guess(self, x: Tensor, states: list[Tensor], time: Tensor) -> tuple[Tensor, list[Tensor]]:
+        """The noise in the numbers (m, k), and the log-odds (m, size) of the clean labels."""
         import torch
         from torch.nn import functional
 
@@ -139,9 +139,9 @@ class _Diffusion:
         speed = torch.exp(-math.log(10_000.0) * torch.arange(half) / half)
         angle = 1000.0 * time[:, None] / self.spec.timesteps * speed
         coded = [functional.one_hot(one, size) for one, size in zip(states, self.sizes, strict=True)]
-        out = self.network(torch.cat([x, *coded, torch.cos(angle), torch.sin(angle)], dim=1))
-        numbers, *odds = torch.split(out, [x.shape[1], *self.sizes], dim=1)
-        return torch.clamp(numbers, -_FARTHEST, _FARTHEST), odds
+        told = self.enter(torch.cat([x, *coded], dim=1)) + self.clock(torch.cat([angle.cos(), angle.sin()], dim=1))
+        noise, *odds = torch.split(self.body(told), [x.shape[1], *self.sizes], dim=1)
+        return noise, odds
 
     def sample(self, count: int) -> tuple[Tensor, list[Tensor]]:
         """(count, k) numbers and, of each labels' column, (count,) places."""
@@ -154,7 +154,8 @@ class _Diffusion:
             for step in reversed(range(self.spec.timesteps)):
                 stays, kept = self.stays[step], self.kept[step]
                 before = self.kept[step - 1] if step else torch.tensor(1.0)
-                clean, odds = self._clean(x, states, torch.full((count,), step))
+                noise, odds = self._guess(x, states, torch.full((count,), step))
+                clean = torch.clamp((x - torch.sqrt(1.0 - kept) * noise) / torch.sqrt(kept), -_FARTHEST, _FARTHEST)
                 mean = torch.sqrt(before) * (1.0 - stays) * clean + torch.sqrt(stays) * (1.0 - before) * x
                 spread = torch.sqrt((1.0 - stays) * (1.0 - before) / (1.0 - kept))
                 x = mean / (1.0 - kept) + spread * torch.randn_like(x)
