@@ -748,7 +748,8 @@ RUNS = {
     "ensemble": (
         *_NO_NOISE,
         *_RESAMPLED,
-        "regressor={kind: random_forest, n_estimators: 4, min_samples_leaf: 8}",  # smaller leaves: ties that rounding decides
+        # Smaller leaves know ties, which rounding decides, and so the processor.
+        "regressor={kind: random_forest, n_estimators: 4, min_samples_leaf: 8}",
         "output.ensemble=3",
     ),
 }
