@@ -233,12 +233,13 @@ def summary(done: Mapping[Cell, Mapping[str, float]]) -> dict[str, Any]:
 
 
 def counts(cells: Collection[Cell]) -> dict[str, int]:
-    """How many seeds each size has, and how many of them with wrong graphs."""
+    """How many seeds each size of each kind has, and how many of them with wrong graphs."""
     found = {}
-    for size in SIZES:
-        mine = [cell for cell in cells if cell.rows == size]
-        found[f"seeds_{size}"] = len({cell.seed for cell in mine})
-        found[f"wrong_seeds_{size}"] = len({cell.seed for cell in mine if cell.wrong})
+    for kind in KINDS:
+        for size in SIZES:
+            mine = [cell for cell in cells if (cell.kind, cell.rows) == (kind, size)]
+            found[f"seeds_{kind}_{size}"] = len({cell.seed for cell in mine})
+            found[f"wrong_seeds_{kind}_{size}"] = len({cell.seed for cell in mine if cell.wrong})
     return found
 
 

@@ -217,12 +217,12 @@ def known_graph() -> str:
         return points(figures, name) if "points" in key or "wrong" in key else change(figures, name)
 
     body = ([label, *(cell(key, *one) for one in columns)] for key, label in CERTIFIED.items())
-    seeds = [["seeds, right graph / wrong graphs", *(_seeds(figures, rows) for _, rows in columns)]]
+    seeds = [["seeds, right graph / wrong graphs", *(_seeds(figures, *one) for one in columns)]]
     return table("known_graph", ["", *(f"{KINDS[kind]}, {rows} rows" for kind, rows in columns)], [*body, *seeds])
 
 
-def _seeds(figures: Figures, rows: int) -> str:
-    return f"{figures.get(f'seeds_{rows}', DASH)} / {figures.get(f'wrong_seeds_{rows}', DASH)}"
+def _seeds(figures: Figures, kind: str, rows: int) -> str:
+    return f"{figures.get(f'seeds_{kind}_{rows}', DASH)} / {figures.get(f'wrong_seeds_{kind}_{rows}', DASH)}"
 
 
 def known_graph_shift() -> str:
