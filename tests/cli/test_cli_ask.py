@@ -73,8 +73,9 @@ class Terminal:
         # Readline forgets a signal that comes in the instant between its prompt and its wait for a key.
         for _ in range(SECONDS):
             self.process.send_signal(signal.SIGINT)
-            if select.select([self.file], [], [], 1.0)[0]:
-                break
+            while select.select([self.file], [], [], 1.0)[0]:
+                if not self._more() or "interrupted" in self.printed:
+                    return
 
     def ended(self):
         while self._more():
