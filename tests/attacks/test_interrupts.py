@@ -32,12 +32,10 @@ GONE = 5.0  # seconds within which every process of a run has ended
 
 
 @pytest.fixture
-def place(tmp_path):
-    """A folder with a spec; a shell's background job ignores Ctrl-C, and so would all that we start here."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+def place(tmp_path, interruptible):
+    """A folder with a spec."""
     (tmp_path / "spec.yaml").write_text(SPEC)
-    yield tmp_path
-    signal.signal(signal.SIGINT, before)
+    return tmp_path
 
 
 def start(place, *more, **how):

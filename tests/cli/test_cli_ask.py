@@ -144,6 +144,7 @@ def test_in_a_terminal(script):
     }
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_d_skips_the_rest_and_ctrl_c_writes_nothing(script):
     line = (script("crda-spec"), "init", "patients.csv", "--target", "recovery", "--ask", "--out")
     terminal = Terminal(*line, "skipped.yaml")

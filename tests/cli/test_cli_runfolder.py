@@ -62,14 +62,6 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.fixture
-def interruptible():
-    """A shell's background job ignores Ctrl-C, and so does all it starts: not what we start here."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 def write_spec(folder: Path, regressor: str) -> Path:
     file = folder / "spec.yaml"
     file.write_text(SPEC.format(regressor=regressor), encoding="utf-8")
