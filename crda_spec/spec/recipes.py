@@ -105,7 +105,7 @@ _CERTIFIED: Preset = {
     "gate": _DISTILLED["gate"],
 }
 # In half of the rows each cause takes any value that its column has, whatever the others do: trees then see it by
-# itself. Where causes hang together such rows are no data, so the other half stays among them.
+# itself. Where causes depend on each other such rows are no data, so the other half stays among them.
 _CERTIFIED_TREES: Preset = {
     "counterfactual": {"factor": 20.0, "weight": 0.3},
     "perturbation": {

@@ -14,7 +14,7 @@ from crda_spec.strict import Positive
 
 
 class AugmentedDistillation(BaseAugmenter):
-    """MUNGE rows with the teacher's word as their outcome: y' = teacher(x').
+    """MUNGE rows whose outcome is what the teacher predicts: y' = teacher(x').
 
     Bucila, Caruana and Niculescu-Mizil 2006, "Model compression" (MUNGE: with a probability a number comes from a
     normal around the nearest row's, as wide as the two differ, and a label is the nearest row's); Fakoor et al. 2020,
