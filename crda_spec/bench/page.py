@@ -50,7 +50,8 @@ def sections(suites: ReadSuites, outcome: Outcome, frame: pd.DataFrame) -> list[
     for read in suites.parts:
         suite = read.suite
         mine = frame[frame["suite"] == suite.name]
-        found.append(Section(title=suite.name, text=tuple(filter(None, (suite.description, _extent(mine))))))
+        about = suite.description if len(suites.parts) > 1 else ""  # of a single suite, the page's head has it
+        found.append(Section(title=suite.name, text=tuple(filter(None, (about, _extent(mine))))))
         if suite.measure == "information":
             found += _information(suite, mine)
         else:
