@@ -166,7 +166,7 @@ def goal_preset(goal: str, regressor: str, quantile: object = None) -> Preset:
 def is_of_trees(regressor: object) -> bool:
     """Whether the student's predictions are steps. regressor: that section of the spec as it was written."""
     kind = regressor.get("kind") if isinstance(regressor, dict) else None
-    return kind in TREES or grows_trees(regressor)
+    return (isinstance(kind, str) and kind in TREES) or grows_trees(regressor)
 
 
 def preset_of(recipe: str, regressor: str, *, trees: bool | None = None, augmenter: str | None = None) -> Preset | None:
