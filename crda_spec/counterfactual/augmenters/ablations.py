@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from crda_spec.counterfactual.augmenters._protocol import BaseAugmenter, Given, NewRows, sources_of
-from crda_spec.records import Array
+from crda_spec.records import Array, IntArray
 
 
 class _Perturbed(BaseAugmenter):
@@ -27,9 +27,10 @@ class _Perturbed(BaseAugmenter):
         """See `BaseAugmenter.describe`."""
         return f"scaled around its mean by up to {self.reach:g}; a label is resampled"
 
-    def moved(self, given: Given, x: Array, *, rng: np.random.Generator) -> Array:
-        """(m, d) these rows with every feature that may move moved."""
-        x, train = x.copy(), given.reference
+    def moved(self, given: Given, count: int, *, rng: np.random.Generator) -> tuple[Array, IntArray]:
+        """(m, d) training rows with every feature that may move moved, and (m,) which rows they were."""
+        source = sources_of(len(given.train), count, rng=rng)
+        x, train = given.train.x[source], given.reference
         stretch = 1.0 + rng.uniform(-self.reach, self.reach, size=len(x))
         for at in given.movable:
             known = train.x[~np.isnan(train.x[:, at]), at]
@@ -39,7 +40,7 @@ class _Perturbed(BaseAugmenter):
                 x[:, at] = known.mean() + (x[:, at] - known.mean()) * stretch
             else:
                 x[:, at] = np.where(np.isnan(x[:, at]), np.nan, rng.choice(known, size=len(x)))
-        return x
+        return x, source
 
 
 class GlobalPerturbation(_Perturbed):
@@ -53,8 +54,7 @@ class GlobalPerturbation(_Perturbed):
 
     def make(self, given: Given, count: int, *, rng: np.random.Generator) -> NewRows:
         """See `BaseAugmenter.make`."""
-        source = sources_of(len(given.train), count, rng=rng)
-        x = self.moved(given, given.train.x[source], rng=rng)
+        x, source = self.moved(given, count, rng=rng)
         return NewRows(x=x, label=None, source=source, noise_source=source)
 
 
@@ -69,6 +69,5 @@ class LabelInvariance(_Perturbed):
 
     def make(self, given: Given, count: int, *, rng: np.random.Generator) -> NewRows:
         """See `BaseAugmenter.make`."""
-        source = sources_of(len(given.train), count, rng=rng)
-        x = self.moved(given, given.train.x[source], rng=rng)
+        x, source = self.moved(given, count, rng=rng)
         return NewRows(x=x, label=given.train.y[source], source=source)
